@@ -9,7 +9,7 @@ STAMP := $(VENV)/.set-up
 RUNS := $(VENV)/.runs
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test test-all campaign servers lint lint-python lint-rust test-rust test-python site wheel clean
+.PHONY: help setup demo test test-all campaign pictures servers lint lint-python lint-rust test-rust test-python site wheel clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,10 @@ test-all: setup servers lint test-rust ## Pass every test: all engines and fault
 
 campaign: setup servers ## Hours: the grid at 1,000 experiments, 100 kills, thousands of mutations
 	@scripts/campaign "$(VENV)"
+
+pictures: setup servers ## Run the examples of the docs: their answers and the pictures of their pages
+	@scripts/need-chromium
+	@scripts/pictures "$(VENV)"
 
 # Installs the servers that live tests drive if it may (root, or sudo without a password); elsewhere those tests skip.
 servers:

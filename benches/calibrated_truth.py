@@ -7,7 +7,7 @@ Calibrates this machine (ten minutes), injects the cost that the calibration cal
 five minutes with it (a baseline, its A/A twin, the injected one), each asked for the rounds that the calibration found
 to fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store
 of its own beside the output. A share of CPU time is injected and a part of response time is waiting, so the share is
-raised by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a
+raised by what the calibration saw of that; what counts is what each run actual, which is shown beside. Prints a
 table, and ends with 1 if fewer than 8 of 10 were called slower.
 """
 
@@ -65,9 +65,9 @@ def conduct(arguments: argparse.Namespace) -> None:
 
 
 def share_to_inject(calibration: dict, overhead: float) -> float:
-    """The share of CPU time whose realised cost is that overhead in response time, by what the calibration realised."""
+    """The share of CPU time whose actual cost is that overhead in response time, by what the calibration actual."""
     seen = next(tally for tally in calibration["injected"] if tally["metric"] == "response_time")
-    return overhead * seen["injected"] / (seen["realised"] - 1)
+    return overhead * seen["injected"] / (seen["actual"] - 1)
 
 
 def brief(document: dict) -> dict:
@@ -79,7 +79,7 @@ def brief(document: dict) -> dict:
         "calibration": (document["settings"]["calibration"] or {}).get("calibration_id"),
         "rounds": document["counts"]["rounds"],
         "stopped_by": document["stopped_by"],
-        "injected": {name: injected[name] for name in ("decision", "realised", "ratio_of_means")},
+        "injected": {name: injected[name] for name in ("decision", "actual", "ratio_of_means")},
     }
 
 
@@ -99,18 +99,18 @@ def summarize(path: Path, minutes: float) -> int:
         f" {100 * noise['pair_sd']:.2f} %, luck {100 * noise['instance_sd']:.2f} %, visible in {minutes:g} min:"
         f" {100 * detectable_effects['mde_vs_tolerance']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
     )
-    print("| run | rounds | realised % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
+    print("| run | rounds | actual % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
     for run in runs:
         ratio = run["injected"]["ratio_of_means"]
         low, high = (f"{100 * (end - 1):+.2f}" for end in ratio["hdi95"])
         print(
-            f"| {run['run_id']} | {run['rounds']} | {100 * (run['injected']['realised'] - 1):+.2f} |"
+            f"| {run['run_id']} | {run['rounds']} | {100 * (run['injected']['actual'] - 1):+.2f} |"
             f" {100 * (ratio['median'] - 1):+.2f} | {low} … {high} | {run['injected']['decision']} |"
         )
     found = sum(run["injected"]["decision"] == "slower" for run in runs)
-    realised = statistics.mean(100 * (run["injected"]["realised"] - 1) for run in runs)
+    actual = statistics.mean(100 * (run["injected"]["actual"] - 1) for run in runs)
     begun = sum(run["calibration"] == calibration["calibration_id"] for run in runs)
-    print(f"called slower: {found} of {len(runs)}; realised on average {realised:+.2f} %; begun calibrated: {begun}")
+    print(f"called slower: {found} of {len(runs)}; actual on average {actual:+.2f} %; begun calibrated: {begun}")
     return int(found < FEWEST_OF_TEN * len(runs))
 
 

@@ -96,7 +96,7 @@ def conduct_one(arguments: argparse.Namespace, kind: str, options: list[str], se
 def brief(document: dict) -> dict:
     """What the summary needs of one run's JSON."""
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
-    kept = ("condition", "decision", "ratio_of_means", "realised", "baseline_value")
+    kept = ("condition", "decision", "ratio_of_means", "actual", "baseline_value")
     return {
         "seed": document["seed"],
         "primary": [{name: verdict[name] for name in kept} for verdict in primary],
@@ -147,14 +147,14 @@ def injected(metric: str, share: float, runs: list[dict]) -> None:
     verdicts = [v for run in runs for v in run[metric] if v["condition"].get("injected") == share]
     if not verdicts:  # no CPU time of a server that runs elsewhere
         return
-    held = [v["ratio_of_means"]["hdi95"][0] <= v["realised"] <= v["ratio_of_means"]["hdi95"][1] for v in verdicts]
-    bias = [points(v["ratio_of_means"]["median"]) - points(v["realised"]) for v in verdicts]
+    held = [v["ratio_of_means"]["hdi95"][0] <= v["actual"] <= v["ratio_of_means"]["hdi95"][1] for v in verdicts]
+    bias = [points(v["ratio_of_means"]["median"]) - points(v["actual"]) for v in verdicts]
     found = sum(v["ratio_of_means"]["hdi95"][0] > 1 for v in verdicts)
     widths = [points(v["ratio_of_means"]["hdi95"][1]) - points(v["ratio_of_means"]["hdi95"][0]) for v in verdicts]
     name = "response time" if metric == "primary" else "CPU an operation"
     print(f"injected {share:.0%}, {name}: {len(verdicts)} runs")
-    print(f"  realised, points: mean {statistics.mean(points(v['realised']) for v in verdicts):.2f}")
-    print(f"  95 % HDI holds the realised cost: {sum(held)}; lies above 0: {found}")
+    print(f"  actual, points: mean {statistics.mean(points(v['actual']) for v in verdicts):.2f}")
+    print(f"  95 % HDI holds the actual cost: {sum(held)}; lies above 0: {found}")
     print(
         f"  bias, points: mean {statistics.mean(bias):+.2f}; width of the HDI: median {statistics.median(widths):.2f}"
     )

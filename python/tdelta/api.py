@@ -29,12 +29,13 @@ from tdelta.cli.exit_codes import analysis_exit_code, exit_code
 from tdelta.errors import UnknownName
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
-from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
+from tdelta.report.analysis.page import compose_analysis
+from tdelta.report.analysis.terminal import analysis_document, analysis_text
+from tdelta.report.answer import files_answer, run_answer
 from tdelta.report.document import document
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import gather
 from tdelta.report.page.render import render
-from tdelta.report.sentence import answer
 from tdelta.report.terminal import render as render_text
 from tdelta.session import RunRequest, conduct
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
@@ -97,7 +98,7 @@ class Run(_Answered):
     @property
     def answer(self) -> str:
         """The answer in a sentence."""
-        return answer(self.result)
+        return run_answer(self.result).sentence
 
     @property
     def decision(self) -> Decision:
@@ -161,7 +162,7 @@ class Analysis(_Answered):
     @property
     def answer(self) -> str:
         """The answer in a sentence."""
-        return str(self.to_dict()["answer"])
+        return files_answer(self.result).sentence
 
     @property
     def decision(self) -> Decision:

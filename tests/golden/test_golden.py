@@ -22,11 +22,12 @@ from support.prospect_samples import PROSPECTS
 from support.reading import outline
 from support.readings import FOLDER, READINGS
 from tdelta import __version__
-from tdelta.report.analysis import analysis_text, compose_analysis
+from tdelta.report.analysis.page import compose_analysis
+from tdelta.report.analysis.terminal import analysis_text
+from tdelta.report.blocks import Page
 from tdelta.report.calibration import calibration_text
 from tdelta.report.cipher_cost import cipher_cost_text
 from tdelta.report.listings import dry_run_text, engines_text, studies_text
-from tdelta.report.page.blocks import Page
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData, gather
 from tdelta.report.page.render import render

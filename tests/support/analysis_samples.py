@@ -30,8 +30,8 @@ from tdelta.records import (
 )
 
 ONE_RUN = (
-    "one run per condition, one after the other: on a machine whose runs differ by 3 %, two runs of one and the same"
-    " system look different in 87 % of cases; the HDI speaks of these two runs"
+    "one run per condition, one after the other: on a machine whose runs differ by 3%, two runs of one and the same"
+    " system look different in 87% of cases; the HDI speaks of these two runs"
 )
 BARE = "no replication: one figure per condition"
 
@@ -77,7 +77,7 @@ def comparison(
     quotient = baseline / condition if metric == THROUGHPUT else condition / baseline
     priors = {} if half95 is None or not primary else {"no speed-up": estimate(quotient, half95)}
     if luck95 is not None:
-        priors["runs differ by 3 %"] = estimate(quotient, luck95)
+        priors["runs differ by 3%"] = estimate(quotient, luck95)
     sides = [
         side(n, v, None if half95 is None else v * half95 / 1.4, runs=runs, count=count)
         for n, v in (("plain", baseline), (name, condition))
@@ -212,8 +212,8 @@ def sweep() -> AnalysisResult:
 def steps() -> AnalysisResult:
     """Two metrics, ratios beyond two-fold, a value that was left out, and a name that would move the cursor."""
     return result(
-        comparison(43_694.0, 206_093.0, half95=None, transaction="SUM from disk", metric="cpu", published="+372 %"),
-        comparison(59_503.0, 59_889.0, half95=None, transaction="SUM\x1b[2Jagain", metric="cpu", published="0 %"),
+        comparison(43_694.0, 206_093.0, half95=None, transaction="SUM from disk", metric="cpu", published="+372%"),
+        comparison(59_503.0, 59_889.0, half95=None, transaction="SUM\x1b[2Jagain", metric="cpu", published="0%"),
         comparison(2_805.0, 4_206.0, half95=None, transaction="SUM from disk", metric="elapsed", primary=False),
         left_out=("SUM from disk, disk_reads: plain has 0, and nothing can be said of a quotient over 0",),
         prior_words="",

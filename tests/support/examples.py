@@ -183,7 +183,7 @@ verdicts = st.builds(
     ratio=estimates,
     decision=st.sampled_from(Decision),
     reasons=messages(Reason),
-    realised=st.none() | unbounded,
+    actual=st.none() | unbounded,
     no_speedup=st.none() | estimates,
 )
 floors = st.builds(

@@ -76,7 +76,7 @@ def outline(page: str) -> str:
             lines.append(f"[figure] {words}")
         elif e.name in ("h1", "h2", "h3"):
             lines.append(f"\n{'#' * int(e.name[1])} {words}")
-        elif e.name in ("p", "li", "caption", "figcaption", "footer", "code") and "svg" not in e.within:
+        elif e.name in ("p", "li", "dt", "dd", "caption", "figcaption", "footer", "code") and "svg" not in e.within:
             lines.append(words)
         elif e.name == "tr":
             lines.append(" | ".join(_cells(reading, e)))

@@ -87,8 +87,9 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
 
     Example: tdelta analyze published:read-only-sweep
     """
-    from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
-    from tdelta.report.analysis.brief import sentence
+    from tdelta.report.analysis.page import compose_analysis
+    from tdelta.report.analysis.terminal import analysis_document, analysis_text
+    from tdelta.report.answer import files_answer
     from tdelta.report.document import to_json
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
@@ -106,7 +107,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
     if manner.as_json:
         write(to_json(analysis_document(found.result, code)))
     elif manner.quiet:
-        write(f"{sentence(found.result)}\n")
+        write(f"{files_answer(found.result).sentence}\n")
     else:
         text = analysis_text(
             found.result,

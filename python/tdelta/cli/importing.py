@@ -37,7 +37,7 @@ def importing(file: Path, store: Path | None, manner: Manner) -> int:
             adopt(own, opened, run_id)
             place = own.path
         click.echo(f"run {run_id} is in {place}: tdelta report {run_id}", err=True)
-        return show_result(result, manner)
+        return show_result(result, manner, run_id)
 
 
 def _read_all(store: Store, result: RunResult) -> None:

@@ -85,21 +85,27 @@ def answer_options(command: Callable[..., int]) -> Callable[..., int]:
     return having
 
 
-def show_result(result: RunResult, manner: Manner) -> int:
-    """Write one run's answer to standard output; returns the exit code that goes with it, after ``--undecided``."""
+def show_result(result: RunResult, manner: Manner, name: str = "last") -> int:
+    """Write one run's answer to standard output; returns its exit code, after ``--undecided``.
+
+    Args:
+        result: of the run.
+        manner: how much is printed, and for whom.
+        name: what the commands of *Next* call the run.
+    """
     code = after(exit_code(result), manner.undecided)
     if manner.as_json:
         from tdelta.report.document import document, to_json
 
         write(to_json(document(result, code)))
     elif manner.quiet:
-        from tdelta.report.brief import sentence
+        from tdelta.report.answer import run_answer
 
-        write(f"{sentence(result)}\n")
+        write(f"{run_answer(result).sentence}\n")
     else:
         from tdelta.report.terminal import render
 
-        write(render(result, width(), color=color(), details=manner.details))
+        write(render(result, width(), color=color(), details=manner.details, name=name))
     return code
 
 

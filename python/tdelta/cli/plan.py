@@ -1,4 +1,4 @@
-"""``tdelta plan``: how long must I measure here to tell 2 %?"""
+"""``tdelta plan``: how long must I measure here to tell 2%?"""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _conducted(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int
         result = conduct(run.request, observer)
     code = after(exit_code(result), asked.manner.undecided)
     if shown:
-        show_result(result, asked.manner)
+        show_result(result, asked.manner, result.settings.run_id)
     return code, document(result, code)
 
 

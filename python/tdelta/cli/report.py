@@ -1,4 +1,4 @@
-"""``tdelta report``: the HTML page of a stored run."""
+"""``tdelta report``: the HTML page of a stored run, or of several."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import drawn_progress, write
+from tdelta.cli.output import Mistyped, drawn_progress, write
 from tdelta.cli.units import run_ids
+from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
     from tdelta.records import RunResult
-    from tdelta.report.page.blocks import Page
+    from tdelta.report.blocks import Page
 
 
 @click.command(cls=Command)
-@click.argument("run", default="last", shell_complete=run_ids)
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=run_ids)
 @click.option(
     "--against", "earlier", metavar="RUN|LABEL", help="Compare RUN with an earlier run: is its overhead larger?"
 )
@@ -34,27 +35,34 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @store_option
 def report(
-    run: str,
+    runs: tuple[str, ...],
     earlier: str | None,
     output: Path | None,
     is_opened: bool,
     force: bool,
     store: Path | None,
 ) -> None:
-    """Write the HTML page of RUN, one file that needs no network.
+    """Write the HTML page of RUN, one file that needs no network. Several runs get one page with the answer of each.
 
-    RUN is an id, the beginning of one, a label, `last`, or a pack's file.
+    RUN is an id, the beginning of one, a label, `last` (the default), or a pack's file.
 
     Example: tdelta report last --open
 
     Example: tdelta report kqmt --against v3.1
+
+    Example: tdelta report daily convert backup --output decision.html
     """
     from tdelta.report.page.writing import require_place, write_page
 
     is_streamed = str(output) == "-"
     if output is not None and not is_streamed:
         require_place(output, force=force)
-    page, name = _page(run, store, earlier)
+    if earlier is not None and len(runs) > 1:
+        raise Mistyped(Refusal.of("against-several"))
+    if len(runs) > 1:
+        page, name = _page_of_several(runs, store), "runs"
+    else:
+        page, name = _page(runs[0] if runs else "last", store, earlier)
     if is_streamed:
         write(page)
         return
@@ -80,6 +88,18 @@ def _page(run: str, store: Path | None, earlier: str | None) -> tuple[str, str]:
             before, run_id = stack.enter_context(found(earlier, store))
             page = _with_earlier(page, read.result, before.result(run_id))
     return render(page), read.result.settings.run_id
+
+
+def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
+    from tdelta.report.page.render import render
+    from tdelta.report.page.runs import compose_runs
+    from tdelta.store.reading import found
+
+    results = []
+    for run in runs:
+        with found(run, store) as (opened, run_id):
+            results.append(opened.result(run_id))
+    return render(compose_runs(results))
 
 
 def _with_earlier(page: Page, later: RunResult, earlier: RunResult) -> Page:

@@ -68,7 +68,7 @@ def show(
         if wanted is not None:
             formats.write_answer(answered, wanted, output)
             return answered.exit_code
-        code = show_result(answered.result, manner)
+        code = show_result(answered.result, manner, run)
     if answered.against is not None and not manner.quiet:
         from tdelta.report.changes import against_text
 

@@ -73,7 +73,7 @@ _BYTES = {
 }
 
 BARE_SHARE_MAX = 2.0
-"""Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10 %, not 1000 %."""
+"""Above it a share without ``%`` is refused: whoever writes ``cache=10`` means 10%, not 1000%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("cores", "a whole number of CPUs that a server may use, at least 1", _threads),
             Factor(
                 "cache",
-                "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %), or a size such as 4GB",
+                "a share of the data size above 0, such as 10% or 0.1 (with % above 200%), or a size such as 4GB",
                 cache_level,
             ),
             Factor("work", f"one of {', '.join(WORKS)}", _work),

@@ -56,7 +56,7 @@ PLAIN = "none"
 """The cipher level of every baseline."""
 
 INJECTED_SHARE_MAX = 5.0
-"""The largest cost that can be injected: +500 %, near what software AES costs a scan."""
+"""The largest cost that can be injected: +500%, near what software AES costs a scan."""
 
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
@@ -83,7 +83,7 @@ def lay_out(
         self_test: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_control: give every stratum an A/A twin of its baseline (a twin that is not judged).
         bb_control: give every encrypted condition a B/B twin (not judged either); none with ``self_test``.
-        inject: costs to inject, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
+        inject: costs to inject, as shares (0.05 for 5%); each adds a plain twin with that cost to every stratum.
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition

@@ -30,7 +30,7 @@ LEAST_MARKER_BYTES = 6
 
 _HEX = "hex:"
 _TEXT_SHARE = 0.05
-"""Printable runs of 8 bytes and more make up 0.2 % of random bytes."""
+"""Printable runs of 8 bytes and more make up 0.2% of random bytes."""
 
 Tick = Callable[[str, int], object]
 """Told what is being done (``search`` or ``bytes``) and how many bytes of it are done."""
@@ -283,7 +283,7 @@ def _plain_reasons(
     if kinds.low > kinds.judged / 2 and not is_marked:
         yield f"{kinds.low:,} of {kinds.judged:,} blocks hold little information a byte"
     if statistics.printable_bytes > _TEXT_SHARE * size_bytes:
-        yield f"{100 * statistics.printable_bytes / size_bytes:.0f} % of it is printable text"
+        yield f"{100 * statistics.printable_bytes / size_bytes:.0f}% of it is printable text"
 
 
 @contextmanager

@@ -81,7 +81,7 @@ LONGEST_MS = 1e12
 """Thirty years: no response time, and its square is still far from what a float holds."""
 
 _STEPS_A_DOUBLING = 36
-"""Bins are ``2 ** (1 / 36)``, that is 1.94 % wide."""
+"""Bins are ``2 ** (1 / 36)``, that is 1.94% wide."""
 _FIRST_STEP = -30 * _STEPS_A_DOUBLING  # 2 ** -30 is just below LEAST_MS, 2 ** 40 just above LONGEST_MS
 _LAST_STEP = 40 * _STEPS_A_DOUBLING
 _EDGES: NDArray[np.float64] = np.exp2(np.arange(_FIRST_STEP, _LAST_STEP + 1) / _STEPS_A_DOUBLING)

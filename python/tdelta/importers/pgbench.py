@@ -3,7 +3,7 @@
 As ``printResults`` and ``printProgressReport`` in ``pgbench.c`` print them, behind debug lines (``-d``) or not. The
 report's standard deviation is that of the population, to three decimals of a millisecond. Without ``-P``, ``-R`` or
 ``-L`` its mean is computed from the run's length and counts failed transactions too; that is told. Such a mean is
-clients over throughput, and taken from there, with all of its digits: three decimals of 0.065 ms are worth 0.8 %.
+clients over throughput, and taken from there, with all of its digits: three decimals of 0.065 ms are worth 0.8%.
 """
 
 from __future__ import annotations

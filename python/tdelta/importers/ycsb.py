@@ -179,7 +179,7 @@ class _Run:
         shares = {name: count / total for name, count in sorted(counts.items()) if count}
         rounded = {name: _SHARE_STEP * round(share / _SHARE_STEP) for name, share in shares.items()}
         is_near = all(abs(share - rounded[name]) <= _SHARE_SLACK for name, share in shares.items())
-        words = ", ".join(f"{name} {100 * share:.0f} %" for name, share in rounded.items())
+        words = ", ".join(f"{name} {100 * share:.0f}%" for name, share in rounded.items())
         return {"operations": ", ".join(shares) or None, "mix": words if is_near and words else None}
 
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:

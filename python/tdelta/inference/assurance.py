@@ -4,13 +4,13 @@
 noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
 (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
 closed form that it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few
-rounds the 99 % HDI must decide, and with an odd trial it must lie beyond the tolerance. Stage 1 says somewhat more
+rounds the 99% HDI must decide, and with an odd trial it must lie beyond the tolerance. Stage 1 says somewhat more
 noise than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little
 too low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at
-an overhead of 10 % and an HDI 4 points wide it moves the HDI by less than 0.02 points (held in the tests). Of a run of
+an overhead of 10% and an HDI 4 points wide it moves the HDI by less than 0.02 points (held in the tests). Of a run of
 many strata one is simulated, though all would inform the instance effect.
 """
 
@@ -82,9 +82,9 @@ class Prediction:
 
     Attributes:
         rounds: G numbers of rounds.
-        hdi95: shape (N, G, 2), the 95 % HDI of the ratio of a condition without an overhead.
-        hdi99: shape (N, G, 2), the 99 % HDI.
-        is_hard: shape (N, G), which looks need the 99 % HDI to say that something costs or gains. With fewer than
+        hdi95: shape (N, G, 2), the 95% HDI of the ratio of a condition without an overhead.
+        hdi99: shape (N, G, 2), the 99% HDI.
+        is_hard: shape (N, G), which looks need the 99% HDI to say that something costs or gains. With fewer than
         `FEWEST_ROUNDS` rounds it has to say that nothing does, too.
     """
 
@@ -201,7 +201,7 @@ def _seen(means: FloatArray, squares: FloatArray, draws: Draws, design: RoundsDe
 
 
 def _hdis(runs: BalancedRuns, prior: InstanceEffectPrior | None) -> FloatArray:
-    """The HDIs of the first condition beside the plain ones, shape (N, 2, 2): for each run the 95 %, the 99 % one."""
+    """The HDIs of the first condition beside the plain ones, shape (N, 2, 2): for each run the 95%, the 99% one."""
     found = (posterior(data) for data in first_ratios(runs, prior, COARSE))
     return np.array([[one.ratio_hdi(mass) for mass in _MASSES] for one in found])
 

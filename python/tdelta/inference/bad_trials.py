@@ -6,7 +6,7 @@ in a round, those of the condition are binomial with probability rho n / (rho n 
 trials (Przyborowski and Wilenski 1940, Biometrika 31:313); drift of a round cancels in it. Instances differ by chance
 in how often they stall: it is normal in the log of their rate, and its sd is averaged over, with what all instances of
 all rounds say about it. Ends are Clopper and Pearson's: the rates at which so many (or so few) bad trials on the
-condition's side would come in 2.5 % of runs.
+condition's side would come in 2.5% of runs.
 
 Limits: with one round the instance effect is its prior (`INSTANCE_SD`) and what the plain twins differ by; stalls that
 last over several trials of one instance look like instance effects, and are recognized as such from several rounds
@@ -93,7 +93,7 @@ def bad_counts(longer: FloatArray, rounds: NDArray[np.intp]) -> BadCounts:
 
 
 def bad_trials(condition: BadCounts, baseline: BadCounts) -> BadTrials:
-    """Both sides' counts, and the ratio of their rates with its 95 % interval.
+    """Both sides' counts, and the ratio of their rates with its 95% interval.
 
     Nothing bounds the ratio from above where the baseline has no bad trial, and from below where the condition has
     none; where most trials of both are bad there is no interval at all.
@@ -152,7 +152,7 @@ def _log_likelihood(split: _Split, log_rates: FloatArray) -> FloatArray:
 
 
 def _end(split: _Split, weights: FloatArray, *, at_least: bool) -> float:
-    """The ratio at which so many bad trials of the condition or more (or fewer) would come in 2.5 % of runs."""
+    """The ratio at which so many bad trials of the condition or more (or fewer) would come in 2.5% of runs."""
     low, high = -_FARTHEST, _FARTHEST
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

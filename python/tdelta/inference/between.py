@@ -1,8 +1,8 @@
-"""The difference of the overheads of two runs, from what their results keep: median, 95 % and 99 % HDI of each.
+"""The difference of the overheads of two runs, from what their results keep: median, 95% and 99% HDI of each.
 
 Runs have instances, blocks and hours of their own, so their posteriors are independent; what a run's own interval holds
 is everything that differs between its rounds. A posterior is made again as a t of the log ratio: its centre is the
-median, its scale the 95 % interval's and its degrees of freedom the quotient of the two widths. That a difference made
+median, its scale the 95% interval's and its degrees of freedom the quotient of the two widths. That a difference made
 so covers the truth as often as it says is simulated with whole runs (`tests/calibration/test_between.py`).
 
 What lasts for a whole run and is another in the next (a kernel, a neighbour on the host) is in no single run's
@@ -81,7 +81,7 @@ def posterior_of(estimate: Estimate) -> Posterior:
 
 
 def standard_error(estimate: Estimate) -> float:
-    """The standard deviation of a normal whose tails are no thinner at 95 % and 99 % than a usable estimate's."""
+    """The standard deviation of a normal whose tails are no thinner at 95% and 99% than a usable estimate's."""
     return max(
         0.5 * math.log(high / low) / quantile
         for (low, high), quantile in ((estimate.hdi95, 1.959964), (estimate.hdi99, 2.575829))
@@ -121,7 +121,7 @@ def summary(value: FloatArray, cumulative: FloatArray, tolerance: float, *, is_v
 
 
 def decided(low: float, high: float, tolerance: float) -> Change:
-    """What a 95 % HDI of a difference says against a tolerance about 0."""
+    """What a 95% HDI of a difference says against a tolerance about 0."""
     if low > tolerance:
         return Change.LARGER
     if high < -tolerance:
@@ -151,7 +151,7 @@ def _log_t(z: FloatArray, df: float) -> FloatArray:
 
 @functools.cache
 def _table() -> tuple[FloatArray, FloatArray]:
-    """For each of `_DF`, the width of the 99 % interval of a t over the 95 % one's, and its 97.5 % quantile."""
+    """For each of `_DF`, the width of the 99% interval of a t over the 95% one's, and its 97.5% quantile."""
     found = []
     for df in _DF:
         z = sinh_spaced(0.0, 1.0, -1e4, 1e4, points=4001)

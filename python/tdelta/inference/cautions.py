@@ -21,7 +21,7 @@ FEWEST_BLOCKS = 16
 
 _SURPRISING_RATIO = 2.5
 _SMALLEST_SAID = 0.0005
-"""Twins that differ by less than 0.05 %, as counters of bytes may, would be said to differ by 0.0 %."""
+"""Twins that differ by less than 0.05%, as counters of bytes may, would be said to differ by 0.0%."""
 
 
 def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior | None = None) -> Iterator[Caution]:
@@ -47,9 +47,9 @@ def _panel_cautions(panel: Panel, place: str, instance_effect: InstanceEffectPri
 
 def _prior_words(instance_effect: InstanceEffectPrior | None) -> str:
     return (
-        f"half-Cauchy, {100 * scale_for(1):g} %"
+        f"half-Cauchy, {100 * scale_for(1):g}%"
         if instance_effect is None
-        else f"calibrated, {100 * instance_effect.median:.2g} %"
+        else f"calibrated, {100 * instance_effect.median:.2g}%"
     )
 
 

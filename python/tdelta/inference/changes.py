@@ -3,12 +3,12 @@
 The candidates are Otava's (Matteson and James 2014, JASA 109:334, as Fleming et al. 2023, doi:10.1145/3578244.3583719,
 apply it). Its own test is a t-test between points, which takes three runs for three numbers. Here a run is an
 interval: ``x_run ~ N(mu_stretch, se_run^2 + omega^2)`` for the log ratios, with ``omega`` what runs differ by beyond
-their own uncertainty, ``omega ~ half-t_4(0.5 %)``, integrated over a grid together with flat means. With two or three
+their own uncertainty, ``omega ~ half-t_4(0.5%)``, integrated over a grid together with flat means. With two or three
 runs the prior says nearly all that is known of omega; with ten it is the runs.
 
 Places are proposed generously, one split after another, and then held beside each other, the least sure taken out
 first, as Fleming et al. do. A change is shown where the tail of the difference of means beyond 0, both sides, is at
-most `most_probable`: Otava's default for its own test, 0.001, or 1 % over all places of a longer series. How many
+most `most_probable`: Otava's default for its own test, 0.001, or 1% over all places of a longer series. How many
 simulated histories without a change show one is held by `tests/calibration/test_changes.py`.
 
 Apache Otava is the extra ``tdelta[history]``.

@@ -239,7 +239,7 @@ def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
     return tuple(names) if len(names) > 1 else ()
 
 
-def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
+def actual_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
     """The true quotient of an injected twin, from what its own trials spun on purpose; None where it is not known.
 
     On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.

@@ -14,18 +14,18 @@ from tdelta.messages import Reason
 from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 5
-"""With fewer rounds every verdict needs the 99 % HDI: instance effects were hardly measured. So it does where the
+"""With fewer rounds every verdict needs the 99% HDI: instance effects were hardly measured. So it does where the
 overhead wanders: rounds are fewer then than they seem. ``slower`` and ``faster`` need it where any trial was far off,
 too, since what made it so may have hit one instance and not its twin."""
 
 FEWEST_GATE_ROUNDS = 4
 FEW_ROUNDS_WIDER = 4.0 / 3.0
-"""With fewer rounds a gate holds an interval against the budget that is so many times as wide as the 99 % HDI. A gate
-looks several times, and half of its wrong answers came at three rounds, where tau is least known: `within` in 5.8 % of
-simulated runs whose encrypted instances differ by 3 %."""
+"""With fewer rounds a gate holds an interval against the budget that is so many times as wide as the 99% HDI. A gate
+looks several times, and half of its wrong answers came at three rounds, where tau is least known: `within` in 5.8% of
+simulated runs whose encrypted instances differ by 3%."""
 
 FEWEST_STALLS = 8.0
-"""A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99 % HDI. Of
+"""A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99% HDI. Of
 200 simulated runs of identical twins whose stalls last four trials on average, 3 of ten rounds and 5 of twenty were
 called apart with six, none and 3 with eight."""
 
@@ -41,7 +41,7 @@ _WORST_FIRST = (
 
 
 def decide(estimate: Estimate, tolerance: float) -> Decision:
-    """Compare the 95 % HDI of a ratio with ``1 - tolerance`` and ``1 + tolerance`` (Kruschke 2018, AMPPS 1:270)."""
+    """Compare the 95% HDI of a ratio with ``1 - tolerance`` and ``1 + tolerance`` (Kruschke 2018, AMPPS 1:270)."""
     low, high = estimate.hdi95
     if low > 1.0 + tolerance:
         return Decision.SLOWER
@@ -78,7 +78,7 @@ class Grounds:
 
     @property
     def is_hard(self) -> bool:
-        """Whether every verdict needs the 99 % HDI."""
+        """Whether every verdict needs the 99% HDI."""
         return self.rounds < FEWEST_ROUNDS or self.wanders
 
 
@@ -100,7 +100,7 @@ def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Deci
 
 
 def _margin(estimate: Estimate, decision: Decision, tolerance: float) -> float:
-    """How far the 95 % HDI lies beyond the tolerance."""
+    """How far the 95% HDI lies beyond the tolerance."""
     low, high = estimate.hdi95
     return low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high
 
@@ -122,13 +122,13 @@ def decide_gate_means(estimate: Estimate, grounds: Grounds, budget: float) -> De
 
 
 def _wider(estimate: Estimate) -> Estimate:
-    """The same with a 99 % HDI that reaches further from the median, on the log scale."""
+    """The same with a 99% HDI that reaches further from the median, on the log scale."""
     low, high = (estimate.median * (end / estimate.median) ** FEW_ROUNDS_WIDER for end in estimate.hdi99)
     return replace(estimate, hdi99=(low, high))
 
 
 def decide_gate(estimate: Estimate, budget: float) -> Decision:
-    """Compare the 99 % HDI of a ratio with ``1 + budget``."""
+    """Compare the 99% HDI of a ratio with ``1 + budget``."""
     low, high = estimate.hdi99
     if low > 1.0 + budget:
         return Decision.OVER
@@ -142,8 +142,8 @@ def most_severe(decisions: Iterable[Decision]) -> Decision:
 
 
 def interval_words(interval: tuple[float, float]) -> str:
-    """``(1.024, 1.038)`` as ``+2.4 … +3.8 %``."""
-    return f"{percent_words(interval[0])} … {percent_words(interval[1])} %"
+    """``(1.024, 1.038)`` as ``+2.4% to +3.8%``."""
+    return f"{percent_words(interval[0])}% to {percent_words(interval[1])}%"
 
 
 def percent_words(ratio: float) -> str:

@@ -61,7 +61,7 @@ class Draws:
 
 
 def amount(us: FloatArray) -> Amount:
-    """The median of draws, and their shortest interval of 95 %."""
+    """The median of draws, and their shortest interval of 95%."""
     return Amount(float(np.median(us)), shortest(us))
 
 

@@ -64,7 +64,7 @@ class Shares:
 
 
 def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.intp]) -> TailRatio:
-    """The quotient of two shares with its 95 % interval; both sides must have some, and there be `FEWEST_ROUNDS`.
+    """The quotient of two shares with its 95% interval; both sides must have some, and there be `FEWEST_ROUNDS`.
 
     Args:
         condition: the condition, block by block.
@@ -91,7 +91,7 @@ def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, roun
     """Why there is no interval; None where there is one."""
     none = [name for name, side in (("the condition", condition), ("the plain twins", baseline)) if not side.longer]
     if none:
-        # P(no block of B has any) = (1 - p)^B; the p at which that is 5 % bounds the share of blocks that would.
+        # P(no block of B has any) = (1 - p)^B; the p at which that is 5% bounds the share of blocks that would.
         bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))
         return Reason.of("tail-none", sides=" nor on ".join(none), bound=bound)
     if rounds < FEWEST_ROUNDS:

@@ -1,7 +1,7 @@
 """What is known of instance effects before a run: nearly nothing, or what a calibration of this machine found.
 
 An instance's *effect* (layout, start-up) is what it differs by from others like it. Without a
-calibration its standard deviation has a half-Cauchy prior with a scale of 1 %: most machines show less, and its heavy
+calibration its standard deviation has a half-Cauchy prior with a scale of 1%: most machines show less, and its heavy
 tail lets a single odd instance be seen as what it is.
 
 A calibration's posterior becomes the next run's prior, with two reservations. InstanceEffect may have changed since, so
@@ -27,10 +27,10 @@ VAGUE_SHARE = 0.2
 """The share of a calibrated prior that is as vague as without a calibration."""
 
 INSTANCE_SD_SCALE = 0.01
-"""tau ~ HalfCauchy(1 %), where no calibration of this machine says more."""
+"""tau ~ HalfCauchy(1%), where no calibration of this machine says more."""
 
 _FEW_ROUNDS = {1: 3.0, 2: 1.5}
-"""Times the scale: one or two rounds hardly measure instance effects, and 3 to 5 % are met on real machines."""
+"""Times the scale: one or two rounds hardly measure instance effects, and 3 to 5% are met on real machines."""
 
 _HALF_CAUCHY = math.log(2.0 / math.pi)
 _NORMAL = -0.5 * math.log(2.0 * math.pi)

@@ -94,7 +94,7 @@ def percentile_ns(counts: Counts, quantile: float) -> int | None:
 def percentile_ratio(
     condition: Side, baseline: Side, rounds: NDArray[np.intp], rng: np.random.Generator, draws: int = DRAWS
 ) -> Percentile99:
-    """The 99th percentiles of both sides and their ratio, from `FEWEST_ROUNDS` on with an approximate 95 % interval.
+    """The 99th percentiles of both sides and their ratio, from `FEWEST_ROUNDS` on with an approximate 95% interval.
 
     Args:
         condition: the condition's blocks.

@@ -26,7 +26,7 @@ class Density:
 
     Attributes:
         condition: a judged condition, or an A/A twin (then over the other plain twin, as for the noise floor).
-        ratio: shape (n,), increasing quotients that hold 99.99 % of the posterior.
+        ratio: shape (n,), increasing quotients that hold 99.99% of the posterior.
         density: shape (n,), of the ratio (not of its logarithm); the whole posterior's area is 1.
         estimate: the figures of this very posterior.
     """

@@ -25,7 +25,7 @@ _QUARTILES_OF_NORMAL = 1.349
 TRANSFER = 0.10
 """How far the prices of work under load are from those measured: a standard deviation, as a share of the prices.
 
-HMACs injected in SQLCipher took 4 to 22 % more, in busy runs, than their price (benches/components_injected.py).
+HMACs injected in SQLCipher took 4 to 22% more, in busy runs, than their price (benches/components_injected.py).
 """
 
 

@@ -3,7 +3,7 @@
 Counts are taken for Poisson: a class that was sampled n times in o operations, at a period of p ns, took ``n p / o`` an
 operation, and what n would have been on another day is known through ``Gamma(n + 1/2, 1)``, the posterior of a Poisson
 rate under Jeffreys' prior (Box and Tiao 1973, section 1.3.4). Differences and shares are of draws from both sides'
-posteriors, the interval between their 2.5 % and 97.5 % quantiles. perf samples at even distances of time, so sums over
+posteriors, the interval between their 2.5% and 97.5% quantiles. perf samples at even distances of time, so sums over
 many functions vary less than Poisson counts do: the intervals are rather too wide than too narrow.
 
 Limits: this is the noise of counting alone. The effects of these instances, and whatever else differed between the

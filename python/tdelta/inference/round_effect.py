@@ -25,7 +25,7 @@ from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import beta_quantile
 
 ROUND_EFFECT_SCALE = 0.002
-"""omega ~ HalfCauchy(0.2 %): nearly all runs of quiet machines show none (benches/results/grid.md)."""
+"""omega ~ HalfCauchy(0.2%): nearly all runs of quiet machines show none (benches/results/grid.md)."""
 
 _LEAST_SD, _LEAST_TOP = 5e-4, 0.02
 _BELOW, _ABOVE = 6.0, 12.0
@@ -89,7 +89,7 @@ class SharedEffect:
     Attributes:
         sd: standard deviation of the shared effect on a log cost, by the method of moments.
         count: of the rounds or blocks behind it.
-        is_beyond_chance: whether F lies beyond its 99 % quantile.
+        is_beyond_chance: whether F lies beyond its 99% quantile.
     """
 
     sd: float

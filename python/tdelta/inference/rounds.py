@@ -2,8 +2,8 @@
 
 ``m_(round, twin) = a_round + theta_condition + w_(round, condition) + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on
 plain twins and ``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``; ``w ~ N(0, omega)`` is shared by
-a treatment and its B/B twin (`tdelta.inference.round_effect`). ``tau ~ HalfCauchy(1 %)``: most machines are
-alike to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300 %.
+a treatment and its B/B twin (`tdelta.inference.round_effect`). ``tau ~ HalfCauchy(1%)``: most machines are
+alike to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300%.
 The noise of a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a
 treatment and its B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between
 rounds does.
@@ -58,7 +58,7 @@ COARSE = Nodes(tau=24, rho=3, sigma=3, omega=7)
 
 
 def tau_grid(points: int) -> FloatArray:
-    """Standard deviations of a log cost from 0.01 % to 300 %, evenly spaced in the logarithm."""
+    """Standard deviations of a log cost from 0.01% to 300%, evenly spaced in the logarithm."""
     return np.geomspace(1e-4, 3.0, points)
 
 

@@ -55,7 +55,7 @@ from tdelta.records.prospects import CarryOver
 # An encrypted trial that slows the next one: the overhead is of a trial by itself, and production pays more.
 #
 # Encrypted work follows encrypted work there, so what an encrypted trial leaves to the next one is part of
-# the cost. Stage 1 takes it out of the overhead (`tdelta.inference.noise`); where all of its 95 % interval lies
+# the cost. Stage 1 takes it out of the overhead (`tdelta.inference.noise`); where all of its 95% interval lies
 # beyond the tolerance, no verdict says that encryption is negligible or within the budget.
 
 
@@ -192,7 +192,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         trials: finished trials in any order; those of incomplete blocks are left out, and counted in a caution. Where
             those of one side failed more often than chance explains, no verdict rests on the other trials.
         settings: the run's; ``metric`` is the primary one, ``tolerance`` or ``budget`` the limit.
-        precision: the width of the 95 % HDI aimed at (a difference of ratios), or a tenth of the overhead if more;
+        precision: the width of the 95% HDI aimed at (a difference of ratios), or a tenth of the overhead if more;
             missing it is a caution.
 
     Returns:

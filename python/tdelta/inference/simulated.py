@@ -14,7 +14,7 @@ FEWEST_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Of 100 runs, in how many the 95 % interval covered the truth or the verdict was undecided.
+    """Of 100 runs, in how many the 95% interval covered the truth or the verdict was undecided.
 
     The fewest and the most over the cells of the grid.
 

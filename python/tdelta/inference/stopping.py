@@ -1,11 +1,11 @@
 """When a run has seen enough. Pure rules; a session applies them at the ends of rounds, the unit of growth.
 
-For a number that is to be quoted the rule is precision. Up to an overhead of 20 % the width aimed at is fixed, so the
+For a number that is to be quoted the rule is precision. Up to an overhead of 20% the width aimed at is fixed, so the
 rule does not look at where the answer lies, and leaves it unbiased. Beyond that the aim is a tenth of the *estimated*
 overhead: the rule then looks at the estimate, and an interval is narrow enough a little sooner where the estimate
 happens to be high. The bias that this makes is simulated in benches/results/grid.md.
 
-A budget is a gate, answered as soon as the 99 % HDI is clear of it, and looked at after geometrically growing numbers
+A budget is a gate, answered as soon as the 99% HDI is clear of it, and looked at after geometrically growing numbers
 of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.
 """
 
@@ -17,19 +17,19 @@ from tdelta.inference.decisions import decide_gate
 from tdelta.records import Condition, Decision, Estimate
 
 LEAST_WIDTH = 0.02
-"""The narrowest 95 % HDI that is aimed at, as a difference of ratios: 2 points."""
+"""The narrowest 95% HDI that is aimed at, as a difference of ratios: 2 points."""
 
 _SHARE_OF_OVERHEAD = 0.10
 _LOOKS_GROW_BY = 1.5
 
 
 def target_width(estimate: Estimate, least: float = LEAST_WIDTH) -> float:
-    """The width of the 95 % HDI that is enough: 2 points, or a tenth of the estimated overhead if that is more."""
+    """The width of the 95% HDI that is enough: 2 points, or a tenth of the estimated overhead if that is more."""
     return max(least, _SHARE_OF_OVERHEAD * abs(estimate.median - 1.0))
 
 
 def width(estimate: Estimate) -> float:
-    """The width of the 95 % HDI, a difference of ratios."""
+    """The width of the 95% HDI, a difference of ratios."""
     return estimate.hdi95[1] - estimate.hdi95[0]
 
 

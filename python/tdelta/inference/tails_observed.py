@@ -30,10 +30,10 @@ FEWEST_RUNS = 3
 
 _MASS = 0.95
 _NORMAL = 1.96
-"""Sds of a normal that hold 95 %."""
+"""Sds of a normal that hold 95%."""
 
 _SAME_EDGE = 0.005
-"""Edges this close, as a share, are one: tools print theirs with few digits. Bins are 1.8 % wide and more."""
+"""Edges this close, as a share, are one: tools print theirs with few digits. Bins are 1.8% wide and more."""
 
 _ENDLESS = Reason.of("percentile-without-end")
 

@@ -1,7 +1,7 @@
 """What a series of runs with a known truth says of the instrument: false calls, coverage, bias, and how sure that is.
 
 A calibration has a dozen runs, so every share comes with its exact interval. Whether the instrument is called a liar
-(`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5 %, but they do show 40 %.
+(`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5%, but they do show 40%.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tdelta.messages.checks import AA_CHECK
 from tdelta.records import ALL, Counted, Decision, IdenticalTally, InjectedTally, Metric, Role, RunResult, Verdict
 
 NOMINAL_MISSES = 0.05
-"""What an interval of 95 % may miss."""
+"""What an interval of 95% may miss."""
 
 FEW_RUNS = 10
 _FALSE = (Decision.SLOWER, Decision.FASTER, Decision.INVALID)
@@ -62,7 +62,7 @@ def injected_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[I
 
     Args:
         results: the runs.
-        is_truth: whether what was realised is the truth of response time: only while no thread waits for another.
+        is_truth: whether what was actual is the truth of response time: only while no thread waits for another.
     """
     found: dict[tuple[float, Metric], list[Verdict]] = {}
     for verdict in (v for r in results for v in r.verdicts if _is_injected(v)):
@@ -128,16 +128,16 @@ def _injected_faults(tally: InjectedTally, tolerance: float) -> Iterator[Reason]
 
 
 def _injected(injected: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> InjectedTally:
-    known = [(v, v.realised) for v in verdicts if v.realised is not None]
-    errors = [v.ratio.median - realised for v, realised in known]
+    known = [(v, v.actual) for v in verdicts if v.actual is not None]
+    errors = [v.ratio.median - actual for v, actual in known]
     return InjectedTally(
         injected=injected,
         metric=metric.value,
         is_truth=is_truth,
-        realised=float(np.mean([realised for _, realised in known])),
+        actual=float(np.mean([actual for _, actual in known])),
         bias=float(np.mean(errors)),
         bias_interval=mean_interval(errors),
-        held=counted(_holds(v, realised) for v, realised in known),
+        held=counted(_holds(v, actual) for v, actual in known),
         found=counted(v.ratio.hdi95[0] > 1.0 for v, _ in known),
         width=float(np.median([width(v.ratio) for v, _ in known])),
     )
@@ -148,7 +148,7 @@ def _is_injected(verdict: Verdict) -> bool:
         Metric.RESPONSE_TIME,
         Metric.CPU_PER_OPERATION,
     )
-    return is_mix and verdict.condition.role is Role.INJECTED and verdict.realised is not None
+    return is_mix and verdict.condition.role is Role.INJECTED and verdict.actual is not None
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
@@ -161,14 +161,14 @@ def _holds(verdict: Verdict, truth: float) -> bool:
 
 
 def _misses(held: Counted) -> bool:
-    """Whether coverage is surely below the nominal one: by the 99 % interval, since several are looked at."""
+    """Whether coverage is surely below the nominal one: by the 99% interval, since several are looked at."""
     return held.of > 0 and clopper_pearson(held.count, held.of, _STRICT)[1] < 1.0 - NOMINAL_MISSES
 
 
 def _name(tally: InjectedTally) -> str:
     what = "response time" if tally.metric == Metric.RESPONSE_TIME.value else "CPU per operation"
-    return f"injected {100 * tally.injected:g} %, {what}"
+    return f"injected {100 * tally.injected:g}%, {what}"
 
 
 def _shares(found: Counted) -> str:
-    return f"{100 * found.low:.0f} … {100 * found.high:.0f} %"
+    return f"{100 * found.low:.0f}% to {100 * found.high:.0f}%"

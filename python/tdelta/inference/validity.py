@@ -1,7 +1,7 @@
 """The second identical twins as checks: what the instrument sees where there is nothing to see.
 
 The A/A twin is held against the baseline, the B/B twin against the encrypted twin whose double it is. A check is ``ok``
-only where the twins' 95 % HDI lies inside what the verdict needs, ``failed`` where it lies wholly outside the limit
+only where the twins' 95% HDI lies inside what the verdict needs, ``failed`` where it lies wholly outside the limit
 that the user set, and ``not shown`` where it is too wide to say: the noisier a run, the less it shows.
 """
 

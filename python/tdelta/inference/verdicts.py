@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from tdelta.inference.costs import Panel, realised_ratio
+from tdelta.inference.costs import Panel, actual_ratio
 from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
@@ -113,13 +113,13 @@ def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
     estimate, grounds = answer.posterior.estimate(tolerance), grounds_of(answer, tolerance)
     decision = decide_means(estimate, grounds, tolerance)
     verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, tolerance)
-    realised = _realised(answer.fitted.panel, answer.condition, metric)
+    actual = _actual(answer.fitted.panel, answer.condition, metric)
     reasons = (
         *verdict.reasons,
         *_of_steps(answer, tolerance),
         *_hard_reasons(estimate, decision, answer, grounds, tolerance),
     )
-    return replace(verdict, typical=grounds.typical, realised=realised, reasons=reasons)
+    return replace(verdict, typical=grounds.typical, actual=actual, reasons=reasons)
 
 
 def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
@@ -170,7 +170,7 @@ def _too_few_stalls(answer: Answer) -> Reason:
 
 
 def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
-    """Why the 95 % HDI is not enough."""
+    """Why the 95% HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
         return Reason.of("few-rounds", rounds=grounds.rounds)
     if grounds.wanders:
@@ -188,11 +188,11 @@ def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
     )
 
 
-def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | None:
+def _actual(panel: Panel, condition: Condition, metric: Metric) -> float | None:
     if condition.role is not Role.INJECTED:
         return None
     at = panel.conditions.index(condition)
-    return realised_ratio((row[at] for row in panel.trials), metric)
+    return actual_ratio((row[at] for row in panel.trials), metric)
 
 
 def _primary(answer: Answer, settings: RunSettings) -> Verdict:

@@ -2,15 +2,15 @@
 
 ANALYSIS_REASONS = {
     # where the interval lies
-    "interval-above": "the 95 % HDI {interval} lies above the ±{tolerance:g%}",
-    "interval-below": "the 95 % HDI {interval} lies below the ±{tolerance:g%}",
-    "interval-within": "the 95 % HDI {interval} lies within the ±{tolerance:g%}",
-    "interval-across": "the 95 % HDI {interval} reaches over an edge of the ±{tolerance:g%}",
+    "interval-above": "the 95% interval {interval} lies above the ±{tolerance:g%}",
+    "interval-below": "the 95% interval {interval} lies below the ±{tolerance:g%}",
+    "interval-within": "the 95% interval {interval} lies within the ±{tolerance:g%}",
+    "interval-across": "the 95% interval {interval} reaches over an edge of the ±{tolerance:g%}",
     # what figures can bear
     "one-run-only": "one run per condition",
     "one-run-of-each": (
         "one run per condition: runs of one and the same system differ, and nothing in these files says by how much;"
-        " simulated, where they differ by 3 %, {false_alarms} of 100 pairs of identical systems have an interval that"
+        " simulated, where they differ by 3%, {false_alarms} of 100 pairs of identical systems have an interval that"
         " leaves out 0, where the machine drifts {drift_least} to {drift_most} (5 are nominal)"
     ),
     "no-replication": (
@@ -51,7 +51,7 @@ ANALYSIS_REASONS = {
     "single-run-on-one-side": "one side has a single run: it is taken to scatter as the other side's do",
     "few-runs": "{runs} runs in all: more runs narrow this interval, longer ones hardly do",
     "confounded": (
-        "all runs of {first} came before those of {then}, and the figures drift by {drift:+.2g} % from one run to the"
+        "all runs of {first} came before those of {then}, and the figures drift by {drift:+.2g}% from one run to the"
         " next: drift and condition cannot be separated; alternate the conditions from run to run"
     ),
     # lengths
@@ -69,7 +69,7 @@ ANALYSIS_REASONS = {
     ),
     "prior-left-out": "only for single runs of response times with a spread; left out here",
     # tails: of a run's own trials as well
-    "tail-none": "none on {sides}, so at most {bound:.1f%} of such blocks would have any (95 % sure)",
+    "tail-none": "none on {sides}, so at most {bound:.1f%} of such blocks would have any (95% sure)",
     "tail-one-round": (
         "no interval: within one round nothing distinguishes the effects of its instances from the condition"
     ),
@@ -99,7 +99,7 @@ ANALYSIS_AGAINST_TRUST = {
     "clock-coarser-than-means": "a clock too coarse: {zeros:.2g%} of the response times are 0",
     "clock-too-coarse": "a clock too coarse: its steps leave the means open by up to {off:.2g%}",
     "confounded": (
-        "all runs of {first} came before those of {then}, and figures drift by {drift:+.2g} % from run to run"
+        "all runs of {first} came before those of {then}, and figures drift by {drift:+.2g}% from run to run"
     ),
     "two-clusters": "runs form two clusters, {apart:.2g%} apart, which the conditions do not explain",
     "two-clusters-of-condition": "runs of {condition} form two clusters, {apart:.2g%} apart",

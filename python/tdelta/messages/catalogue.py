@@ -8,26 +8,26 @@ from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.refusals import REFUSALS
 
-_FARTHER = ", so the 99 % HDI would have to lie beyond ±{tolerance:g%}"
+_FARTHER = ", so the 99% interval would have to lie beyond ±{tolerance:g%}"
 _HARDLY = "{rounds} {rounds:round hardly shows|rounds hardly show} how much fresh databases differ by chance"
 
 REASONS = {
     # where the interval lies
-    "hdi-above-tolerance": "the 95 % HDI {interval} lies above the tolerance, ±{tolerance:g%}",
-    "hdi-below-tolerance": "the 95 % HDI {interval} lies below the tolerance, ±{tolerance:g%}",
-    "hdi-within-tolerance": "the 95 % HDI {interval} lies within the tolerance, ±{tolerance:g%}",
-    "hdi-across-tolerance": "the 95 % HDI {interval} reaches over an edge of the tolerance, ±{tolerance:g%}",
-    "hdi-above-budget": "the 99 % HDI {interval} lies above the budget of +{budget:g%}",
-    "hdi-below-budget": "the 99 % HDI {interval} lies below the budget of +{budget:g%}",
-    "hdi-across-budget": "the 99 % HDI {interval} reaches across the budget of +{budget:g%}",
+    "hdi-above-tolerance": "the 95% interval {interval} lies above the tolerance, ±{tolerance:g%}",
+    "hdi-below-tolerance": "the 95% interval {interval} lies below the tolerance, ±{tolerance:g%}",
+    "hdi-within-tolerance": "the 95% interval {interval} lies within the tolerance, ±{tolerance:g%}",
+    "hdi-across-tolerance": "the 95% interval {interval} reaches over an edge of the tolerance, ±{tolerance:g%}",
+    "hdi-above-budget": "the 99% interval {interval} lies above the budget of +{budget:g%}",
+    "hdi-below-budget": "the 99% interval {interval} lies below the budget of +{budget:g%}",
+    "hdi-across-budget": "the 99% interval {interval} reaches across the budget of +{budget:g%}",
     # why an interval that would decide does not
-    "few-rounds": f"{_HARDLY}, so the 99 % HDI has to decide, too, and does not",
+    "few-rounds": f"{_HARDLY}, so the 99% interval has to decide, too, and does not",
     "overhead-wanders": (
-        "the overhead changed during the run, so rounds say less than their number; the 99 % HDI has to decide, too,"
-        " and does not"
+        "the overhead changed during the run, so its rounds count for less, and the 99% interval does not confirm the"
+        " verdict"
     ),
     "few-rounds-budget": f"{_HARDLY}, so an interval a third wider would have to lie clear of the budget",
-    "typical-not-shown": f"the typical operation alone does not show it (95 % HDI {{typical}}){_FARTHER}",
+    "typical-not-shown": f"the typical operation alone does not show it (95% interval {{typical}}){_FARTHER}",
     "outlying-trials": (
         "outlying trials: {outlying} of {trials} of this condition, {plain_outlying} of {plain_trials} of the plain"
         f" twins; they may hit one instance and not its twin{_FARTHER}"
@@ -45,9 +45,10 @@ REASONS = {
         " on one side than chance explains: what they would have cost is not known"
     ),
     "carried-over": (
-        "the trial after an encrypted one costs {effect} % (95 % interval {interval}): the overhead is that of a trial"
+        "the trial after an encrypted one costs {effect}% (95% interval {interval}): the overhead is that of a trial"
         " by itself, and encrypted work that follows encrypted work pays both"
     ),
+    "nothing-encrypted": "almost nothing was encrypted or decrypted in the trials",
     "no-data": "no complete block has a cost above zero to compare: the interval is the prior's",
     # a verdict that a single round makes
     "one-round": "one round makes this verdict: no other round confirms it",

@@ -15,7 +15,7 @@ CAUTIONS = {
         " one side than chance explains: what they would have cost is not known, and in no figure"
     ),
     "carried-over": (
-        "the trial after an encrypted one costs {effect} % (95 % interval {interval}), whatever its twin: overheads are"
+        "the trial after an encrypted one costs {effect}% (95% interval {interval}), whatever its twin: overheads are"
         " of a trial by itself, and encrypted work that follows encrypted work pays both"
     ),
     "no-aa-control": "{place:*: }no A/A twin: this run does not show its own noise floor",
@@ -58,14 +58,13 @@ CAUTIONS = {
         " interval"
     ),
     "twins-differ": (
-        "{place:*: }{twins} twins differ by {difference} % (95 % HDI {interval}) though nothing differs: read overheads"
-        " of that size with care"
+        "{place:*: }{twins} copies differ by {difference}% (95% interval {interval}): distrust overheads of that size"
     ),
     "stopped-by-budget": (
         "the run may have stopped because the budget was answered: the estimate leans away from the budget"
     ),
     "precision-missed": (
-        "{condition}: the 95 % HDI is {width:.1f} points wide, the aim was {aim:.1f}: measure longer for a sharper"
+        "{condition}: the 95% interval is {width:.1f} points wide, the aim was {aim:.1f}: measure longer for a sharper"
         " figure"
     ),
     "barely-encrypted": (
@@ -116,8 +115,8 @@ CAUTIONS = {
     "block-void": "round {round}: block {block} was void and was run again, since {why}",
     # load agents
     "agents-differ": (
-        "load agents see different overheads of {condition}, from {low:+.1f} % to {high:+.1f} % (standard deviation"
-        " {sd:.1f} %): the verdict is of these agents' mean, and other load machines may see another"
+        "load agents see different overheads of {condition}, from {low:+.1f}% to {high:+.1f}% (standard deviation"
+        " {sd:.1f}%): the verdict is of these agents' mean, and other load machines may see another"
     ),
     # hosts that twins change between
     "host-confounded": (
@@ -125,8 +124,8 @@ CAUTIONS = {
         " came. More rounds let the twins change hosts (--rounds, --max-time)"
     ),
     "hosts-see-different-overheads": (
-        "hosts see different overheads of {condition}, from {low:+.1f} % on {low_host} to {high:+.1f} % on {high_host}"
-        " (standard deviation {sd:.1f} %): the verdict is of these hosts' mean, and another host may see another"
+        "hosts see different overheads of {condition}, from {low:+.1f}% on {low_host} to {high:+.1f}% on {high_host}"
+        " (standard deviation {sd:.1f}%): the verdict is of these hosts' mean, and another host may see another"
     ),
     "hosts-not-asked": (
         "free disk and memory are those of this machine: each node checks its own when the run starts, before it loads"
@@ -151,7 +150,7 @@ CAUTIONS = {
         "pgbench vacuums its tables before every trial, and the server's CPU counts that; -n in the command leaves it"
         " out"
     ),
-    "sysbench-histogram": "sysbench's histogram has steps of 1.8 %: percentiles are that coarse, means are exact",
+    "sysbench-histogram": "sysbench's histogram has steps of 1.8%: percentiles are that coarse, means are exact",
     "sysbench-no-histogram": "sysbench ran without a histogram: there are means, but no percentiles",
     # engines
     "one-memory-limit": (
@@ -315,7 +314,7 @@ AGAINST_TRUST = {
     ),
     "host-confounded": "{condition} cannot be separated from the host it was on: too few rounds to change hosts",
     "hosts-see-different-overheads": (
-        "overheads differ by host: {low:+.1f} % on {low_host}, {high:+.1f} % on {high_host}"
+        "overheads differ by host: {low:+.1f}% on {low_host}, {high:+.1f}% on {high_host}"
     ),
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
     "one-server-two-places": "both twins are on one server, and share {shared}",
@@ -328,10 +327,10 @@ AGAINST_TRUST = {
         " is in no figure"
     ),
     "carried-over": (
-        "overheads are of a trial by itself: the trial after an encrypted one costs {effect} % ({interval}), which"
+        "overheads are of a trial by itself: the trial after an encrypted one costs {effect}% ({interval}), which"
         " encrypted work after encrypted work pays, too"
     ),
-    "twins-differ": "identical {twins} twins differ by {difference} %",
+    "twins-differ": "identical {twins} twins differ by {difference}%",
     "round-effect": "the overhead changes from round to round by {sd:.1f%}: only more rounds narrow the interval",
     "block-effect": "the overhead changes during the run by {sd:.1f%}: a longer run may show another",
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",
@@ -345,10 +344,7 @@ AGAINST_TRUST = {
     "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
     "load-timed": "the load generator runs for a time, so the faster twin does more work",
     # the machine
-    "others-delayed-database": (
-        "a busy machine: other programs kept the database from a CPU for {share:.0f%} of the time; response time leaves"
-        " that out, p95 and p99 do not"
-    ),
+    "others-delayed-database": "a busy machine: other programs took its CPUs for {share:.0f%} of the time",
     "threads-waited": "a busy machine: threads waited for a CPU during {share:.0f%} of the time",
     "others-waited": "a busy machine: other programs waited for a CPU during {share:.0f%} of the time",
     "host-took-cpu": "the host took {share:.1f%} of the CPU time away",

@@ -31,7 +31,7 @@ CHECKS = {
 }
 """What each check is called."""
 
-_TWINS = "{place:*: }the 95 % HDI of identical twins, {interval}, "
+_TWINS = "{place:*: }the 95% interval of identical twins, {interval}, "
 
 DETAILS = {
     # rows

@@ -26,7 +26,7 @@ IMPORTED_CAUTIONS = {
         "one run per condition{of}: repeat each condition at least three times, in turn; or state by --run-sd what runs"
         " of your system differ by, if you know it"
     ),
-    "budget-by-99": "a budget is judged by the 99 % HDI",
+    "budget-by-99": "a budget is judged by the 99% interval",
     "tests-as-levels": "runs of one condition differ in what their files say of the test ({settings}): each is a level",
     # what was read
     "copy-left-out": "the same figures as in {other}, so a copy and no other run",

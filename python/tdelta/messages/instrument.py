@@ -6,13 +6,13 @@ INSTRUMENT_REASONS = {
     # why a calibration finds the instrument invalid
     "check-failed-in-runs": "{failed} of {runs} runs failed the check “{check}” ({detail})",
     "false-calls": (
-        "{count} of {of} identical twins were called slower, faster or invalid (95 % interval of that share"
+        "{count} of {of} identical twins were called slower, faster or invalid (95% interval of that share"
         " {interval}), though nothing differs"
     ),
-    "zero-not-held": "only {held} of {of} intervals of 95 % held 0 where nothing differs",
-    "cost-not-held": "only {held} of {of} intervals of 95 % held the realised cost",
+    "zero-not-held": "only {held} of {of} intervals of 95% held 0 where nothing differs",
+    "cost-not-held": "only {held} of {of} intervals of 95% held the actual cost",
     "bias-beyond-tolerance": (
-        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {tolerance:g%} that are"
+        "reads {bias:+.1f} points beside the truth (95% interval {interval}), more than the {tolerance:g%} that are"
         " not cared about"
     ),
     # why a plan does not reach an aim
@@ -29,9 +29,9 @@ INSTRUMENT_CAUTIONS = {
         "{runs} {runs:run|runs}: even without a false call, up to {false:.0f%} may be called wrongly; more time"
         " (--max-time) narrows that"
     ),
-    "reads-too-much": ("reads {points:.1f} points too much (95 % interval {interval}): overheads here carry that, too"),
+    "reads-too-much": ("reads {points:.1f} points too much (95% interval {interval}): overheads here carry that, too"),
     "reads-too-little": (
-        "reads {points:.1f} points too little (95 % interval {interval}): overheads here carry that, too"
+        "reads {points:.1f} points too little (95% interval {interval}): overheads here carry that, too"
     ),
     "injected-is-no-truth": (
         "threads wait for each other, so the injected cost is not the truth for response time; it is shown, and nothing"
@@ -61,7 +61,7 @@ INSTRUMENT_CAUTIONS = {
     ),
     "noisiest-planned": "planned for the noisiest conditions: {conditions}",
     "few-instances": (
-        "{instances} instances say little about instance effects: the prior (half-Cauchy, 1 %) contributes, and the"
+        "{instances} instances say little about instance effects: the prior (half-Cauchy, 1%) contributes, and the"
         " plan errs on the side of a long run"
     ),
     "slow-noise": (

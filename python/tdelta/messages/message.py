@@ -4,7 +4,7 @@ Templates are those of ``str.format`` with three specifications more:
 
 - ``{count:block|blocks}`` is the first word where the number is 1, else the second;
 - ``{place:*: }`` is the value with what follows the asterisk behind it; nothing, if the value is empty;
-- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1 %``
+- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1%``
   (``{share:.1%}`` is Python's own: ``3.1%``).
 """
 
@@ -30,7 +30,7 @@ class _Templates(string.Formatter):
             one, _, many = format_spec.partition("|")
             return one if value == 1 else many
         if format_spec.endswith(("f%", "g%")) and isinstance(value, int | float):
-            return f"{self.format_field(100 * value, format_spec[:-1])} %"
+            return f"{self.format_field(100 * value, format_spec[:-1])}%"
         text = str(super().format_field(value, format_spec))
         if "e+0" in text and text[-1] in "2345":  # 1.5e+02 per cent
             text = f"{float(text):{'+' if text.startswith('+') else ''},.0f}"

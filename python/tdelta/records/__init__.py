@@ -1,6 +1,6 @@
 """The frozen facts that every layer shares. Knows no layer; every layer may import it.
 
-Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a quotient (1.031 is +3.1 %), and an
+Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a quotient (1.031 is +3.1%), and an
 overhead given as a share (``tolerance``, ``budget``, ``injected``) is that quotient less one (0.031).
 """
 

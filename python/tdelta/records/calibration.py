@@ -30,8 +30,8 @@ class InstanceEffectPrior:
 class DetectableEffect:
     """The smallest effect that a run of that length detects. ``rounds`` is how many fit into it.
 
-    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called slower (the 95 % HDI above the
-    limit, with few rounds the 99 % HDI) with a probability of 0.9; None where not one round fits.
+    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called slower (the 95% HDI above the
+    limit, with few rounds the 99% HDI) with a probability of 0.9; None where not one round fits.
     """
 
     minutes: float
@@ -60,7 +60,7 @@ class CalibrationUsed:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """So many of so many runs, with the exact 95 % interval of the share (Clopper and Pearson)."""
+    """So many of so many runs, with the exact 95% interval of the share (Clopper and Pearson)."""
 
     count: int
     of: int
@@ -72,7 +72,7 @@ class Counted:
 class IdenticalTally:
     """Identical twins, judged as if they were conditions.
 
-    ``false_calls`` were called slower, faster or invalid; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
+    ``false_calls`` were called slower, faster or invalid; ``held`` is how often the 95% HDI held 0; ``apart`` is the
     root mean square of the overheads read, a share.
     """
 
@@ -85,15 +85,15 @@ class IdenticalTally:
 class InjectedTally:
     """One injected cost, read by one metric over the runs. All costs are quotients, all biases their differences.
 
-    ``bias`` is the mean of what was read less what was realised, ``bias_interval`` its 95 % interval (None of a single
-    run). ``held`` is how often the 95 % HDI held the realised cost, ``found`` how often it lay above 0. Where
-    ``is_truth`` is False the realised cost is not the truth of that metric, so nothing is held against it.
+    ``bias`` is the mean of what was read less what was actual, ``bias_interval`` its 95% interval (None of a single
+    run). ``held`` is how often the 95% HDI held the actual cost, ``found`` how often it lay above 0. Where
+    ``is_truth`` is False the actual cost is not the truth of that metric, so nothing is held against it.
     """
 
     injected: float
     metric: str
     is_truth: bool
-    realised: float
+    actual: float
     bias: float
     bias_interval: tuple[float, float] | None
     held: Counted
@@ -106,7 +106,7 @@ class MetricNoise:
     """The noise and instance effects of one metric, pooled over the runs; shares.
 
     ``trial_sd`` is of one trial, ``pair_sd`` of the log ratio of two in a block; ``instance_sd`` the posterior median
-    of the standard deviation of instance effects, ``instance_sd_interval`` its 95 % interval, over so many
+    of the standard deviation of instance effects, ``instance_sd_interval`` its 95% interval, over so many
     ``instances``; ``prior`` is what later runs begin with.
     """
 

@@ -27,7 +27,7 @@ class ComponentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A time of one operation, µs, and its 95 % HDI."""
+    """A time of one operation, µs, and its 95% HDI."""
 
     us: float
     hdi95: tuple[float, float]

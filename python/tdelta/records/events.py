@@ -65,7 +65,7 @@ class BlockDone:
 class InterimAnalysis:
     """A look at a round's end: the primary posterior of each judged condition so far, and the width aimed at.
 
-    ``estimates`` pairs each condition with its estimate and the target width of its 95 % HDI (a difference of ratios).
+    ``estimates`` pairs each condition with its estimate and the target width of its 95% HDI (a difference of ratios).
     """
 
     round: int

@@ -41,7 +41,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OverheadChange:
-    """How much larger an overhead is than an earlier one: a difference of ratios, 0.10 for 10 % that became 20 %.
+    """How much larger an overhead is than an earlier one: a difference of ratios, 0.10 for 10% that became 20%.
 
     ``mass_above_zero`` is the posterior probability that it is larger at all.
     """

@@ -97,7 +97,7 @@ class Samples(RunFacts):
         total: sum of the values.
         total_log: sum of the natural logarithms of those above 0.
         total_squares: sum of their squares.
-        bins: shape as `Binned.counts` over `Binned.edges`; logarithmic, at most 2 % wide, below them one from 0 for
+        bins: shape as `Binned.counts` over `Binned.edges`; logarithmic, at most 2% wide, below them one from 0 for
             times of 0: for the predictive check, quantiles and tails, never for the likelihood.
         rounding: how far off their mean may be for the steps of their clock.
         clusters: the same sums for stretches of the run in time order, ``(count, total)`` each, at most 4096 of them
@@ -185,7 +185,7 @@ class Series(RunFacts):
 class Figure(RunFacts):
     """One figure of a condition, as published tables and final reports have them.
 
-    ``published`` is what the authors printed for its comparison with the baseline, in words (``1.09``, ``+50 %``).
+    ``published`` is what the authors printed for its comparison with the baseline, in words (``1.09``, ``+50%``).
     """
 
     group: Group

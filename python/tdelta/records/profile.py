@@ -126,7 +126,7 @@ class ClassShare:
 class CpuProfile(Finding):
     """The CPU time of one condition beside its baseline's, out of trials that were sampled and not measured.
 
-    ``difference_ns`` is of an operation, all functions together, with its 95 % interval, which knows of the number of
+    ``difference_ns`` is of an operation, all functions together, with its 95% interval, which knows of the number of
     samples and nothing else: not of the effects of these two instances. ``functions`` are those of the largest
     differences and times, the largest first.
     """

@@ -1,6 +1,6 @@
 """The answer of ``tdelta plan``: how noisy this machine is, and how long a run must be to decide what.
 
-Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and tolerances are
+Standard deviations are of a log cost, which for small ones is a share (0.02 is 2%). Overheads and tolerances are
 shares.
 """
 
@@ -18,7 +18,7 @@ from tdelta.records.results import Decision, Metric
 
 @dataclass(frozen=True, slots=True)
 class ShareEffect:
-    """What something adds to a cost, a share of it, with its 95 % interval."""
+    """What something adds to a cost, a share of it, with its 95% interval."""
 
     share: float
     interval95: tuple[float, float]
@@ -29,8 +29,8 @@ class CarryOver(Finding):
     """What the twin before does to a trial, a share of its cost.
 
     Attributes:
-        after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
-            None where no encrypted twin ran, or trials leave more than 90 % of the prior's standard deviation.
+        after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95% interval;
+            None where no encrypted twin ran, or trials leave more than 90% of the prior's standard deviation.
         unknown_codes: what these data cannot say, and why.
     """
 
@@ -51,7 +51,7 @@ class ScaleNoise:
     """The mean of ``trials`` trials in consecutive blocks, against the mean of the next as many (Allan deviation).
 
     ``sd`` is of such a mean. ``excess`` is its variance over that of independent trials, ``1`` where longer measuring
-    averages noise away as it should, with a 95 % interval.
+    averages noise away as it should, with a 95% interval.
     """
 
     trials: int
@@ -73,7 +73,7 @@ class NoiseAtLength:
         blocks: complete blocks.
         cost: geometric mean cost of an operation on plain twins, in the metric's unit.
         sd: a trial's noise as it counts for an instance's mean.
-        sd95: its 95 % interval.
+        sd95: its 95% interval.
         time_for_same: the wall clock that equal precision takes, over that of the length that takes least; instance
             effects aside.
         scales: how the noise averages out over blocks.
@@ -94,7 +94,7 @@ class NoiseAtLength:
 
 @dataclass(frozen=True, slots=True)
 class InstanceEffect:
-    """The effect of an instance, the same in all blocks of its round: posterior median and 95 % interval."""
+    """The effect of an instance, the same in all blocks of its round: posterior median and 95% interval."""
 
     sd: float
     sd95: tuple[float, float]
@@ -207,7 +207,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """How wide the 95 % HDI of the ratio will be after so many rounds, as shares: median, and what 80 % lie between.
+    """How wide the 95% HDI of the ratio will be after so many rounds, as shares: median, and what 80% lie between.
 
     ``instance_share`` is the part of its variance that instance effects makes, which more blocks do not lessen.
     """

@@ -73,7 +73,7 @@ class Verdict:
 
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
     typical trials, which discounts stalls (None for transaction types).
-    ``realised`` is the true quotient of an injected twin, from its own trials (None elsewhere).
+    ``actual`` is the true quotient of an injected twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
 
@@ -88,7 +88,7 @@ class Verdict:
     ratio: Estimate
     decision: Decision
     reasons: tuple[Reason, ...] = ()
-    realised: float | None = None
+    actual: float | None = None
     no_speedup: Estimate | None = None
     typical: Estimate | None = None
 
@@ -99,8 +99,8 @@ class StallMeasure(Finding):
 
     ``down_weighted`` of the ``trials`` count less than half for the typical cost, and ``down_weighted_time`` is the
     share of all time that lies in them. ``stalls`` events of ``stalled_trials`` trials cost far more than is typical,
-    and add ``stall_cost`` to the mean (0.18: +18 %). Stalls in a smaller share of trials than ``missed_share`` are not
-    met in at least 5 % of runs of this length.
+    and add ``stall_cost`` to the mean (0.18: +18%). Stalls in a smaller share of trials than ``missed_share`` are not
+    met in at least 5% of runs of this length.
     """
 
     FINDING = "stalls"
@@ -120,7 +120,7 @@ class NoiseFloor:
     """A second identical twin over the first: what this instrument sees where there is nothing to see.
 
     The A/A twin over its baseline, or (``condition`` is the treatment) the B/B twin over the encrypted one.
-    ``instance_sd`` is the posterior median of a plain instance's effect, as a share (0.003 is 0.3 %). ``is_apart`` says
+    ``instance_sd`` is the posterior median of a plain instance's effect, as a share (0.003 is 0.3%). ``is_apart`` says
     whether a verdict about the second twin would be that it differs, where its interval lies outside the limit.
     """
 

@@ -23,7 +23,7 @@ class TailUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TailRatio:
-    """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind."""
+    """A quotient of condition over baseline and its 95% interval, from so many ``units`` of one kind."""
 
     ratio: float
     interval95: tuple[float, float]
@@ -51,7 +51,7 @@ class BadTrials:
     """How many trials had any transaction beyond the threshold, and the ratio of the two sides' rates of them.
 
     A trial is one twin's part of a block, so two plain twins have two a block. ``low`` and ``high`` are the ends of the
-    ratio's 95 % interval: ``high`` is None where nothing bounds it (no bad trial on the baseline), and both are where
+    ratio's 95% interval: ``high`` is None where nothing bounds it (no bad trial on the baseline), and both are where
     there is no interval at all (no bad trial, or most of them).
     """
 

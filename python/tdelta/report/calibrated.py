@@ -20,7 +20,7 @@ def held_text(result: RunResult) -> str | None:
     rounds = result.counts.rounds
     runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three rounds or more"
     return (
-        f"In simulated runs of {runs}, the 95 % interval covered the truth or the verdict was undecided"
+        f"In simulated runs of {runs}, the 95% interval covered the truth or the verdict was undecided"
         f" {found.fewest} to {found.most} times in 100."
     )
 

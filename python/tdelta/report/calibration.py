@@ -55,26 +55,28 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
 def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
     where = f"{found.key.engine}, workload {found.key.workload}"
     if not found.is_valid:
-        said = f"Invalid: this instrument does not tell the truth here ({where}). No run begins with this calibration."
+        said = (
+            f"INVALID: on this machine, tdelta reported differences between identical databases ({where}). This"
+            " calibration will not be used."
+        )
         return [*paragraph(said, width, "bold white on red")]
-    said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
+    said = f"VALID: for {where}, identical copies differed by {small_share(found.identical.apart)}."
     shown = [(one, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect]
     smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
     if smallest:
-        said += f" The smallest overhead that a run calls slower is {smallest}."
+        said += f" The smallest overhead that a run reports as slower is {smallest}."
     return [*paragraph(said, width, "bold")]
 
 
 def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
     if not found.minimum_detectable_effect or not found.is_valid:
         return []
-    table = plain_table((("a run of", False), ("rounds", True), ("called slower", True), ("told from 0", True)))
+    table = plain_table((("a run of", False), ("rounds", True), ("slower", True), ("above 0", True)))
     for one in found.minimum_detectable_effect:
         table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.tolerance), _from(one, 0.0))
     note = (
-        "The smallest overhead in response time that is found nine times in ten: as more than the"
-        f" {share(found.tolerance)} not cared about, or as more than 0. Of a run of three twins that uses its time"
-        " (--max-time, and as many --rounds)."
+        f"The smallest overhead in response time that 9 in 10 runs report as larger than the {share(found.tolerance)}"
+        " tolerance, or as larger than 0. For runs of three copies that use their whole time."
     )
     return [table, Text(), *paragraph(note, width, "dim")]
 
@@ -86,23 +88,23 @@ def _from(one: DetectableEffect, limit: float) -> str:
 
 def _identical(found: MachineCalibration) -> list[Text | Table]:
     tally = found.identical
-    table = plain_table((("identical twins", False), ("runs", True), ("95 % interval", True)))
-    table.add_row("called slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls))
-    table.add_row("the HDI holds 0", _runs(tally.held), _share(tally.held))
+    table = plain_table((("identical copies", False), ("runs", True), ("95% interval", True)))
+    table.add_row("reported as slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls))
+    table.add_row("the interval includes 0", _runs(tally.held), _share(tally.held))
     return [table]
 
 
 def _injected(found: MachineCalibration, width: int) -> list[Text | Table]:
     if not found.injected:
         return []
-    headings = ("realised", "bias", "95 % interval", "in the HDI", "HDI above 0")
-    table = plain_table((("injected cost", False), *((heading, True) for heading in headings)))
+    headings = ("actual", "bias", "95% interval", "contained", "above 0")
+    table = plain_table((("injected slowdown", False), *((heading, True) for heading in headings)))
     for tally in found.injected:
         table.add_row(f"{share(tally.injected)}, {_METRICS[tally.metric]}", *_injected_cells(tally))
     held = found.injected[0].held
     note = (
-        "Bias: what was read less what was realised, in points. The 95 % HDI should hold the realised cost in 95 % of"
-        f" runs; {_runs(held)} speak for {_share(held)}."
+        "Bias: measured less actual, in points. The 95% interval should contain the actual slowdown in 95% of runs;"
+        f" {_runs(held)} is consistent with {_share(held)}."
     )
     return [table, Text(), *paragraph(note, width, "dim")]
 
@@ -110,13 +112,13 @@ def _injected(found: MachineCalibration, width: int) -> list[Text | Table]:
 def _injected_cells(tally: InjectedTally) -> tuple[str, ...]:
     low, high = tally.bias_interval or (float("nan"), float("nan"))
     sure = interval((1 + low, 1 + high), 2)
-    return percent(tally.realised), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)
+    return percent(tally.actual), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)
 
 
 def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
     if not found.noise:
         return []
-    headings = ("one trial", "a pair", "instance effect", "95 % interval", "instances")
+    headings = ("one trial", "a pair", "instance effect", "95% interval", "instances")
     table = plain_table((("noise", False), *((heading, True) for heading in headings)))
     for noise in found.noise:
         table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
@@ -152,4 +154,4 @@ def _runs(found: Counted) -> str:
 
 
 def _share(found: Counted) -> str:
-    return f"{100 * found.low:.0f} … {100 * found.high:.0f} %"
+    return f"{100 * found.low:.0f} … {100 * found.high:.0f}%"

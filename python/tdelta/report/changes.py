@@ -56,13 +56,13 @@ _NO_CHANGE_OF_ONE = "one run shows no change"
 
 
 def points_text(change: OverheadChange) -> str:
-    """A difference of overheads in percentage points: ``+10.0 points (95 % HDI +8.6 … +11.4)``."""
+    """A difference of overheads in percentage points: ``+10.0 points (95% interval +8.6 … +11.4)``."""
     if not math.isfinite(change.median):
         return MISSING
     ends = (1 + change.hdi95[0], 1 + change.hdi95[1])
     places = decimals((1 + change.median, *ends))
     median = percent(1 + change.median, places).removesuffix(" %")
-    return f"{median} points (95 % HDI {interval(ends, places)})"
+    return f"{median} points (95% interval {interval(ends, places)})"
 
 
 def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
@@ -105,12 +105,12 @@ def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
 
 
 def chance_words(mass: float) -> str:
-    """A probability as a percentage; ``> 99.9 %`` near either end."""
+    """A probability as a percentage; ``> 99.9%`` near either end."""
     if not math.isfinite(mass):
         return MISSING
     if mass > 0.9995:
-        return "> 99.9 %"
-    return "< 0.1 %" if mass < 0.0005 else f"{100 * mass:.1f} %"
+        return "> 99.9%"
+    return "< 0.1%" if mass < 0.0005 else f"{100 * mass:.1f}%"
 
 
 def series_name(series: Series, history: History) -> str:
@@ -196,7 +196,7 @@ def _table(series: Series, width: int) -> Table:
     has_labels = any(point.labels for point in series.points)
     aside = (*(("version",) if has_versions else ()), *(("labels",) if has_labels else ()))
     headings = [("run", False), ("date", False), *((name, False) for name in aside), ("overhead", True)]
-    table = plain_table((*headings, ("95 % HDI", True), ("", False)))
+    table = plain_table((*headings, ("95% interval", True), ("", False)))
     for column in (table.columns[0], table.columns[1], table.columns[-1]):
         column.no_wrap = True
     columns = _PLOT if width >= _ROOMY else _NARROW_PLOT

@@ -80,16 +80,17 @@ def _request(given: Mapping[str, Any]) -> RunRequest:
         return RunRequest()
 
 
-def next_command(command: str, settings: RunSettings, *words: str) -> str:
-    """A command on this run, by its id and from the store it is in: ``tdelta show ID --store ./runs.sqlite``.
+def next_command(command: str, settings: RunSettings, *words: str, name: str = "") -> str:
+    """A command on this run, from the store it is in: ``tdelta show ID --store ./runs.sqlite``.
 
     Args:
         command: what comes between ``tdelta`` and the run's id, e.g. ``run --resume``.
         words: what comes after the id.
+        name: what the run is called, by default its id.
     """
     store = settings.options.get("store")
     where = ["--store", str(store)] if store else []
-    return shlex.join(["tdelta", *command.split(), settings.run_id, *words, *where])
+    return shlex.join(["tdelta", *command.split(), name or settings.run_id, *words, *where])
 
 
 def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: str) -> str:

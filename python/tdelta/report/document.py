@@ -13,10 +13,9 @@ from typing import Any
 
 from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
-from tdelta.report.brief import against_trust, sentence
+from tdelta.report.answer import against_trust, run_answer
 from tdelta.report.calibrated import simulated, used_values
 from tdelta.report.command import repeat_command
-from tdelta.report.sentence import answer
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
 from tdelta.session.outlook import DryRun
@@ -34,8 +33,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "seed": result.settings.seed,
         "decision": result.decision.value,
         "exit_code": exit_code,
-        "sentence": sentence(result),
-        "answer": answer(result),
+        "sentence": run_answer(result).sentence,
         "subject": subject(result),
         "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.report.page.blocks import Block, Cell, Figure, Listing, Medium, Paragraph, is_for
-from tdelta.report.page.blocks import Table as BlockTable
+from tdelta.report.blocks import Block, Cell, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
+from tdelta.report.blocks import Table as BlockTable
 from tdelta.report.quantities import wrap
 
 NARROWEST = 40
@@ -21,8 +21,24 @@ _ROOM_FOR_TABLES = 80
 
 _UNBOUNDED = 1000
 
-_KINDS = {"lead": "bold", "note": "dim", "caution": "yellow", "alarm": "bold red"}
-_STATES = {"bad": "bold white on red"}
+_KINDS = {"note": "dim", "caution": "yellow", "alarm": "bold red"}
+_DECISIONS = {
+    "slower": "bold yellow",
+    "over": "bold red",
+    "negligible": "bold green",
+    "within": "bold green",
+    "faster": "bold cyan",
+    "undecided": "bold magenta",
+    "invalid": "bold white on red",
+}
+_LISTINGS = {"cautions": "yellow", "facts": "dim"}
+_MARKS = {"FAILED": "bold red", "not shown": "yellow"}
+_WITHIN = 78
+"""Columns that an answer needs, however wide the terminal is."""
+
+_BESIDE_FROM = 60
+"""Columns from which on texts have their labels beside them."""
+_STATES = {"bad": "bold white on red", "strong": "bold"}
 
 
 def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
@@ -46,27 +62,72 @@ def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
 
 
 def parts_of(blocks: Iterable[Block], width: int) -> list[Text | Table]:
-    """What a terminal shows of blocks: a table has blank lines around it."""
+    """What a terminal shows of blocks: an answer, a heading and a table have a blank line around or before them."""
     parts: list[Text | Table] = []
+    is_apart = False
     for block in blocks:
         drawn = _drawn(block, width) if is_for(block, Medium.TERMINAL) else []
-        if parts and drawn and (isinstance(parts[-1], Table) or isinstance(drawn[0], Table)):
+        if not drawn:
+            continue
+        is_set_off = isinstance(drawn[0], Table) or isinstance(block, Heading | Lines)
+        if parts and (is_apart or is_set_off):
             parts.append(Text())
         parts += drawn
+        is_apart = isinstance(drawn[-1], Table) or isinstance(block, Lines)
     return parts
 
 
 def _drawn(block: Block, width: int) -> list[Text | Table]:
     match block:
+        case Paragraph(kind="answer"):
+            return _answer(block, min(width, _WITHIN))
         case Paragraph():
             return [*paragraph(block.text, width, _KINDS.get(block.kind, ""))]
+        case Heading():
+            return [*paragraph(block.text, width, "dim")]
+        case Lines():
+            return _lines(block.items, min(width, _WITHIN))
+        case Listing(kind="checks"):
+            room = max((len(mark) for mark, _ in block.items), default=0) + 2
+            return [
+                line
+                for mark, text in block.items
+                for line in paragraph(f"{mark:<{room}}{text}", width, _MARKS.get(mark, ""), indent=" " * room)
+            ]
         case Listing():
-            return [line for _, text in block.items for line in paragraph(text, width, indent="  ")]
+            style, bullet = _LISTINGS.get(block.kind, ""), "- " if block.kind == "cautions" else ""
+            return [line for _, text in block.items for line in paragraph(f"{bullet}{text}", width, style, indent="  ")]
         case BlockTable():
             return [_table(block, width)]
         case Figure():
             return [_table(block.table, width)]
     return []
+
+
+def _answer(block: Paragraph, width: int) -> list[Text | Table]:
+    """The verdict word in its color; the rest as it is."""
+    word, colon, _ = block.text.partition(":")
+    first, *others = paragraph(block.text, width)
+    if colon:
+        first.stylize(_DECISIONS.get(block.state, "bold"), 0, len(word))
+    return [first, *others]
+
+
+def _lines(given: Sequence[Line], width: int) -> list[Text | Table]:
+    """Each line after its label; below it in a narrow terminal. The same label is shown once."""
+    room = max((len(line.title) for line in given), default=0) + 2
+    parts: list[Text | Table] = []
+    before = ""
+    for line in given:
+        style = "yellow" if line.is_warning else ""
+        if width < _BESIDE_FROM:
+            parts += paragraph(f"{line.title}: {line.text}", width, style, indent="  ")
+            continue
+        title = "" if line.title == before else line.title
+        for at, text in enumerate(wrap(line.text, width - room)):
+            parts.append(Text.assemble((f"{title if at == 0 else '':<{room}}", "dim"), (text, style)))
+        before = line.title
+    return parts
 
 
 def _table(block: BlockTable, width: int) -> Table:
@@ -88,17 +149,12 @@ def _cell(cell: str | Cell, indent: str = "", style: str = "") -> Text:
     if isinstance(cell, str):
         return Text(indent + cell, style=style)
     text = cell.text if cell.brief is None else cell.brief
-    return Text(indent + text, style=style or _STATES.get(cell.state, ""))
+    return Text(indent + text, style=style or _STATES.get(cell.state) or _DECISIONS.get(cell.state, ""))
 
 
 def measured(table: Table) -> int:
     """The columns that a table takes if nothing of it is folded."""
     return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum
-
-
-def narrowest(table: Table) -> int:
-    """The columns that a table takes if texts fold wherever they may."""
-    return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).minimum
 
 
 def _fitting(parts: Iterable[Text | Table], width: int) -> Iterator[Text | Table]:

@@ -1,24 +1,33 @@
-"""How an effect is worded: ``36 % slower (32 to 40 %)``, ``44 % more CPU time per operation (39 to 49 %)``.
+"""How a change is worded: ``3.1% slower (2.4% to 3.8%)``, ``6.6 times as long (6.4 to 6.8 times)``, ``+3.1%``.
 
-Words for people who do not know what a ratio of means or an HDI is. Figures keep their side of every limit, as
-everywhere (`tdelta.report.quantities`); nothing is decided here.
+Words for people who do not know what a ratio of means is. Changes of twice as much and more are multiples. Figures keep
+their side of every limit (`tdelta.report.quantities`); nothing is decided here.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from tdelta.records import Estimate, Metric
-from tdelta.report.quantities import MINUS, decimals, points
+from tdelta.records import Estimate, Metric, RunSettings
+from tdelta.report.quantities import MINUS, MULTIPLE_FROM, change, decimals, figures, interval, percent
 
-_ROUND_FROM = 0.1
-"""From this overhead on, or from an interval that wide on, decimals say nothing; but see `_ROUND_WIDTH`."""
 
-_ROUND_WIDTH = 0.02
-"""Intervals that are narrower than this keep their decimals."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a change is a change of.
 
-_AES = re.compile(r"\baes\b")
+    Attributes:
+        words: ``response time``, ``CPU time per transaction``.
+        is_time: whether more of it is slower.
+        verb: how a workload spends it: ``take``, ``read``, ``write``.
+    """
+
+    words: str
+    is_time: bool = False
+    verb: str = "take"
+
+
+TIME = Cost("response time", is_time=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Effect:
     """A quotient in words, with the interval that decides.
 
     Attributes:
-        median: the best estimate.
+        median: the best estimate, 1 for no change.
         ends: of the interval.
         bounds: the limits that figures keep their side of.
     """
@@ -36,102 +45,90 @@ class Effect:
     bounds: tuple[float, ...] = ()
 
     @property
-    def is_more(self) -> bool:
-        return self.median >= 1.0
-
-    @property
     def is_one_sided(self) -> bool:
+        """Whether the whole interval lies on one side of no change."""
         return self.ends[0] > 1.0 or self.ends[1] < 1.0
 
-    def slower(self, level: str = "") -> str:
-        """After ``makes it``: ``36 % slower (32 to 40 %)``; ``level`` stands before the interval."""
-        return f"{self.amount()} {'slower' if self.is_more else 'faster'} ({level}{self.span('faster', 'slower')})"
+    @property
+    def is_multiple(self) -> bool:
+        return self.median >= MULTIPLE_FROM
 
-    def more(self, what: str, level: str = "") -> str:
-        """After ``takes``: ``44 % more CPU time (39 to 49 %)``."""
-        return f"{self.amount()} {'more' if self.is_more else 'less'} {what} ({level}{self.span('less', 'more')})"
+    @property
+    def is_rough(self) -> bool:
+        """Whether the interval is too wide for decimals."""
+        return self._places() == 0
 
-    def signed(self, level: str = "") -> str:
-        """Without a word of direction: ``+0.4 % (−0.3 to +1.1 %)``; ``level`` stands before the interval."""
-        return f"{self.signed_median()} ({level}{self.signed_span()})"
-
-    def signed_median(self) -> str:
-        return f"{points(self.median, self._places())} %"
+    def degree(self, cost: Cost, more: str = "slower", less: str = "faster") -> str:
+        """``3.1% slower``, ``4.0% more CPU time``; from twice as much on ``6.6 times as long``."""
+        if self.is_multiple:
+            return f"{figures(self.median)} times as {'long' if cost.is_time else f'much {cost.words}'}"
+        is_more = self.median >= 1.0
+        if cost.is_time:
+            return f"{self.amount()} {more if is_more else less}"
+        return f"{self.amount()} {'more' if is_more else 'less'} {cost.words}"
 
     def amount(self) -> str:
-        """How far from the baseline, without a sign: ``36 %``."""
-        return f"{_bare(self.median, self._places())} %"
+        """How far from no change, without a sign: ``3.1%``, ``6.6×``."""
+        return self.signed().lstrip(f"+{MINUS}")
 
-    def span(self, less: str, more: str) -> str:
-        """The interval beside `amount`: ``32 to 40 %``; where it reaches across no effect, with signs or words."""
+    def span(self) -> str:
+        """The interval beside `degree`: ``2.4% to 3.8%``, ``6.4 to 6.8 times``; with signs if it includes no change."""
+        low, high = self.ends
+        if self.is_multiple:
+            return f"{figures(low)} to {figures(high)} times"
         if not self.is_one_sided:
-            # Nobody reads "5 % faster (−2 to +8 %)" right.
-            return self.signed_span() if self.is_more else self._across(less, more)
-        low, high = self.ends if self.is_more else self.ends[::-1]
-        return f"{_bare(low, self._places())} to {_bare(high, self._places())} %"
+            return interval(self.ends, self._places())
+        near, far = (low, high) if self.median >= 1.0 else (high, low)
+        return " to ".join(_unsigned(end, self._places()) for end in (near, far))
+
+    def reach(self, cost: Cost) -> str:
+        """The interval in words: ``between 3.0% faster and 11% slower``."""
+        low, high = (_unsigned(end, self._places()) for end in self.ends)
+        if cost.is_time:
+            return f"between {low} faster and {high} slower"
+        return f"between {low} less and {high} more {cost.words}"
+
+    def signed(self) -> str:
+        """``+0.4%``, ``6.6×``."""
+        return change(self.median, self._places())
 
     def signed_span(self) -> str:
-        low, high = (points(end, self._places()) for end in self.ends)
-        return f"{low} to {high} %"
-
-    def reach(self) -> str:
-        """The interval in words: ``between 3 % faster and 11 % slower``, ``0.5 to 11 % slower``."""
-        if not self.is_one_sided:
-            low, high = (_bare(end, self._places()) for end in self.ends)
-            return f"between {low} % faster and {high} % slower"
-        word = "slower" if self.is_more else "faster"
-        return f"{self.span('faster', 'slower')} {word}"
-
-    def _across(self, less: str, more: str) -> str:
-        low, high = (_bare(end, self._places()) for end in self.ends)
-        return f"{low} % {less} to {high} % {more}"
+        """``−0.3% to +1.1%``, ``6.4× to 6.8×``."""
+        return interval(self.ends, self._places(), is_multiple=self.is_multiple)
 
     def _places(self) -> int:
-        shown = (self.median, *self.ends)
-        width = self.ends[1] - self.ends[0]
-        is_rough = width >= _ROUND_FROM or (abs(self.median - 1.0) >= _ROUND_FROM and width >= _ROUND_WIDTH)
-        return 0 if is_rough and _keeps(shown, self.bounds) else decimals(shown, self.bounds)
+        return decimals((self.median, *self.ends), self.bounds)
+
+
+def limits(settings: RunSettings) -> tuple[float, ...]:
+    """The quotients that primary verdicts are compared with: the budget, or both edges of the tolerance."""
+    return (1 + settings.budget,) if settings.budget is not None else edges(settings.tolerance)
+
+
+def edges(tolerance: float) -> tuple[float, float]:
+    """Both edges of the tolerance, as quotients."""
+    return 1 - tolerance, 1 + tolerance
 
 
 def effect_of(estimate: Estimate, bounds: tuple[float, ...], *, is_gate: bool = False) -> Effect:
-    """An estimate with the interval that decides: of a budget the 99 % one, else the 95 % one."""
+    """An estimate with the interval that decides: 99% for a budget, else 95%."""
     return Effect(estimate.median, estimate.hdi99 if is_gate else estimate.hdi95, bounds)
 
 
-def makes(metric: Metric, effect: Effect) -> str:
-    """What encryption makes a load: ``36 % slower (…)``, ``take 44 % more CPU time per operation (…)``."""
+def cost_of(metric: Metric, words: str) -> Cost:
+    """A run's metric, under the name that ``words`` gives it."""
     match metric:
-        case Metric.CPU_PER_OPERATION:
-            return f"take {effect.more('CPU time per operation')}"
-        case Metric.READ_BYTES_PER_OPERATION:
-            return f"read {effect.more('bytes per operation')}"
-        case Metric.WRITTEN_BYTES_PER_OPERATION:
-            return f"write {effect.more('bytes per operation')}"
+        case Metric.RESPONSE_TIME:
+            return TIME
         case Metric.TIME_WITH_CHECKPOINT:
-            return f"{effect.slower()}, checkpoints included"
+            return Cost("response time, checkpoints included", is_time=True)
+        case Metric.CPU_PER_OPERATION:
+            return Cost(f"{words.removesuffix(' per operation')} time per transaction")
+        case Metric.READ_BYTES_PER_OPERATION:
+            return Cost("bytes per transaction", verb="read")
         case _:
-            return effect.slower()
+            return Cost("bytes per transaction", verb="write")
 
 
-def no(*, is_time: bool, what: str) -> str:
-    """``No, not slower``, the answer with its question in it: by itself a no could be read as one to another."""
-    return "No, not slower" if is_time else f"No, no more {what}"
-
-
-def cipher_name(words: str) -> str:
-    """``AES-256`` as people write it, where the option has ``aes-256``."""
-    return _AES.sub("AES", words)
-
-
-def _bare(ratio: float, places: int) -> str:
-    return points(ratio, places).lstrip(f"+{MINUS}")
-
-
-def _keeps(ratios: tuple[float, ...], bounds: tuple[float, ...]) -> bool:
-    """Whether whole per cents show every quotient on its own side of every limit."""
-    return all(
-        (ratio > bound) - (ratio < bound) == (value > limit) - (value < limit)
-        for ratio in ratios
-        for bound in bounds
-        for value, limit in [(round(100 * (ratio - 1)), round(100 * (bound - 1), 3))]
-    )
+def _unsigned(ratio: float, places: int) -> str:
+    return percent(ratio, places).lstrip(f"+{MINUS}")

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.report.effect import limits
 from tdelta.report.formats.rows import Cell, csv_text, finite, valid
 from tdelta.report.labels import condition_label, decision_word
 from tdelta.report.quantities import counted, printable, ratio_cells
-from tdelta.report.sentence import limits
 
 if TYPE_CHECKING:
     from tdelta.records import RunResult
@@ -53,7 +53,9 @@ def on_one_line(fault: str) -> str:
 def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> str:
     """How many came to which answer, a table of the rows, and below it why some targets have no answer."""
     width = max(NARROWEST, width)
-    table = plain_table((heading, False) for heading in ("target", "engine", "condition", "answer", "95 % HDI", "run"))
+    table = plain_table(
+        (heading, False) for heading in ("target", "engine", "condition", "answer", "95% interval", "run")
+    )
     for run, result in runs:
         if result is None or not result.primary:
             table.add_row(printable(run.target), "", "", "no answer", "", run.run_id)

@@ -60,6 +60,7 @@ def carried_words(found: CarryOver) -> str:
 
 
 _WITHOUT = "without AES instructions"
+_AES = re.compile(r"\b(aes|gcm|cbc|ctr|xts)\b")
 _METRICS = {
     Metric.RESPONSE_TIME: "response time",
     Metric.TIME_WITH_CHECKPOINT: "time with checkpoint",
@@ -90,13 +91,16 @@ def is_served(settings: RunSettings) -> bool:
     return settings.engine in servers()
 
 
-_OF_TIME = {Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
+_OF_TIME = {
+    Decision.NEGLIGIBLE: "no relevant difference",
+    Decision.OVER: "over budget",
+    Decision.WITHIN: "within budget",
+}
 _OF_CPU = _OF_TIME | {Decision.SLOWER: "more CPU", Decision.FASTER: "less CPU"}
 _OF_OTHER = _OF_TIME | {Decision.SLOWER: "more", Decision.FASTER: "less"}
 _OF_BYTES = _OF_TIME | {
     Decision.SLOWER: "more bytes",
     Decision.FASTER: "fewer bytes",
-    Decision.NEGLIGIBLE: "as many bytes",
 }
 _BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": _OF_TIME}
 
@@ -122,11 +126,6 @@ def decision_names() -> tuple[str, ...]:
 def is_called(decision: Decision, metric: str, name: str) -> bool:
     """Whether that is a name of the decision, the JSON's or the one that answers print."""
     return name in (decision.value, decision_word(decision, metric))
-
-
-def capitalized(text: str) -> str:
-    """With a capital letter at its beginning, and as it is elsewhere: ``More CPU``."""
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def metric_label(metric: Metric, settings: RunSettings) -> str:
@@ -164,7 +163,7 @@ def external_servers_text(facts: ServersFacts) -> str:
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:
-    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``injected 5 %``."""
+    """A condition as a row is called: ``AES-256, 16 threads``, ``identical copy``, ``injected 5% slowdown``."""
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
@@ -174,15 +173,20 @@ def with_labels(text: str, settings: RunSettings) -> str:
     return text
 
 
+def cipher_name(words: str) -> str:
+    """``AES-256-GCM`` as people write it, for the option's ``aes-256-gcm``."""
+    return _AES.sub(lambda found: found[0].upper(), words)
+
+
 def kind_label(condition: Condition) -> str:
-    """A condition without its surroundings: ``aes-256``, ``identical twin``."""
+    """A condition without its surroundings: ``AES-256``, ``identical copy``."""
     return _kind(condition)
 
 
 def compared_label(condition: Condition) -> str:
-    """The levels that are compared: ``aes-256, tables only``, ``aes-256 without AES instructions``."""
+    """The levels that are compared: ``AES-256, tables only``, ``AES-256 without AES instructions``."""
     levels = dict(condition.levels)
-    cipher = str(levels.get("cipher", condition.key))
+    cipher = cipher_name(str(levels.get("cipher", condition.key)))
     is_without = levels.get("aes_instructions") == "off"
     if condition.is_on_encrypted_storage:
         on = storage_words(levels["storage"])
@@ -208,13 +212,13 @@ def action_label(level: str) -> str:
 
 
 def compared_words(condition: Condition) -> str:
-    """The same within a sentence: ``aes-256 (tables only)``."""
+    """The same within a sentence: ``AES-256 (tables only)``."""
     cipher, *scope = compared_label(condition).split(", ", 1)
     return f"{cipher} ({scope[0]})" if scope else cipher
 
 
 def surroundings(condition: Condition, settings: RunSettings, *, besides: str = "") -> tuple[str, ...]:
-    """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10 %")``.
+    """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10%")``.
 
     Args:
         besides: a factor that is left out.
@@ -224,7 +228,7 @@ def surroundings(condition: Condition, settings: RunSettings, *, besides: str = 
 
 
 def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
-    """A contrast as a row is called, under its factor's title: ``aes-256, 4 threads: off over on``."""
+    """A contrast as a row is called, under its factor's title: ``AES-256, 4 threads: off over on``."""
     condition, versus = contrast.condition, contrast.versus
     varied = _varying(settings) - {contrast.factor}
     shared = _shared_of_what_is_compared(contrast)
@@ -237,7 +241,7 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
     """What both have in common: the cipher, the scope, or that the AES instructions are off."""
     levels = dict(contrast.condition.levels)
     cipher = str(levels["cipher"])
-    shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher]
+    shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher_name(cipher)]
     if contrast.factor != "scope" and "scope" in levels:
         shared.append(scope_words(levels["scope"]))
     if contrast.factor != "storage" and "storage" in levels:
@@ -252,7 +256,7 @@ def _level_name(factor: str, level: Level) -> str:
         return action_label(str(level))
     if factor == "storage":
         return storage_words(level)
-    return scope_words(level) if factor == "scope" else str(level)
+    return scope_words(level) if factor == "scope" else cipher_name(str(level))
 
 
 def contrast_title(factor: str) -> str:
@@ -271,12 +275,12 @@ def contrast_title(factor: str) -> str:
 
 
 def cache_text(level: Level) -> str:
-    """A cache as it was asked for: ``10 %`` of the data, or ``4 GB``."""
+    """A cache as it was asked for: ``10%`` of the data, or ``4 GB``."""
     return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", level) if isinstance(level, str) else share(level)
 
 
 def level_text(factor: str, level: Level) -> str:
-    """A level of a factor in words: ``16 threads``, ``cache 10 %``, ``4 KiB pages``."""
+    """A level of a factor in words: ``16 threads``, ``cache 10%``, ``4 KiB pages``."""
     if factor == "threads":
         return f"{level} thread{'' if level == 1 else 's'}"
     if factor == "cores":
@@ -302,13 +306,13 @@ def _factor_name(factor: str) -> str:
 def _kind(condition: Condition) -> str:
     match condition.role:
         case Role.IDENTICAL:
-            return "identical twin"
+            return "identical copy"
         case Role.INJECTED:
-            return f"injected {share(condition.injected or 0.0)}"
+            return f"injected {share(condition.injected or 0.0)} slowdown"
         case Role.AA:
-            return "A/A twin"
+            return "A/A control"
         case Role.BB:
-            return f"B/B twin of {compared_label(condition)}"
+            return f"B/B control of {compared_label(condition)}"
         case _:
             return compared_label(condition)
 

@@ -144,7 +144,7 @@ def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
     parts: list[Text | Table] = []
     for transaction in plan.transactions:
         title = printable(transaction.title)
-        parts += paragraph(f"{100 * transaction.share:5.1f} %  {transaction.name}: {title}", width)
+        parts += paragraph(f"{100 * transaction.share:5.1f}%  {transaction.name}: {title}", width)
         for line in transaction.script.splitlines():
             if line and not line.startswith("--"):
                 parts += paragraph(f"{_DEEP}{line}", width, "dim", indent=_DEEP + _INDENT)

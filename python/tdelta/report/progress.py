@@ -40,7 +40,7 @@ _LABEL_COLUMNS = 19
 _FIGURES_COLUMNS = 23
 _LINE_ESTIMATES, _SCREEN_ESTIMATES = 4, 12
 _NO_TARGET = 1e-9
-_LEGEND = "95 % HDI of the overhead, and how many points wide it is → should be"
+_LEGEND = "95% interval of the overhead, and how many points wide it is → should be"
 
 
 _Row = tuple[Condition, Estimate, float]
@@ -250,7 +250,7 @@ def _to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: floa
 
 
 def hdi_bar(estimate: Estimate, axis: tuple[float, float], tolerance: float, columns: int = _BAR_COLUMNS) -> str:
-    """A 95 % HDI drawn on an axis: ``░`` is the region that does not matter, ``━`` the HDI, ``●`` its median.
+    """A 95% interval drawn on an axis: ``░`` is the region that does not matter, ``━`` the HDI, ``●`` its median.
 
     Args:
         axis: the quotients at the left and the right end.

@@ -1,7 +1,7 @@
 """Numbers as people read them: signed percentages, multiples, and absolute values in a unit that fits.
 
-A figure never rounds onto the wrong side of a limit it is compared with: +2.04 % beside a limit of 2 % keeps the digit
-that tells them apart. Values that do not exist (NaN, infinite) read ``–``.
+A figure never rounds onto the wrong side of a limit it is compared with: +2.04% beside a limit of 2% keeps the digit
+that separates them. Values that do not exist (NaN, infinite) read ``–``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ from tdelta.records import Estimate
 
 MISSING = "–"
 MINUS = "−"
-_MULTIPLE_FROM = 2.0
+MULTIPLE_FROM = 2.0
+"""From this quotient on, a change is shown as a multiple: few readers understand 562%."""
+
+_WHOLE_FROM = 10.0
 _NARROW_POINTS = 0.2
+_ROUGH_POINTS, _ROUGH_WIDTH = 10.0, 2.0
+_LARGE_POINTS = 100.0
 _MAX_DECIMALS = 3
 SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 _GLUE = re.compile(
-    r"(?<=[\d≥≤±…]) (?=(?:%|µs|ns|ms|s|x|B|[kMGT]B|[KMGT]iB|…|HDI|points?|thread|rounds?|blocks?|trials?)(?!\w))"
+    r"(?<=[\d≥≤±]) (?=(?:µs|ns|ms|s|B|[kMGT]B|[KMGT]iB|points?|times|thread|rounds?|blocks?|trials?)(?!\w))"
+    r"|(?<=[%×]) (?=to [+−\d])|(?<=[%×] to) (?=[+−\d])"
 )
 _NO_BREAK = "\u00a0"
 
@@ -29,22 +35,29 @@ _NO_BREAK = "\u00a0"
 def decimals(ratios: Iterable[float], limits: Iterable[float] = ()) -> int:
     """Decimals of a percentage (0 to 3) that show these quotients on their own side of every limit.
 
-    One is usual; none from a hundred points on, and two if all lie within 0.2 points.
+    One is usual. None for intervals of 10 points and more, for overheads from 10% on unless their interval is narrower
+    than 2 points, and from 100% on; two if all lie within 0.2 points.
 
     Args:
-        ratios: the quotients to be shown together, e.g. a median and the ends of its HDI.
-        limits: quotients they are compared with, e.g. ``(0.98, 1.02)`` for a tolerance of 2 %.
+        ratios: the quotients to be shown together, e.g. an estimate and the ends of its interval.
+        limits: quotients they are compared with, e.g. ``(0.98, 1.02)`` for a tolerance of 2%.
     """
-    shown = [ratio for ratio in ratios if math.isfinite(ratio)]
-    width = 100 * (max(shown) - min(shown)) if shown else 0.0
-    least = 2 if 0 < width < _NARROW_POINTS else 1
-    if shown and max(abs(ratio - 1) for ratio in shown) >= 1:
-        least = 0
+    shown = sorted(ratio for ratio in ratios if math.isfinite(ratio))
     bounds = tuple(limits)
-    for count in range(least, _MAX_DECIMALS):
+    for count in range(_fewest_decimals(shown), _MAX_DECIMALS):
         if all(_keeps_side(ratio, limit, count) for ratio in shown for limit in bounds):
             return count
     return _MAX_DECIMALS
+
+
+def _fewest_decimals(shown: Sequence[float]) -> int:
+    if not shown:
+        return 1
+    width, middle = 100 * (shown[-1] - shown[0]), 100 * abs(shown[len(shown) // 2] - 1)
+    is_rough = width >= _ROUGH_POINTS or (middle >= _ROUGH_POINTS and width >= _ROUGH_WIDTH)
+    if is_rough or 100 * max(abs(ratio - 1) for ratio in shown) >= _LARGE_POINTS:
+        return 0
+    return 2 if 0 < width < _NARROW_POINTS else 1
 
 
 def points(ratio: float, places: int = 1) -> str:
@@ -59,48 +72,56 @@ def points(ratio: float, places: int = 1) -> str:
 
 
 def percent(ratio: float, places: int = 1) -> str:
-    """A quotient as a signed overhead: 1.031 is ``+3.1 %``."""
+    """A quotient as a signed overhead: 1.031 is ``+3.1%``."""
     text = points(ratio, places)
-    return text if text == MISSING else f"{text} %"
+    return text if text == MISSING else f"{text}%"
+
+
+def change(ratio: float, places: int = 1) -> str:
+    """A quotient as a signed overhead, and as a multiple from 2 on: ``+3.1%``, ``6.6×``."""
+    return multiple(ratio) or percent(ratio, places)
 
 
 def share(value: float) -> str:
-    """An unsigned share, such as a tolerance or a budget, as short as possible: 0.02 is ``2 %``, 0.125 ``12.5 %``."""
-    return f"{100 * value:.4g} %" if math.isfinite(value) else MISSING
+    """An unsigned share, such as a tolerance or a budget, as short as it can be: 0.02 is ``2%``, 0.125 is ``12.5%``."""
+    return f"{100 * value:.4g}%" if math.isfinite(value) else MISSING
 
 
 def small_share(value: float) -> str:
-    """An unsigned share of any size with two figures, and never a zero that is not one: 0.00012 is ``0.012 %``."""
+    """An unsigned share of any size with two figures, and never a zero that is not one: 0.00012 is ``0.012%``."""
     if not math.isfinite(value):
         return MISSING
-    return "0 %" if value == 0 else f"{_figures(100 * value, 2)} %"
+    return "0%" if value == 0 else f"{_figures(100 * value, 2)}%"
 
 
 def multiple(ratio: float) -> str | None:
-    """``6.6 x`` for quotients of at least 2 (or at most one half), where per cent mislead; else None."""
-    if not math.isfinite(ratio) or ratio <= 0 or 1 / _MULTIPLE_FROM < ratio < _MULTIPLE_FROM:
-        return None
-    return f"{ratio:.1f} x" if ratio >= 1 else f"{ratio:.2f} x"
+    """``6.6×`` for quotients of 2 and more, else None."""
+    return f"{figures(ratio)}×" if math.isfinite(ratio) and ratio >= MULTIPLE_FROM else None
 
 
-def interval(ends: tuple[float, float], places: int = 1) -> str:
-    """The ends of an HDI, in signed points: ``+2.4 … +3.8``."""
+def figures(ratio: float) -> str:
+    """The figures of a multiple: ``6.6``, ``24``."""
+    return f"{ratio:.1f}" if ratio < _WHOLE_FROM else f"{ratio:,.0f}"
+
+
+def interval(ends: tuple[float, float], places: int = 1, *, is_multiple: bool = False) -> str:
+    """The ends of an interval: ``+2.4% to +3.8%``; ``is_multiple`` gives ``6.4× to 6.8×``."""
     if not all(math.isfinite(end) for end in ends):
         return MISSING
-    return f"{points(ends[0], places)} … {points(ends[1], places)}"
+    return " to ".join(f"{figures(end)}×" if is_multiple else percent(end, places) for end in ends)
 
 
-def hdi_text(estimate: Estimate, ends: tuple[float, float], bounds: Iterable[float] = ()) -> str:
-    """The ends of an HDI of this estimate with its own decimals: ``+2.4 … +3.8``."""
-    return interval(ends, decimals((estimate.median, *estimate.hdi95), bounds))
+def interval_of(estimate: Estimate, ends: tuple[float, float], bounds: Iterable[float] = ()) -> str:
+    """The ends of an interval of this estimate, in its form and with its decimals: ``+2.4% to +3.8%``."""
+    places = decimals((estimate.median, *estimate.hdi95), bounds)
+    return interval(ends, places, is_multiple=estimate.median >= MULTIPLE_FROM)
 
 
 def estimate_text(estimate: Estimate, limits: Iterable[float] = ()) -> str:
-    """Median and 95 % HDI in one phrase: ``+3.1 % (95 % HDI +2.4 … +3.8)``."""
-    places = decimals((estimate.median, *estimate.hdi95), limits)
-    times = multiple(estimate.median)
-    within = f"{times}; " if times else ""
-    return f"{percent(estimate.median, places)} ({within}95 % HDI {interval(estimate.hdi95, places)})"
+    """Median and 95% interval in one phrase: ``+3.1% (95% interval +2.4% to +3.8%)``."""
+    bounds = tuple(limits)
+    places = decimals((estimate.median, *estimate.hdi95), bounds)
+    return f"{change(estimate.median, places)} (95% interval {interval_of(estimate, estimate.hdi95, bounds)})"
 
 
 def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
@@ -115,6 +136,12 @@ def amounts(values: Iterable[float], unit: str) -> tuple[str, ...]:
     smallest = min((abs(value) for value in given if value and math.isfinite(value)), default=1.0)
     name, size = next((step for step in steps if smallest >= step[1]), steps[-1])
     return tuple(f"{_figures(value / size, 4)} {name}" if math.isfinite(value) else MISSING for value in given)
+
+
+def sides_text(left: str, right: str) -> str:
+    """Two amounts, and their unit once if it is the same: ``84.2 → 86.8 µs``; empty without the first."""
+    unit = right.rpartition(" ")[2]
+    return f"{left.removesuffix(f' {unit}')} → {right}" if left else ""
 
 
 def rate(value: float) -> str:
@@ -177,12 +204,12 @@ def cut(text: str, room: int) -> str:
 
 
 def glued(text: str) -> str:
-    """The same text with no break between a number and its unit or inside an HDI, for those who fold it elsewhere."""
-    return _GLUE.sub(_NO_BREAK, text).replace("… ", f"…{_NO_BREAK}")
+    """The text without line breaks between a number and its unit, or inside an interval."""
+    return _GLUE.sub(_NO_BREAK, text)
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Fold a paragraph to ``width`` columns, never between a number and its unit or inside an HDI.
+    """Fold a paragraph to ``width`` columns, never between a number and its unit or inside an interval.
 
     Args:
         text: one paragraph; its line breaks are kept.
@@ -212,7 +239,6 @@ def _figures(value: float, count: int) -> str:
 
 
 def ratio_cells(ratio: Estimate, bounds: Sequence[float]) -> tuple[str, str]:
-    """An overhead, with its quotient where per cent mislead, and its 95 % HDI."""
+    """Change and 95% interval as cells of a table: ``+3.1%``, ``+2.4% to +3.8%``."""
     places = decimals((ratio.median, *ratio.hdi95), bounds)
-    times = multiple(ratio.median)
-    return percent(ratio.median, places) + (f" ({times})" if times else ""), interval(ratio.hdi95, places)
+    return change(ratio.median, places), interval_of(ratio, ratio.hdi95, bounds)

@@ -180,7 +180,7 @@ def _verdict(run: RunSummary, *, is_at_work: bool) -> str:
 
 
 def overhead_words(ratios: Iterable[float]) -> str:
-    """``+3.1 %``, of several the least and the most: ``+3.1 … +38.0 %``; empty where there is none."""
+    """``+3.1%``, of several the least and the most: ``+3.1 … +38.0%``; empty where there is none."""
     found = sorted(ratio for ratio in ratios if math.isfinite(ratio))
     if not found:
         return ""

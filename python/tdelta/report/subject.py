@@ -20,30 +20,11 @@ _MOST_WORDS = 2
 
 
 def subject(result: RunResult) -> str:
-    """``SQLite 3.54.0 (SQLite3 Multiple Ciphers 2.6.1), order-entry, 50 MB with a 10 % cache, 1 thread``.
+    """``SQLite 3.54.0 (SQLite3 Multiple Ciphers 2.6.1), order-entry, 50 MB, 10% cache, 1 thread``.
 
     A factor that varies is left out: each condition is named by it.
     """
     return ", ".join(_parts(result))
-
-
-def load_words(settings: RunSettings) -> str:
-    """A load in the middle of a sentence, after ``this``: ``SQLite order-entry load``, ``load on app.db (SQLite)``."""
-    own = settings.external_servers
-    product = profile(settings.engine).product.partition(",")[0] if own is None else own.baseline.product
-    command = settings.options.get("load_generator")
-    if isinstance(command, str):
-        return f"{product} load (`{' '.join(command.split()[:_MOST_WORDS])}`)"
-    if settings.database is not None:
-        return f"load on {settings.database.file} ({product})"
-    return f"{product} {settings.workload} load"
-
-
-def database_words(settings: RunSettings) -> str:
-    """The database in the middle of a sentence, after ``this``: ``SQLite order-entry database``."""
-    return load_words(settings).replace("load on ", "database ", 1).removesuffix(" load") + (
-        "" if settings.database is not None else " database"
-    )
 
 
 def _parts(result: RunResult) -> Iterator[str]:
@@ -99,9 +80,9 @@ def _data(result: RunResult) -> Iterator[str]:
     compared = result.one(SettingsCompared)
     in_force = None if compared is None else _cache_bytes(compared.shared, profile(settings.engine).cache_setting)
     if in_force is not None and abs(in_force / max(1.0, cache_bytes(cache, size)) - 1.0) > _AS_ASKED:
-        yield f"{data} with a cache of {_megabytes(in_force)} (asked for {cache_text(cache)}){cold}"
+        yield f"{data}, {_megabytes(in_force)} cache ({cache_text(cache)} requested){cold}"
     else:
-        yield f"{data} with a {cache_text(cache)} cache{cold}"
+        yield f"{data}, {cache_text(cache)} cache{cold}"
 
 
 def _level(name: str, settings: RunSettings) -> object:

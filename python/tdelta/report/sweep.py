@@ -16,7 +16,7 @@ THREADS = "threads"
 
 @dataclass(frozen=True, slots=True)
 class SweepCell:
-    """One encrypted condition of a sweep. ``panel`` is what else varies (``cache 10 %``), empty if nothing does."""
+    """One encrypted condition of a sweep. ``panel`` is what else varies (``cache 10%``), empty if nothing does."""
 
     verdict: Verdict
     threads: int
@@ -48,7 +48,7 @@ def sweep_cells(result: RunResult) -> tuple[SweepCell, ...]:
 
 
 def panel_of(condition: Condition, result: RunResult) -> str:
-    """What varies beside threads, in words: ``cache 10 %``."""
+    """What varies beside threads, in words: ``cache 10%``."""
     return ", ".join(surroundings(condition, result.settings, besides=THREADS))
 
 

@@ -15,13 +15,13 @@ from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures, left_cautions
 from tdelta.inference.agents import agent_cautions, load_agents
 from tdelta.inference.between import version_differences
-from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
+from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, is_whole_run
 from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     Counts,
     DataSize,
@@ -210,6 +210,8 @@ def assemble(
     agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
+    if is_whole_run(idle, plan.settings) and decision is not Decision.INVALID:
+        verdicts, decision = tuple(_without_work(verdicts)), Decision.UNDECIDED
     servers = server_measures(trials, plan.settings, _cpus(machine))
     actions = action_measures(trials, plan.settings)
     return RunResult(
@@ -319,6 +321,16 @@ def _cpus(machine: Mapping[str, object]) -> int:
 def _fixed(request: RunRequest) -> dict[str, Level]:
     """The levels of factors that the run does not vary, where published figures name them."""
     return {"threads": request.work.threads, "cache": request.twins.cache}
+
+
+def _without_work(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Primary verdicts on encrypted copies that encrypted next to nothing: undecided."""
+    for verdict in verdicts:
+        if verdict.primary and verdict.condition.is_encrypted:
+            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
+            yield dataclasses.replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
+        else:
+            yield verdict
 
 
 def _invalid(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:

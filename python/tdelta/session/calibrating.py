@@ -89,7 +89,7 @@ def calibrate_machine(
     """Run identical and injected twins for as long as ``request.decision.max_seconds`` allows, and keep what they say.
 
     Args:
-        request: as for a run; what is compared, a study and a budget have no place in it. Without ``inject``, 5 %.
+        request: as for a run; what is compared, a study and a budget have no place in it. Without ``inject``, 5%.
         now: the clock, seconds.
 
     Raises:

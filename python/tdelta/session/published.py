@@ -17,7 +17,7 @@ from tdelta.session.tables import PublishedTable, table
 _RECURRENTNULL = "recurrentnull blog, 2015; Oracle 12.1.0.2"
 
 _SWEEP_DATA_GB = 50
-"""The sweep's data, of which buffer pools of 5 and 60 GB are 10 % and 120 %: levels of the factor ``cache``."""
+"""The sweep's data, of which buffer pools of 5 and 60 GB are 10% and 120%: levels of the factor ``cache``."""
 
 _POOLS = {"5 GB": "5 GB of 50 GB cached", "60 GB": "all in memory"}
 _PLAIN = "plain"
@@ -130,12 +130,12 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
     "replicate": (
         PublishedFigure(
             "managed PostgreSQL, pgbench at scale 2000, 10 connections",
-            "encrypted: -15 % on one server, up to -30 % with a semi-synchronous standby",
+            "encrypted: -15% on one server, up to -30% with a semi-synchronous standby",
             "Scaleway docs, Encryption at rest performance benchmark, 2024",
         ),
         PublishedFigure(
             "managed PostgreSQL, a load of 29 GB",
-            "encrypted: +10 % of the time on one server, +40 % with a semi-synchronous standby",
+            "encrypted: +10% of the time on one server, +40% with a semi-synchronous standby",
             "Scaleway docs, Encryption at rest performance benchmark, 2024",
         ),
     ),
@@ -164,14 +164,14 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
         ),
         PublishedFigure(
             "MariaDB, background encryption threads",
-            "as much as 200 % CPU of two cores for more than 20 minutes, with nothing to encrypt (10.1)",
+            "as much as 200% CPU of two cores for more than 20 minutes, with nothing to encrypt (10.1)",
             "MariaDB, MDEV-11581, 2016",
         ),
     ),
     "response-times": (
         PublishedFigure(
             "difference of mean response times, Customer Registration, gamma model",
-            "95 % HDI −0.69 … +1.89 ms: no difference shown",
+            "95% HDI −0.69 … +1.89 ms: no difference shown",
             _RECURRENTNULL,
         ),
     ),

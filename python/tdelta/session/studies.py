@@ -125,7 +125,7 @@ _STUDIES = (
     Study(
         "read-only-sweep",
         "point and range selects on a server, against threads and cache",
-        "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
+        "Percona Server 8.0, sysbench oltp_read_only: +9% at 1 thread, none from 64",
         True,
         "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table."
         f" {_on('read-only-sweep', 'mariadb')}; --study-size published repeats it at its own size, which was not done"
@@ -160,7 +160,7 @@ _STUDIES = (
     Study(
         "warehouse",
         "a fact table of 23 columns: load, rebuild, queries from memory and from disk",
-        "SQL Server Fast Track: rebuild +30 % elapsed; SUM from disk +372 % CPU, from memory 0 %",
+        "SQL Server Fast Track: rebuild +30% elapsed; SUM from disk +372% CPU, from memory 0%",
         True,
         f"{_on('warehouse', 'duckdb')}: the published sum and three more queries, 2 million rows (published: 100"
         " million); each engine's nearest to a rebuild with page compression, which its notes name",
@@ -225,7 +225,7 @@ _STUDIES = (
     ),
     Study(
         "capacity",
-        "CPUs and response time at the load of a working day: operations due at 60, 80 and 90 % of what plain can do",
+        "CPUs and response time at the load of a working day: operations due at 60, 80 and 90% of what plain can do",
         "no figures: tests as fast as the database can go show its throughput, and not what users wait at a given load",
         True,
         "order entry on SQLite, or any engine, workload or database; near saturation a little more work for an"
@@ -260,7 +260,7 @@ _STUDIES = (
     Study(
         "replicate",
         "a primary and its replica, both plain or both encrypted: commits, apply rate, lag",
-        "Scaleway, managed PostgreSQL, pgbench: -15 % on one server, up to -30 % with a semi-synchronous standby",
+        "Scaleway, managed PostgreSQL, pgbench: -15% on one server, up to -30% with a semi-synchronous standby",
         True,
         f"{_on('replicate', 'mariadb')}: every commit is a row; the replica is stopped beside the load, asynchronous or"
         " semi-synchronous, and on this machine, whose CPUs and disks it shares",
@@ -337,7 +337,7 @@ _STUDIES = (
     Study(
         "response-times",
         "gamma model of response times",
-        "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",
+        "JAGS on Swingbench response times: 95% HDI of the difference -0.69 ... +1.89 ms",
         False,
         "an analysis of results that are there: nothing is run",
         tables=("response-times",),

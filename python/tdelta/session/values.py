@@ -1,6 +1,6 @@
 """The kinds of values that options have: how each is read from a command line, kept as JSON and typed again.
 
-A unit is always asked for where its absence could be misread: ``5`` could be 5 % or a ratio of 5, so it is neither.
+A unit is always asked for where its absence could be misread: ``5`` could be 5% or a ratio of 5, so it is neither.
 Faults say what was expected and what was found.
 """
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-FLIPPED = "CASE WHEN {column} % 2 = 0 THEN {column} + 1 ELSE {column} - 1 END"
+FLIPPED = "CASE WHEN {column}% 2 = 0 THEN {column} + 1 ELSE {column} - 1 END"
 """The last bit of an integer, without the bit operators, which some engines make unsigned."""
 
 

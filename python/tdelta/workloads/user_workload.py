@@ -169,7 +169,7 @@ def _transaction_lines(workload: Workload) -> Iterator[str]:
         yield ""
         yield f"[transactions.{transaction.name}]"
         yield f"title = {_text(transaction.title)}"
-        yield f"weight = {transaction.weight!r} # {100 * transaction.weight / total:.1f} % of the transactions"
+        yield f"weight = {transaction.weight!r} # {100 * transaction.weight / total:.1f}% of the transactions"
     yield ""
 
 

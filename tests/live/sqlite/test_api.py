@@ -49,7 +49,7 @@ def test_no_signal_of_the_program_is_handled_meanwhile(tmp_path: Path, monkeypat
 
 
 def test_a_run_says_what_it_found(found: td.Run) -> None:
-    assert str(found) == found.answer == found.to_dict()["answer"]
+    assert str(found) == found.answer == found.to_dict()["sentence"]
     assert found.run_id in repr(found)
     assert found.verdicts[0].primary
     low, high = found.verdicts[0].ratio.hdi95

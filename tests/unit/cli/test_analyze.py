@@ -61,7 +61,7 @@ def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeAnalysis) -> None:
     called = call("analyze", "a.csv")
-    assert called.out.startswith("Yes: tde is 31 % slower than plain")
+    assert called.out.startswith("SLOWER: tde is 31% slower than plain")
     assert called.err == "reading: 12 MB\n"
 
 

@@ -56,7 +56,7 @@ def test_every_option_reaches_the_request(asked: FakeCalibration) -> None:
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeCalibration) -> None:
     done = call("calibrate")
-    assert done.out.startswith("Calibrated for sqlite, workload order-entry")
+    assert done.out.startswith("VALID: for sqlite, workload order-entry")
     assert done.err == "calibrate: run 1\n"
 
 

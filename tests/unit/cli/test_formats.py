@@ -92,7 +92,7 @@ def test_the_summary_of_a_step_is_appended_to(store: Path, tmp_path: Path, monke
     target = tmp_path / "summary.md"
     target.write_text("before\n", encoding="utf-8")
     monkeypatch.setenv(formats.STEP_SUMMARY, str(target))
-    assert "undecided" in show(store, "--step-summary").out
+    assert "UNDECIDED" in show(store, "--step-summary").out
     assert show(store, "--step-summary", "--format", "json").code == 3
     text = target.read_text(encoding="utf-8")
     assert text.startswith("before\n### ")

@@ -158,10 +158,10 @@ def test_a_run_is_shown_against_an_earlier_one_by_id_and_label(store: Path) -> N
 
 def test_the_terminal_and_markdown_say_what_differs(store: Path) -> None:
     text = " ".join(show(store, "last", "--against", "bbbb").out.split())
-    assert "20261108-bbbb, aes-256: " in text
+    assert "20261108-bbbb, AES-256: " in text
     assert "SQLite 3.50.0 → SQLite 3.51.2" in text
     html = MarkdownIt().render(show(store, "last", "--against", "bbbb", "--format", "markdown").out)
-    assert "20261108-bbbb, aes-256: " in html
+    assert "20261108-bbbb, AES-256: " in html
 
 
 def test_the_page_of_a_run_has_a_section_against_the_earlier_one(store: Path, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_the_command_for_a_run_asks_for_that_run(session: FakeSession, typed: di
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:
     done = call("run")
     answer = " ".join(done.out.split())  # however wide the terminal is
-    assert "3.1 % slower" in answer
+    assert "3.1% slower" in answer
     assert done.err == "load: aes-256\n"
 
 

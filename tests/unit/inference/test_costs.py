@@ -4,7 +4,7 @@ import pytest
 
 from support.flat import changed
 from tdelta.errors import TdeltaError
-from tdelta.inference.costs import cost, metric_costs, panels, realised_ratio, transaction_cost, transactions
+from tdelta.inference.costs import actual_ratio, cost, metric_costs, panels, transaction_cost, transactions
 from tdelta.records import Metric, Role
 
 from .builders import AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
@@ -66,18 +66,18 @@ def test_a_single_transaction_type_is_the_mix_itself() -> None:
     assert transactions(panels(run(noisy(0.0), rounds=1, types=(1.0, 2.0)), settings())) == ("type0", "type1")
 
 
-def test_the_realised_cost_of_an_injected_twin_comes_from_what_it_spun() -> None:
+def test_the_actual_cost_of_an_injected_twin_comes_from_what_it_spun() -> None:
     injected = condition("none", Role.INJECTED, injected=0.05)
     trials = [trial(injected, 0, b, measurement(1.0 + b, injected=0.05)) for b in range(3)]
-    assert realised_ratio(trials, Metric.CPU_PER_OPERATION) == pytest.approx(1.05)
-    assert realised_ratio(trials, Metric.RESPONSE_TIME) == pytest.approx(1.05)
-    assert realised_ratio(trials, Metric.READ_BYTES_PER_OPERATION) is None
-    assert realised_ratio([], Metric.RESPONSE_TIME) is None
+    assert actual_ratio(trials, Metric.CPU_PER_OPERATION) == pytest.approx(1.05)
+    assert actual_ratio(trials, Metric.RESPONSE_TIME) == pytest.approx(1.05)
+    assert actual_ratio(trials, Metric.READ_BYTES_PER_OPERATION) is None
+    assert actual_ratio([], Metric.RESPONSE_TIME) is None
 
 
 def test_what_a_servers_client_spins_is_no_cpu_of_the_servers() -> None:
     injected = condition("none", Role.INJECTED, injected=0.05)
     measured = changed(measurement(1.0, injected=0.05), client_cpu_user_seconds=0.1)
     trials = [trial(injected, 0, block, measured) for block in range(3)]
-    assert realised_ratio(trials, Metric.CPU_PER_OPERATION) is None
-    assert realised_ratio(trials, Metric.RESPONSE_TIME) == pytest.approx(1.05)
+    assert actual_ratio(trials, Metric.CPU_PER_OPERATION) is None
+    assert actual_ratio(trials, Metric.RESPONSE_TIME) == pytest.approx(1.05)

@@ -146,4 +146,4 @@ def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_r
 
 def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:
     trials = run(noisy(0.03), rounds=1)
-    assert has(analyze_run(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4 %")
+    assert has(analyze_run(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4%")

@@ -217,7 +217,7 @@ def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
     assert has(judgement.cautions, "large-instance-effect", metric="response_time")
 
 
-def test_an_injected_twin_shows_its_realised_cost() -> None:
+def test_an_injected_twin_shows_its_actual_cost() -> None:
     injected = condition("none", Role.INJECTED, injected=0.05)
     shift = noisy(math.log(1.05), sd=5e-3)
     trials = [
@@ -227,7 +227,7 @@ def test_an_injected_twin_shows_its_realised_cost() -> None:
         for p, c in enumerate((BASELINE, AA, injected))
     ]
     verdicts = analyze_run(trials, settings((BASELINE, AA, injected))).verdicts
-    by_metric = {v.metric: v.realised for v in verdicts}
+    by_metric = {v.metric: v.actual for v in verdicts}
     assert by_metric[Metric.RESPONSE_TIME] == pytest.approx(1.05)
     assert by_metric[Metric.CPU_PER_OPERATION] == pytest.approx(1.05)
     assert by_metric[Metric.WRITTEN_BYTES_PER_OPERATION] is None

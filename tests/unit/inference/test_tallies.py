@@ -44,12 +44,12 @@ def verdict(
     half: float = 0.02,
     decision: Decision = Decision.UNDECIDED,
     metric: Metric = Metric.RESPONSE_TIME,
-    realised: float | None = None,
+    actual: float | None = None,
 ) -> Verdict:
     ratio = Estimate(median, (median - half, median + half), (median - 2 * half, median + 2 * half), 0.3, 0.4, 0.3)
     primary = metric is Metric.RESPONSE_TIME
     values = (100.0, 100.0 * median)
-    return Verdict(primary, of, BASELINE, metric, "all", "µs", *values, ratio, decision, realised=realised)
+    return Verdict(primary, of, BASELINE, metric, "all", "µs", *values, ratio, decision, actual=actual)
 
 
 def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
@@ -63,7 +63,7 @@ def identical(median: float, decision: Decision = Decision.UNDECIDED, **changes:
 
 
 def injected(read: float, truth: float = 1.05, half: float = 0.02) -> RunResult:
-    return result(verdict(INJECTED, read, half=half, realised=truth))
+    return result(verdict(INJECTED, read, half=half, actual=truth))
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.3], [0.01, 0.02, -0.01, 0.03], list(range(30))])
@@ -91,10 +91,10 @@ def test_identical_twins_are_counted_by_their_calls_and_by_whether_the_hdi_holds
     assert found.apart == pytest.approx(0.035, abs=0.002)
 
 
-def test_an_injected_cost_is_held_against_what_was_realised_in_its_own_run() -> None:
+def test_an_injected_cost_is_held_against_what_was_actual_in_its_own_run() -> None:
     runs = [injected(1.05, 1.045), injected(1.08, 1.05), injected(1.04, 1.06)]
     (found,) = injected_tallies(runs, is_truth=True)
-    assert found.realised == pytest.approx((1.045 + 1.05 + 1.06) / 3)
+    assert found.actual == pytest.approx((1.045 + 1.05 + 1.06) / 3)
     assert found.bias == pytest.approx((0.005 + 0.03 - 0.02) / 3)
     assert (found.held.count, found.held.of, found.found.count) == (2, 3, 3)
     assert found.width == pytest.approx(0.04)
@@ -102,7 +102,7 @@ def test_an_injected_cost_is_held_against_what_was_realised_in_its_own_run() -> 
 
 def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
     both = result(
-        verdict(INJECTED, 1.05, metric=Metric.CPU_PER_OPERATION, realised=1.05), verdict(INJECTED, 1.05, realised=1.04)
+        verdict(INJECTED, 1.05, metric=Metric.CPU_PER_OPERATION, actual=1.05), verdict(INJECTED, 1.05, actual=1.04)
     )
     found = injected_tallies([both], is_truth=False)
     judged = {tally.metric: tally.is_truth for tally in found}
@@ -129,24 +129,24 @@ def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
     missed, held = injected(1.065, half=0.01), injected(1.055, half=0.01)
     assert found_faults([missed] * 2 + [held] * 12) == []
     (fault,) = found_faults([missed] * 7 + [held] * 7)
-    assert has([fault], "cost-not-held", held=7, of=14, where=Part("injected 5 %"))
+    assert has([fault], "cost-not-held", held=7, of=14, where=Part("injected 5%"))
 
 
 def test_a_bias_that_is_surely_larger_than_the_tolerance_is_a_fault_and_a_smaller_one_a_caution() -> None:
     large = [injected(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
     (fault,) = found_faults(large)
-    assert has([fault], "bias-beyond-tolerance", bias=pytest.approx(3.1), where=Part("injected 5 %"))
+    assert has([fault], "bias-beyond-tolerance", bias=pytest.approx(3.1), where=Part("injected 5%"))
     small = [injected(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
     cautions = list(tally_cautions(12, injected_tallies(small, is_truth=True)))
-    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("injected 5 %"))
+    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("injected 5%"))
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
     far = [injected(1.5)] * 14
     assert found_faults(far, is_truth=False) == []
     cautions = tally_cautions(14, injected_tallies(far, is_truth=False))
-    check_messages(cautions, "injected-is-no-truth", where=Part("injected 5 %"))
+    check_messages(cautions, "injected-is-no-truth", where=Part("injected 5%"))
 
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:

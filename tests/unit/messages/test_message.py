@@ -23,7 +23,7 @@ class Sample(Message):
         (Sample.of("counted", blocks=1234), "1,234 blocks"),
         (Sample.of("placed", place=""), "as it is"),
         (Sample.of("placed", place="threads 4"), "threads 4: as it is"),
-        (Sample.of("share", share=0.0312, whole=2.0), "3.1 % of 2"),
+        (Sample.of("share", share=0.0312, whole=2.0), "3.1% of 2"),
         (Sample.verbatim("as {it} was"), "as {it} was"),
         (Sample.of("newer", a=1), "newer {'a': 1}"),
     ],

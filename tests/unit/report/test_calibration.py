@@ -46,7 +46,7 @@ def changed(**changes: object) -> RunResult:
 def test_what_is_detectable_goes_with_the_runs_own_tolerance() -> None:
     text = used_text(changed(tolerance=0.0))
     assert text is not None
-    assert "+1.2 % in 5 min" in text
+    assert "+1.2% in 5 min" in text
 
 
 @pytest.mark.parametrize("changes", [{"budget": 0.05}, {"metric": Metric.CPU_PER_OPERATION}])

@@ -3,8 +3,8 @@ from dataclasses import replace
 from support import samples as s
 from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
+from tdelta.report.blocks import Cell, Table
 from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
-from tdelta.report.page.blocks import Cell, Table
 
 
 def cipher(condition: Condition, _settings: RunSettings) -> str:
@@ -71,6 +71,6 @@ def test_functions_of_a_rest_that_is_much_stand_below_it_and_where_there_are_non
 
 def test_a_share_is_told_with_its_interval_and_without_one_where_it_has_none() -> None:
     line = s.with_cost_breakdown().of(CostBreakdown)[0].components[0]
-    assert share_text(line) == "31 % (24 … 39)"
-    assert share_text(replace(line, share_hdi95=None)) == "31 %"
+    assert share_text(line) == "31% (24 … 39)"
+    assert share_text(replace(line, share_hdi95=None)) == "31%"
     assert share_text(replace(line, share=None)) == "–"

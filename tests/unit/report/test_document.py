@@ -45,11 +45,11 @@ def test_a_number_that_does_not_exist_is_null() -> None:
     assert values["verdicts"][1]["ratio_of_means"]["hdi95"] == [None, None]
 
 
-def test_an_injected_twin_carries_its_share_and_its_realised_cost() -> None:
+def test_an_injected_twin_carries_its_share_and_its_actual_cost() -> None:
     values = json.loads(to_json(document(s.injected(), 0)))
     slowed = values["verdicts"][1]
     assert slowed["condition"] == {"cipher": "none", "threads": 1, "injected": 0.05}
-    assert slowed["realised"] == 1.0521
+    assert slowed["actual"] == 1.0521
 
 
 def test_the_floor_of_a_stratum_names_its_plain_levels() -> None:

@@ -65,8 +65,9 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
         " at least 3 rounds of 6 blocks, at most 1 min 25 s; seed 7301",
         "load: aes-256",
         "round 1: 6 blocks",
-        "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; at most 1 min 00 s to go",
-        "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; the last look",
+        "after round 1: AES-256 +3.0% (95% interval 0.0% to +6.0%), 6.0 points wide, 2.0 aimed at;"
+        " at most 1 min 00 s to go",
+        "after round 2: AES-256 +3.0% (95% interval +2.0% to +4.0%), 2.0 points wide, 2.0 aimed at; the last look",
     ]
 
 
@@ -75,13 +76,13 @@ def test_of_many_conditions_the_farthest_from_their_targets_are_shown(live: Watc
     rows = tuple((s.AES, s.estimate(1 + width, width), 0.02) for width in widths * 2)
     look = InterimAnalysis(0, rows, seconds_left=60.0, stop=False)
     line = look_text(look, PLANNED, took_seconds=12.0)
-    shown = [width for width in ("2.0", "10.0", "4.0", "12.0", "6.0", "14.0", "8.0") if f"+{width} %" in line]
-    assert shown == ["12.0", "14.0"]
-    assert line.count("aes-256") == 4
+    shown = [width for width in ("2.0", "10", "4.0", "12", "6", "14", "8") if f"+{width}%" in line]
+    assert shown == ["12", "14"]
+    assert line.count("AES-256") == 4
     screen, stream, _ = live
     for event in (PLANNED, look):
         screen(event)
-    assert stream.getvalue().count("aes-256 ") == 12
+    assert stream.getvalue().count("AES-256 ") == 12
 
 
 def test_a_reader_that_went_away_does_not_stop_the_run() -> None:

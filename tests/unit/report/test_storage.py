@@ -13,5 +13,5 @@ def cells(result: RunResult) -> list[list[str]]:
 
 def test_layers_of_one_condition_each_have_its_verdict() -> None:
     layers, _, _, verdicts, _ = cells(s.stored())
-    assert layers == ["aes-256", "fscrypt", "aes-256 on gocryptfs"]
+    assert layers == ["AES-256", "fscrypt", "AES-256 on gocryptfs"]
     assert verdicts == ["slower"] * 3

@@ -33,7 +33,7 @@ def run(
 def test_a_run_is_named_by_its_engine_its_work_its_data_its_cache_and_its_threads(
     engine: str, library: str, words: str
 ) -> None:
-    assert subject(run(library, engine=engine)) == f"{words}, order-entry, 50 MB with a 10 % cache, 1 thread"
+    assert subject(run(library, engine=engine)) == f"{words}, order-entry, 50 MB, 10% cache, 1 thread"
 
 
 def test_a_factor_of_one_level_is_named_by_it_and_not_by_the_option() -> None:
@@ -41,7 +41,7 @@ def test_a_factor_of_one_level_is_named_by_it_and_not_by_the_option() -> None:
     levels = (("threads", 4), ("cache", 0.5))
     conditions = tuple(replace(one, levels=(*one.levels, *levels)) for one in sampled.settings.conditions)
     with_levels = s.changed(sampled, settings=replace(sampled.settings, conditions=conditions))
-    assert subject(with_levels).endswith("50 MB with a 50 % cache, 4 threads")
+    assert subject(with_levels).endswith("50 MB, 50% cache, 4 threads")
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,16 @@ def test_a_factor_of_one_level_is_named_by_it_and_not_by_the_option() -> None:
 def test_a_cache_that_is_not_as_small_as_was_asked_for_is_named_by_its_size(
     engine: str, shared: dict[str, str]
 ) -> None:
-    assert "50 MB with a cache of 10 MiB (asked for 10 %)" in subject(run(engine=engine, shared=shared))
+    assert "50 MB, 10 MiB cache (10% requested)" in subject(run(engine=engine, shared=shared))
 
 
 def test_a_cache_of_a_size_is_named_by_it() -> None:
-    assert "50 MB with a 512 MiB cache" in subject(run(cache="512MiB"))
+    assert "50 MB, 512 MiB cache" in subject(run(cache="512MiB"))
 
 
 def test_a_cache_in_force_that_is_the_one_asked_for_is_named_as_asked() -> None:
     text = subject(run(engine="mariadb", shared={"innodb_buffer_pool_size": "5242880"}))
-    assert "50 MB with a 10 % cache" in text
+    assert "50 MB, 10% cache" in text
 
 
 def test_a_load_generator_stands_for_the_workload_without_its_options() -> None:
@@ -77,4 +77,4 @@ def test_a_users_database_is_as_large_as_it_is() -> None:
     facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=3, rows=9, proposed=True)
     result = run()
     text = subject(replace(result, settings=replace(result.settings, database=facts)))
-    assert "app.db, the proposed workload, 24.10 MiB with a 10 % cache" in text
+    assert "app.db, the proposed workload, 24.10 MiB, 10% cache" in text

@@ -37,7 +37,7 @@ def test_verdicts_come_primary_first_then_cpu_then_bytes_then_transactions() -> 
 def test_a_run_in_a_store_of_its_own_is_shown_from_there() -> None:
     given = s.settings(options={"store": "my runs.db"})
     text = render(replace(s.slower(), settings=given), details=True)
-    assert f"tdelta show {s.RUN_ID} --store 'my runs.db'" in text
+    assert f"tdelta report {s.RUN_ID} --store 'my runs.db'" in text
     assert f"tdelta export {s.RUN_ID} --format csv --store 'my runs.db'" in text
 
 
@@ -48,7 +48,7 @@ def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:
 @pytest.mark.parametrize("result", [s.sweep, s.slower, s.invalid, s.stalling])
 def test_a_narrow_terminal_gets_lists_in_place_of_tables(result: Callable[[], RunResult]) -> None:
     text, wide = render(result(), 40, details=True), render(result(), 200, details=True)
-    figures = re.compile(r"[+−-][\d.]+ %")
+    figures = re.compile(r"[+−-][\d.]+%")
     assert sorted(figures.findall(text)) == sorted(figures.findall(wide)), "nothing is left out"
 
 

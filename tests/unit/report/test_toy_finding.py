@@ -7,9 +7,9 @@ import pytest
 
 from support import samples as s
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
+from tdelta.report.blocks import Block, Paragraph
 from tdelta.report.document import document, to_json
 from tdelta.report.findings.registry import SHOWN, Shown
-from tdelta.report.page.blocks import Block, Paragraph
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render as page

@@ -121,8 +121,8 @@ def test_what_was_scripted_is_found(place: Place) -> None:
     assert responses.instance_sd_interval[0] < 0.002 < responses.instance_sd_interval[1]
     assert found.identical.false_calls.count == 0
     (of_time, of_cpu) = found.injected
-    assert of_time.realised == pytest.approx(1.025, abs=0.002)
-    assert of_cpu.realised == pytest.approx(1.05, abs=0.002)
+    assert of_time.actual == pytest.approx(1.025, abs=0.002)
+    assert of_cpu.actual == pytest.approx(1.05, abs=0.002)
     assert abs(of_time.bias) < 0.005
     assert found.minimum_detectable_effect[0].minutes == 5.0
     assert found.minimum_detectable_effect[0].critical_log_ratio is not None

@@ -442,11 +442,11 @@ def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
     assert found == [False]
 
 
-def test_an_injected_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
+def test_an_injected_cost_is_recorded_as_it_was_actual(sitting: Sitting) -> None:
     result = sitting.conduct(self_test=True, inject=(0.2,))
-    realised = {(v.metric.value, v.condition.role): v.realised for v in result.verdicts if v.transaction == "all"}
-    assert realised["cpu_per_operation", Role.INJECTED] == pytest.approx(1.2, abs=0.02)
-    assert realised["response_time", Role.IDENTICAL] is None
+    actual = {(v.metric.value, v.condition.role): v.actual for v in result.verdicts if v.transaction == "all"}
+    assert actual["cpu_per_operation", Role.INJECTED] == pytest.approx(1.2, abs=0.02)
+    assert actual["response_time", Role.IDENTICAL] is None
 
 
 FACTORIAL = {"vary": {"cipher": ("aes-256",), "aes_instructions": ("on", "off")}}

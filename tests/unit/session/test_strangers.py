@@ -14,9 +14,10 @@ from tdelta.inference.observed import ComparisonPicture
 from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.records.analysis import NoteCode, RunNote
-from tdelta.report.analysis import compose_analysis
-from tdelta.report.analysis.brief import against_trust, sentence
-from tdelta.report.analysis.words import subject
+from tdelta.report.analysis.cautions import files_against_trust as against_trust
+from tdelta.report.analysis.page import compose_analysis
+from tdelta.report.analysis.words import is_of_encryption
+from tdelta.report.answer import files_answer
 from tdelta.report.page.render import render
 from tdelta.report.quantities import small_share
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
@@ -142,7 +143,7 @@ def test_times_that_all_are_one_step_of_their_clock_decide_nothing(tmp_path: Pat
             write(tmp_path, f"{condition}/run{run}.csv", "response_ms\n" + "1\n" * count * run)
     result = analyzed(tmp_path)
     assert result.decision is Decision.UNDECIDED
-    assert sentence(result).startswith("Undecided")
+    assert files_answer(result).sentence.startswith("UNDECIDED")
     assert "clock" in against_trust(result)[0]
 
 
@@ -356,7 +357,7 @@ def test_of_several_rates_in_a_row_none_is_the_mix_and_all_decide(is_json: bool,
         write(tmp_path, f"{at}.{'jsonl' if is_json else 'csv'}", text)
         result = analyze_files(AnalysisRequest((str(tmp_path / f"{at}.{'jsonl' if is_json else 'csv'}"),))).result
         assert {c.transaction for c in result.primary} == set(names)
-        assert all(name in sentence(result) for name in names)
+        assert all(name in files_answer(result).sentence for name in names)
         answers.append({c.transaction: c.decision for c in result.primary})
     assert answers[0] == answers[1]
     assert answers[0]["insert_ops_per_sec"] is Decision.SLOWER
@@ -399,9 +400,9 @@ def test_no_yes_where_one_of_many_is_undecided_and_queries_are_no_conditions(
     write(tmp_path, "table.csv", of_many(deltas))
     result = analyzed(tmp_path)
     assert result.decision is Decision.UNDECIDED
-    assert sentence(result).startswith("Undecided")
-    assert "Yes" not in sentence(result)
-    assert "condition" not in sentence(result)
+    assert files_answer(result).sentence.startswith("UNDECIDED")
+    assert "Yes" not in files_answer(result).sentence
+    assert "condition" not in files_answer(result).sentence
 
 
 def test_a_page_about_versions_does_not_speak_of_encryption(tmp_path: Path) -> None:
@@ -419,8 +420,10 @@ def test_a_third_condition_is_not_called_encryption_because_another_one_is(tmp_p
         for condition, tps in (("plain", 1000.0), ("tde", 900.0), ("pgo", 1100.0)):
             write(tmp_path, f"{condition}-{run}.csv", f"condition,run,tps\n{condition},{run},{tps + run}\n")
     result = analyzed(tmp_path)
-    said = {c.condition.condition: subject(c, result) for c in result.comparisons}
-    assert said == {"tde": "encryption (tde over plain)", "pgo": "pgo over plain"}
+    assert {c.condition.condition: is_of_encryption(c, result) for c in result.comparisons} == {
+        "tde": True,
+        "pgo": False,
+    }
 
 
 def test_cautions_are_ordered_by_weight_and_the_like_of_many_is_said_once() -> None:
@@ -431,7 +434,7 @@ def test_cautions_are_ordered_by_weight_and_the_like_of_many_is_said_once() -> N
     drifting = [Reason.of("confounded", first="plain", then="tde", drift=drift) for drift in (0.04, 1.2, 0.2)]
     said = against_trust(replace(found, comparisons=(replace(found.comparisons[0], reasons=tuple(drifting)),)))
     assert said[0] == "a may be a copy of b"
-    assert "+1.2 %" in said[1]
+    assert "+1.2%" in said[1]
     assert said[1].endswith("(and 2 more like it)")
 
 

@@ -1,6 +1,6 @@
 """sysbench 1.0: its options (``--name=value`` only, underscores and hyphens alike) and its report.
 
-Its latency histogram has 1024 steps from 1 µs to 100 s, each 1.8 % wide (sysbench 1.0, src/sb_histogram.c), while the
+Its latency histogram has 1024 steps from 1 µs to 100 s, each 1.8% wide (sysbench 1.0, src/sb_histogram.c), while the
 sum of all latencies in its report is exact: the mean of a trial is exact, and its percentiles are not.
 """
 
@@ -107,7 +107,7 @@ class Sysbench:
             raise unreadable(finished, Refusal.of("load-without-report-of-events"))
         if events == 0:
             raise unreadable(finished, Refusal.of("load-without-events"))
-        # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001 %.
+        # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001%.
         totals = SpanTotals(int(events), round(sum_ms * 1e6))
         errors = {"ignored": int(number(_IGNORED, text) or 0), "reconnect": int(number(_RECONNECTS, text) or 0)}
         return LoadResult(

@@ -16,7 +16,7 @@ from tdelta.inference.observed.summary import fit_summary
 from tdelta.records import Binned, Figure, Model, NoteCode, Observation, RunNote, Samples, Series, Summary
 
 _CLEAR_Z = 2.326
-"""The 99 % quantile of a normal: one in a hundred runs of independent values is taken for dependent."""
+"""The 99% quantile of a normal: one in a hundred runs of independent values is taken for dependent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Dependence:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the excess is more than chance gives, by the chi-square's upper 1 % (Wilson and Hilferty 1931)."""
+        """Whether the excess is more than chance gives, by the chi-square's upper 1% (Wilson and Hilferty 1931)."""
         part = 2.0 / (9.0 * self.means.df)
         return self.inflation > float((1.0 - part + _CLEAR_Z * np.sqrt(part)) ** 3)
 
@@ -49,7 +49,7 @@ def dependence(samples: Samples) -> Dependence | None:
 
 
 _OWN_SPREAD = 0.93
-"""Gamma's sd over the values' own: below this an interval of 95 % covers less than 93 %, since its width is in
+"""Gamma's sd over the values' own: below this an interval of 95% covers less than 93%, since its width is in
 proportion; the values then count for less, until the width is that of their own sd."""
 _CLEAR_SDS = 2.0
 _FEW = 30

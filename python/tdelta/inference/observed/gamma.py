@@ -75,7 +75,7 @@ def fit_samples(samples: Samples, prior: LogPrior = scale_free, *, worth: float 
 
 
 def shape_of_gap(gap: float) -> float:
-    """Where the maximum of the likelihood in the shape is, to 1.5 % (Minka 2002, "Estimating a gamma distribution")."""
+    """Where the maximum of the likelihood in the shape is, to 1.5% (Minka 2002, "Estimating a gamma distribution")."""
     return (3.0 - gap + float(np.sqrt((gap - 3.0) ** 2 + 24.0 * gap))) / (12.0 * gap)
 
 
@@ -102,9 +102,9 @@ def fit_bins(bins: Bins, prior: LogPrior = scale_free) -> ShapeFit | None:
 
 
 def fewer_bins(bins: Bins, sd: float) -> tuple[FloatArray, FloatArray]:
-    """Neighbouring bins put together up to 15 % of the sd and 10 % of the value: exact still, and much quicker.
+    """Neighbouring bins put together up to 15% of the sd and 10% of the value: exact still, and much quicker.
 
-    Censoring to a width of h sd takes a share h^2/12 from what a value says of the mean: 0.2 %.
+    Censoring to a width of h sd takes a share h^2/12 from what a value says of the mean: 0.2%.
     """
     edges, counts = [bins.edges[0]], [0]
     for low, high, count in zip(bins.edges, bins.edges[1:], bins.counts, strict=False):

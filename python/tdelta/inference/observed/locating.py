@@ -20,7 +20,7 @@ LogLikelihood: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """Of log mean and log shape, both shape (...,)."""
 
 CV_LOG_MEAN, CV_LOG_SD = float(np.log(0.6)), 1.5
-"""The coefficient of variation: ``log CV ~ N(log 0.6, 1.5^2)``, so 95 % between 0.03 and 11. It knows no unit, and
+"""The coefficient of variation: ``log CV ~ N(log 0.6, 1.5^2)``, so 95% between 0.03 and 11. It knows no unit, and
 keeps the posterior proper where a few values are nearly equal."""
 
 _NEWTON_STEPS = 40

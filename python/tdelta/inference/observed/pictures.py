@@ -46,7 +46,7 @@ def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> Compa
     levels, transaction, metric, unit = fits.pair.key
     middle = found.baseline.quantile(0.5)
     edges = (1.0 - settings.tolerance, 1.0 + settings.tolerance)
-    # A cost of throughput is its inverse: an overhead of 2 % is a throughput of 1/1.02.
+    # A cost of throughput is its inverse: an overhead of 2% is a throughput of 1/1.02.
     apart = (1.0 / edges[1] - 1.0, 1.0 / edges[0] - 1.0) if fits.is_inverse else (edges[0] - 1.0, edges[1] - 1.0)
     return ComparisonPicture(
         transaction=transaction,
@@ -106,7 +106,7 @@ def bars(bins: Bins) -> tuple[FloatArray, FloatArray]:
 
 
 def predicted_shares(shape: ShapeFit, edges: FloatArray, count: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Share expected in each bin of one further sample of this size, and the band that holds 95 % of such samples."""
+    """Share expected in each bin of one further sample of this size, and the band that holds 95% of such samples."""
     means, shapes, weights = shape.nodes()
     log_p, _ = log_incomplete(shapes[:, None], (shapes / means)[:, None] * edges)
     shares = np.diff(np.exp(log_p), axis=1)
@@ -119,7 +119,7 @@ def predicted_shares(shape: ShapeFit, edges: FloatArray, count: float) -> tuple[
 
 
 def predicted_quantile(shape: ShapeFit, probability: float, observed: float, count: int) -> QuantileCheck:
-    """A quantile of one further sample of this size, and its 95 % band."""
+    """A quantile of one further sample of this size, and its 95% band."""
     means, shapes, weights = shape.nodes()
     quantiles = gamma_quantile(probability, shapes) * means / shapes
     centre = float(weights @ quantiles)

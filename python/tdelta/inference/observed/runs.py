@@ -28,7 +28,7 @@ from tdelta.inference.observed.settings import RatioPrior
 from tdelta.inference.posterior import FloatArray, mixture
 
 TAU_SCALE = 0.01
-"""``p(tau) ~ 1/(tau + 1 %)``, on 0.002 % to 200 %: flat below 1 %, so that two runs that happen to agree do not pass
+"""``p(tau) ~ 1/(tau + 1%)``, on 0.002% to 200%: flat below 1%, so that two runs that happen to agree do not pass
 for proof that runs agree; flat on the log above, where the interval is then that of a t."""
 
 DRIFT_SCALE = 1.0
@@ -44,7 +44,7 @@ _VISIBLE = 0.95
 class Drift:
     """What runs of a session do beside scattering: the posterior median of the drift a run, and whether it is visible.
 
-    It is visible where 95 % of the posterior lies on one side of 0. Without a drift that happens in 10 of 100 sessions:
+    It is visible where 95% of the posterior lies on one side of 0. Without a drift that happens in 10 of 100 sessions:
     to miss a drift costs more than to suspect one.
     """
 
@@ -142,7 +142,7 @@ class Clusters:
 def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None:
     """Whether runs, shape (n,) log means of each side, lie in two clusters that the conditions do not explain.
 
-    Of all runs together, or of one side's, the widest gap is three times the next one, 2 % or more, and has two runs or
+    Of all runs together, or of one side's, the widest gap is three times the next one, 2% or more, and has two runs or
     more on either side of it.
     """
     sides = np.repeat([0, 1], [len(baseline), len(condition)])

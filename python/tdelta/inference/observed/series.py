@@ -109,7 +109,7 @@ def coefficients_used(values: FloatArray) -> int:
 
 
 def _flat_until(values: FloatArray) -> float:
-    """The frequency up to which an AR(1) of this autocorrelation keeps 85 % of its spectrum at 0; pi if it has none."""
+    """The frequency up to which an AR(1) of this autocorrelation keeps 85% of its spectrum at 0; pi if it has none."""
     count = len(values)
     away = values - values.mean()
     power = float(away @ away)
@@ -124,7 +124,7 @@ def _flat_until(values: FloatArray) -> float:
 
 
 def warm_up(values: FloatArray) -> float | None:
-    """How the first tenth differs from the rest, as a ratio; None where it does not clearly, or by under 2 %."""
+    """How the first tenth differs from the rest, as a ratio; None where it does not clearly, or by under 2%."""
     first = len(values) // _WARM_UP_PARTS
     if first < 1 or len(values) < 2 * FEWEST_VALUES:
         return None

@@ -92,7 +92,7 @@ class AnalysisSettings:
     Attributes:
         baseline: the condition that the others are compared with.
         tolerance: the overhead not cared about, a share.
-        budget: the overhead allowed, a share; replaces the tolerance by a gate on the 99 % HDI.
+        budget: the overhead allowed, a share; replaces the tolerance by a gate on the 99% HDI.
         metric: the primary metric; None for response time, else throughput, else whatever there is.
         transaction: the primary transaction; None for the whole mix, else all of them.
         priors: shown beside the default and ``no speed-up``.

@@ -13,7 +13,7 @@ class Curve:
     """A posterior of a mean, or of a difference of means.
 
     Attributes:
-        value: shape (n,), increasing, in the comparison's unit; holds 99.99 % of the posterior.
+        value: shape (n,), increasing, in the comparison's unit; holds 99.99% of the posterior.
         density: shape (n,), the whole posterior's area is 1.
         spread: the figures of this very posterior.
     """
@@ -34,7 +34,7 @@ class RatioCurve:
 
 @dataclass(frozen=True, slots=True)
 class QuantileCheck:
-    """A quantile that the tool printed, beside what the model predicts for it (median and 95 % band)."""
+    """A quantile that the tool printed, beside what the model predicts for it (median and 95% band)."""
 
     probability: float
     observed: float
@@ -47,7 +47,7 @@ class QuantileCheck:
 class PredictiveCheck:
     """Posterior predictive check of one condition: is the observed shape one that the gamma model could produce?
 
-    The band holds 95 % of what *one further sample of the same size* would show in each bin, the parameters' own
+    The band holds 95% of what *one further sample of the same size* would show in each bin, the parameters' own
     uncertainty included. A summary without a histogram has no bins, only quantiles.
 
     Attributes:

@@ -14,16 +14,16 @@ from tdelta.messages import Caution, Reason
 from tdelta.records import Comparison, Decision, Estimate
 
 FALSE_ALARMS_RUNS_DIFFER, FALSE_ALARMS_DRIFT = 87, (62, 88)
-"""Of 100 comparisons of identical systems by one long run each, those whose 95 % interval leaves out 0: where runs
-differ by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over the session as well."""
+"""Of 100 comparisons of identical systems by one long run each, those whose 95% interval leaves out 0: where runs
+differ by 3%; where the machine drifts by 3%, and where it walks by 5% over the session as well."""
 
 CLUMPED_FALSE_ALARMS = 80
-"""Of 100 pairs of identical runs of 20,000 values, 1 % of which are stalls of 30 times in clumps of 50, those whose
-95 % interval leaves out 0."""
+"""Of 100 pairs of identical runs of 20,000 values, 1% of which are stalls of 30 times in clumps of 50, those whose
+95% interval leaves out 0."""
 
 _FEW_RUNS = 6
 
-PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95 %; means flat on their logs; no unit matters"
+PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95%; means flat on their logs; no unit matters"
 
 ONE_RUN_ONLY = Reason.of("one-run-only")
 
@@ -41,7 +41,7 @@ HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
 
 def run_sd_name(run_sd: float) -> str:
     """The name, among the priors, of the estimate in which single runs differ by what the user states."""
-    return f"runs differ by {100.0 * run_sd:g} %"
+    return f"runs differ by {100.0 * run_sd:g}%"
 
 
 def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Reason]:

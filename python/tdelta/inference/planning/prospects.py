@@ -111,7 +111,7 @@ def _line(lengths: FloatArray, slots: FloatArray) -> tuple[float, float]:
 
 
 SIMULATED = 200
-"""Runs behind each curve: a chance of 80 % is then known to 2.8 points (one standard error)."""
+"""Runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)."""
 
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
@@ -242,7 +242,7 @@ def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
 
 
 def _odd_share(strata: Sequence[StratumNoise]) -> float:
-    """The share of trials that were events, above or below: with one of them a run needs the 99 % HDI to decide."""
+    """The share of trials that were events, above or below: with one of them a run needs the 99% HDI to decide."""
     groups = [(s.means, s.fitted.thetas(*LIKE_THE_BASELINE)) for s in strata]
     found = [events_of(means, thetas, int(theta)) for means, thetas in groups for theta in np.unique(thetas)]
     return sum(len(one.above) + len(one.below) for one in found) / sum(one.trials for one in found)

@@ -25,7 +25,7 @@ _HARDLY = 0.01
 
 
 def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
-    """Numbers of rounds, each about 40 % more than the one before, as far as the time allows; 480 at most.
+    """Numbers of rounds, each about 40% more than the one before, as far as the time allows; 480 at most.
 
     At least three, which tdelta needs to see the instance effect, unless the time holds fewer; none if not even one.
     """

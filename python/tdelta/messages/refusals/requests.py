@@ -17,6 +17,7 @@ DATABASES: dict[str, str] = {
 _ONE_OF_TWO = "expected one of the two"
 
 REQUESTS = {
+    "against-several": "--against requires a single RUN",
     # names
     "unknown-name": "unknown {kind} {found!r}: expected one of {known}.",
     "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
@@ -183,7 +184,7 @@ REQUESTS = {
     "conditions-too-many": "expected at most {most} combinations of levels, found {found}",
     "level-twice": "{factor}={level}: this level is already in the list; give each level once",
     "injected-out-of-range": (
-        "injected cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
+        "injected cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5%)"
     ),
     "injected-twice": "injected cost {share}: given twice; give each once",
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
@@ -269,7 +270,7 @@ REQUESTS = {
         "--step-summary: expected the name of a file in GITHUB_STEP_SUMMARY, which a job of GitHub's sets, found none"
     ),
     "step-summary-not-writable": "--step-summary: {path}: {fault}",
-    "tolerance-not-above-zero": "expected more than 0 %, found {found:.0%}",
+    "tolerance-not-above-zero": "expected more than 0%, found {found:.0%}",
     "pilot-options-with-run": (
         "stored runs are not measured again, so pilot options do not apply: {found}; leave them out, or leave RUN out"
     ),
@@ -285,14 +286,14 @@ REQUESTS = {
         "only one condition, {condition}: a comparison needs two. Assign the files to conditions, for example:\n"
         "  {command}"
     ),
-    "tolerance-out-of-range": "the tolerance must be above 0 and below 1 (100 %), found {found:g}",
+    "tolerance-out-of-range": "the tolerance must be above 0 and below 1 (100%), found {found:g}",
     "budget-out-of-range": "the budget must be 0 or more, found {found:g}",
-    "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {found:g}",
+    "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100%), found {found:g}",
     "latency-limit-not-above-zero": "the threshold (--latency-limit) must be above 0 ms, found {found:g}",
     "no-such-prior": "no such prior",
     "prior-parts-miscounted": "expected two numbers, mean and sd of the log ratio, found {found}",
     "prior-sd-not-above-zero": "the sd must be above 0, found {found:g}",
-    "prior-in-per-cent": "the log ratio's mean and sd are shares, not per cent: 0.03 is +3 %",
+    "prior-in-per-cent": "the log ratio's mean and sd are shares, not per cent: 0.03 is +3%",
     "prior-not-a-number": "expected a number, found {found!r}",
     "prior-not-finite": "expected a finite number, found {found!r}",
     # the project file

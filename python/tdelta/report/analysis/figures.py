@@ -15,8 +15,8 @@ from markupsafe import Markup
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.quantities import printable
 
 _CURVE = 64.0
@@ -47,7 +47,7 @@ def means_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
     )
     caption = (
         "Posterior of each condition's mean, drawn to the same height; the line is the median, the bar below it the"
-        " 95 % HDI. Each speaks of the runs in these files."
+        " 95% interval. Each speaks of the runs in these files."
     )
     return _figure(name, f"The two means: {title}", rows, picture.unit, caption, None)
 
@@ -56,9 +56,8 @@ def difference_figure(picture: ComparisonPicture, name: str, title: str) -> Figu
     """The posterior of the difference, over the region that does not matter."""
     words = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     caption = (
-        "Posterior of the difference of the means; the line is the median, the bar below it the 95 % HDI, the shaded"
-        " band the tolerance (as a share of the baseline's mean), the dashed line no"
-        " difference."
+        "Difference of the means. Line: best estimate; bar: 95% interval; shaded band: tolerance, as a share of the"
+        " baseline's mean; dashed line: no difference."
     )
     rows = (_Row(words, picture.difference, is_signed=True),)
     return _figure(name, f"The difference: {title}", rows, picture.unit, caption, picture.tolerance_difference)
@@ -75,7 +74,7 @@ def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Fi
     drawn = _bars(binned, scale_of, heading, description, name)
     caption = (
         f"Bars: share of the values in each bin, as observed. Line: what the fitted curve predicts, and the band that"
-        f" holds 95 % of what another sample of this size would show. {description}"
+        f" holds 95% of what another sample of this size would show. {description}"
     )
     return Figure(name, heading, drawn, caption, _check_table(binned, scale_of))
 
@@ -87,13 +86,13 @@ def _figure(
     description = "; ".join(f"{row.name}: {_spread_words(row, unit)}" for row in rows) + "."
     drawn = _curves(rows, scale_of, tolerance, title, description, name)
     cells = [(row.name, *spread_parts(row.curve.spread, unit, is_signed=row.is_signed)) for row in rows]
-    columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95 % HDI", "99 % HDI"))]
+    columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95% interval", "99% interval"))]
     return Figure(name, title, drawn, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
 
 
 def _spread_words(row: _Row, unit: str) -> str:
     median, hdi95, _ = spread_parts(row.curve.spread, unit, is_signed=row.is_signed)
-    return f"{median}, 95 % HDI {hdi95}"
+    return f"{median}, 95% interval {hdi95}"
 
 
 def _curves(
@@ -124,7 +123,7 @@ def _curves(
 def _scale(
     rows: Sequence[_Row], scale_of: UnitScale, tolerance: tuple[float, float] | None, left: float, right: float
 ) -> plot.Scale:
-    """Holds the 99 % HDIs with a margin; the curves' thin tails beyond are cut."""
+    """Holds the 99% intervals with a margin; the curves' thin tails beyond are cut."""
     ends = [end for row in rows for end in row.curve.spread.hdi99]
     values = [*ends, *((0.0, *tolerance) if tolerance is not None else ())]
     return plot.scale_over([scale_of(value) for value in values], left, right, margin=0.08)
@@ -150,7 +149,7 @@ def _curve(row: _Row, scale: plot.Scale, scale_of: UnitScale, base: float) -> li
 
 def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
     median, hdi95, _ = spread_parts(row.curve.spread, scale_of.unit, is_signed=row.is_signed)
-    return median, f"95 % HDI {hdi95}"
+    return median, f"95% interval {hdi95}"
 
 
 def _beside(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
@@ -225,9 +224,9 @@ def _check_table(check: PredictiveCheck, scale_of: UnitScale) -> Table:
         )
         for i in range(check.observed.size)
     ]
-    columns = [Column("bin"), *(Column(head, is_number=True) for head in ("observed", "predicted", "95 % band"))]
+    columns = [Column("bin"), *(Column(head, is_number=True) for head in ("observed", "predicted", "95% band"))]
     return Table("Numbers: shares of the values by bin", columns, rows, folded=True)
 
 
 def _share(value: float) -> str:
-    return f"{100 * float(value):.2f} %"
+    return f"{100 * float(value):.2f}%"

@@ -13,7 +13,7 @@ _Run: TypeAlias = tuple[frozenset[tuple[str, Level]], str, str]
 _FEW_NAMED = 2
 _WITHOUT_ORDER = (
     "has no order, so its values are taken for independent; where stalls or drift make them depend on each other, the"
-    " interval is too narrow (simulated, with a coverage of 19 % at worst)"
+    " interval is too narrow (simulated, with a coverage of 19% at worst)"
 )
 
 
@@ -95,21 +95,21 @@ def _too_short(figures: _Figures) -> str:
 def _short(figures: _Figures) -> str:
     return (
         f"{_span(figures, 0)} figures over time are few: slow waves cannot be seen in a short series; simulated, with"
-        " waves of 20 figures, the coverage was 67 to 78 % (60 figures) and 91 to 96 % (300)"
+        " waves of 20 figures, the coverage was 67 to 78% (60 figures) and 91 to 96% (300)"
     )
 
 
 def _series_dependent(figures: _Figures) -> str:
     return (
         f"neighbouring figures depend on each other: {_span(figures, 0)} are worth about {_span(figures, 1)};"
-        " simulated, the coverage for such series was 94 to 98 %"
+        " simulated, the coverage for such series was 94 to 98%"
     )
 
 
 def _warm_up(figures: _Figures) -> str:
     return (
         f"the first {_span(figures, 0, lambda value: f'{value:g}')} s run at"
-        f" {_span(figures, 1, lambda value: f'{100 * value:.0f}')} % of the rest: warm-up, or a cold cache; nothing was"
+        f" {_span(figures, 1, lambda value: f'{100 * value:.0f}')}% of the rest: warm-up, or a cold cache; nothing was"
         " cut, so start the figures later if it should not count"
     )
 

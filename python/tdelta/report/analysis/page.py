@@ -7,47 +7,27 @@ from collections.abc import Iterator, Sequence
 from tdelta import __version__
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
-from tdelta.report.analysis.brief import against_trust, sentence
+from tdelta.report.analysis.details import caution_blocks, comparison_table, support_blocks
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.plots import quantile_words
-from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
 from tdelta.report.analysis.tails import tail_blocks
-from tdelta.report.analysis.terminal import comparison_of, decision_words, picture_title
-from tdelta.report.analysis.units import unit_amounts
+from tdelta.report.analysis.terminal import comparison_of, picture_title
 from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
     label,
     limit_words,
     metric_words,
-    overhead_text,
     quotient_text,
     single_run_estimate,
-    times,
     tolerance_of,
-    value_words,
 )
-from tdelta.report.page.blocks import (
-    Block,
-    Code,
-    Column,
-    Figure,
-    Heading,
-    Listing,
-    Page,
-    Paragraph,
-    Section,
-    Table,
-    Tile,
-    Tiles,
-)
+from tdelta.report.answer import files_answer
+from tdelta.report.blocks import Block, Code, Column, Figure, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.wording import mark
-from tdelta.report.quantities import MISSING, counted, hdi_text, printable, share
-
-_TILES = range(2, 7)
-"""With one comparison the headline has its figure already; more than six are a figure's work."""
+from tdelta.report.quantities import counted, printable, share
 
 _PICTURES = 8
 """Comparisons whose posteriors are drawn; the forest plot and the table have all of them."""
@@ -69,7 +49,7 @@ _MODELS = {
 def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPicture], command: str) -> Page:
     """The page."""
     sections = (
-        _answer(result),
+        _answer(result, command),
         _posteriors(result, pictures),
         _checks(result, pictures),
         _all(result),
@@ -78,10 +58,11 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
         _repeat(result, command),
     )
     files = counted(sum(result.formats.values()), "file")
+    answer = files_answer(result, command)
     return Page(
-        title=f"tdelta analyze: {headline(result)}",
+        title=f"tdelta: {answer.sentence}",
         eyebrow=f"tdelta analyze: {files}, baseline {printable(result.baseline)}",
-        headline=headline(result),
+        headline=answer.sentence,
         is_alarm=result.decision is Decision.INVALID,
         sections=[section for section in sections if section is not None],
         marker=f"{MARKER}: analysis",
@@ -92,43 +73,12 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
     )
 
 
-def _answer(result: AnalysisResult) -> Section:
-    judged = [c for c in result.primary if c.ratio is not None]
-    blocks: list[Block] = []
-    if len(result.primary) in _TILES:
-        blocks.append(Tiles([_tile(c, result) for c in result.primary]))
-    blocks.append(Paragraph(sentence(result), "lead"))
-    against = against_trust(result)
-    blocks += [Paragraph(f"Caution: {'; '.join(against)}.", "caution")] if against else []
-    blocks += [Paragraph(answer(result))] if answer(result) != sentence(result) else []
-    reasons = design_lines(result)
-    if reasons:
-        blocks += [Heading("What this design can bear"), Listing([("", reason) for reason in reasons], "cautions")]
+def _answer(result: AnalysisResult, command: str) -> Section:
+    """The lines of the answer, and one picture of them."""
+    blocks: list[Block] = [files_answer(result, command).lines_block()]
     if result.primary:
-        blocks.append(_forest(result, "answer", "What decides", list(result.primary), is_primary=True))
-    blocks += [Paragraph(line, "note") for line in prior_lines(result)] if judged else []
-    return Section("answer", "The answer", blocks)
-
-
-def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
-    if comparison.ratio is None:
-        interval = f"{metric_words(comparison.metric)}, one figure per condition"
-    else:
-        percent = "" if single_run_estimate(comparison) else " %"
-        interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)}{percent}"
-    return Tile(
-        label=label(comparison, result),
-        figure=_overhead(comparison, result),
-        interval=interval,
-        decision=decision_words(comparison),
-        mark=mark(comparison.decision),
-        is_alarm=comparison.decision is Decision.INVALID,
-    )
-
-
-def _overhead(comparison: Comparison, result: AnalysisResult) -> str:
-    value = comparison.quotient if comparison.ratio is None else comparison.ratio.median
-    return times(value) or quotient_text(comparison, bounds_of(result))
+        blocks.append(_forest(result, "answer", "Result", list(result.primary), is_primary=True))
+    return Section("answer", "Result", [*blocks, *support_blocks(result)])
 
 
 def _forest(
@@ -178,19 +128,17 @@ def _limits(result: AnalysisResult, *, is_primary: bool) -> Limits:
 def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -> str:
     has_hdi = any(c.ratio is not None for c in comparisons)
     has_bare = any(c.ratio is None for c in comparisons)
-    bars = ["Median; thick bar: 95 % HDI; thin bar: 99 % HDI."] if has_hdi else []
+    bars = ["Median; thick bar: 95% interval; thin bar: 99% interval."] if has_hdi else []
     if any(single_run_estimate(c) for c in comparisons):
         bars.append(
-            "Grey squares: of these two runs alone; circles: with what you state runs to differ by, which decides."
+            "Gray squares: these two runs alone; circles: with the stated variation between runs, which decides."
         )
-    bare = (
-        ["Diamond: the quotient of one figure per condition; how far it may be off is not known."] if has_bare else []
-    )
+    bare = ["Diamond: one figure per condition, with unknown error."] if has_bare else []
     budget = result.budget
     limit = (
-        f"The dashed line is the budget of {share(budget)}."
+        f"Dashed line: the budget of {share(budget)}."
         if budget is not None
-        else f"The shaded band is the tolerance, {limit_words(result, both_ways=True)}."
+        else f"Shaded band: the tolerance, {limit_words(result, both_ways=True)}."
     )
     return " ".join([*bars, *bare, limit])
 
@@ -209,7 +157,7 @@ def _posteriors(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -
     if len(pictures) > len(shown):
         left = counted(len(pictures) - len(shown), "further comparison")
         blocks.append(Paragraph(f"{left}: in the table of all comparisons, not drawn here.", "note"))
-    return Section("posteriors", "How sure is it", blocks)
+    return Section("posteriors", "Confidence", blocks)
 
 
 def _first(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> list[ComparisonPicture]:
@@ -238,11 +186,10 @@ def _checks(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> Se
     if not blocks:
         return None
     intro = (
-        "The posterior predictive check: what the fitted distribution would produce, beside what was observed. Where"
-        " they part, the figures above rest on a shape that the data do not have; means suffer least from that, tails"
-        " most."
+        "Posterior predictive check: values that the fitted distribution would produce, next to the observed ones. If"
+        " they differ, the model has the wrong shape; this affects means least and tails most."
     )
-    return Section("checks", "Does the model fit", [Paragraph(intro), *blocks])
+    return Section("checks", "Model fit", [Paragraph(intro), *blocks])
 
 
 def _all(result: AnalysisResult) -> Section | None:
@@ -251,68 +198,13 @@ def _all(result: AnalysisResult) -> Section | None:
     blocks: list[Block] = []
     rest = [c for c in result.comparisons if not c.primary]
     if rest:
-        blocks.append(_forest(result, "rest", "For orientation: decides nothing", rest, is_primary=False))
-    return Section("comparisons", "All comparisons", [*blocks, _table(result)])
-
-
-def _table(result: AnalysisResult) -> Table:
-    """Every comparison. Columns that would say the same in every row, or nothing, are left out."""
-    metrics = list(dict.fromkeys(value_words(c.metric) for c in result.comparisons))
-    has_posterior = any(c.ratio is not None for c in result.comparisons)
-    has_published = any(c.source.published for c in result.comparisons)
-    has_models = len({c.model for c in result.comparisons}) > 1
-    rows = []
-    for c in result.comparisons:
-        name = label(c, result)
-        rows.append(
-            (
-                name if len(metrics) == 1 else f"{value_words(c.metric)}, {name}",
-                *unit_amounts((c.baseline.value, c.condition.value), c.unit),
-                overhead_text(c, bounds_of(result)),
-                *((_hdi_cell(c, result),) if has_posterior else ()),
-                *((printable(c.source.published or ""),) if has_published else ()),
-                *((_counts(c),) if has_posterior else ()),
-                *((str(c.model),) if has_models else ()),
-                decision_words(c),
-            )
-        )
-    numbers = ["baseline", "condition", "overhead", *(["95 % HDI"] if has_posterior else [])]
-    numbers += [*(["published"] if has_published else []), *(["values"] if has_posterior else [])]
-    columns = [Column(""), *(Column(name, is_number=True) for name in numbers)]
-    columns += [*([Column("model")] if has_models else []), Column("verdict")]
-    what = f" of {metrics[0]}" if len(metrics) == 1 else ""
-    return Table(
-        f"Means{what} (of several runs, geometric) and the overhead: posterior median or, without one, the quotient",
-        columns,
-        rows,
-    )
-
-
-def _hdi_cell(comparison: Comparison, result: AnalysisResult) -> str:
-    ratio = comparison.ratio
-    return MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds_of(result))
-
-
-def _counts(comparison: Comparison) -> str:
-    """Values of both sides, and their runs where there are several: ``1,200 + 1,180 in 3 + 3 runs``."""
-    sides = (comparison.baseline, comparison.condition)
-    values = " + ".join(f"{side.count:,}" for side in sides)
-    runs = " + ".join(str(side.runs) for side in sides)
-    return f"{values} in {runs} runs" if any(side.runs > 1 for side in sides) else values
+        blocks.append(_forest(result, "rest", "For orientation only", rest, is_primary=False))
+    return Section("comparisons", "All comparisons", [*blocks, *comparison_table(result)])
 
 
 def _basis(result: AnalysisResult) -> Section:
-    blocks: list[Block] = [Heading("Cautions")]
-    if result.cautions:
-        blocks.append(Listing([("", printable(str(caution))) for caution in result.cautions], "cautions"))
-    else:
-        blocks.append(Paragraph("No caution was raised beyond what the design can bear.", "note"))
-    if result.left_out:
-        blocks += [Heading("Left out"), Listing([("", printable(str(words))) for words in result.left_out])]
-    blocks += [Heading("Models"), Listing([("", words) for words in _models(result)])]
-    if result.prior_words and any(c.ratio is not None for c in result.comparisons):
-        blocks.append(Paragraph(f"Default prior: {result.prior_words}."))
-    return Section("basis", "What it rests on", blocks)
+    models = Listing([("", words) for words in _models(result)])
+    return Section("basis", "Cautions and models", [*caution_blocks(result), Heading("Models"), models])
 
 
 def _models(result: AnalysisResult) -> Iterator[str]:
@@ -333,8 +225,8 @@ def _repeat(result: AnalysisResult, command: str) -> Section:
         blocks.append(Table("The files", [Column("file"), Column("format")], unique, folded=len(unique) > 12))
     if result.source:
         blocks.append(Paragraph(f"Published figures: {printable(result.source)}."))
-    blocks += [Heading("What this cannot show"), Listing([("", words) for words in _cannot_show(result)])]
-    return Section("repeat", "How to repeat it", blocks)
+    blocks += [Heading("Limits"), Listing([("", words) for words in _cannot_show(result)])]
+    return Section("repeat", "Repeat this analysis", blocks)
 
 
 def _cannot_show(result: AnalysisResult) -> Iterator[str]:

@@ -113,7 +113,7 @@ def _checks_in_words(checks: Sequence[PredictiveCheck], width: int) -> list[Text
     shares = [_outside(check) / check.observed.size for check in checks if check.observed.size]
     if not shares:
         return []
-    span = f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %"
+    span = f"{100 * min(shares):.0f} to {100 * max(shares):.0f}%"
     words = f"{len(shares)} runs: {span} of bins outside the band of what the model predicts; the page draws them"
     return _words(words, width)
 
@@ -168,7 +168,7 @@ def _rebinned(check: PredictiveCheck, columns: int) -> tuple[FloatArray, FloatAr
 
 
 def _shown(curves: Sequence[Curve], values: Sequence[float] = ()) -> tuple[float, float]:
-    """An axis that holds the curves' 99 % HDIs and a little more, and these values."""
+    """An axis that holds the curves' 99% intervals and a little more, and these values."""
     reaches = [(c.spread.hdi99[0], c.spread.hdi99[1]) for c in curves]
     low, high = min([*values, *(r[0] for r in reaches)]), max([*values, *(r[1] for r in reaches)])
     margin = 0.06 * (high - low) or max(abs(high), 1.0) * 0.01

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tdelta.records import AnalysisResult, Comparison, ObservedSide, ObservedTail, TailRatio
 from tdelta.report.analysis.words import label, side_titles
+from tdelta.report.blocks import Block, Listing, Medium, Paragraph
 from tdelta.report.findings.tails import (
     TailGroup,
     TailRow,
@@ -20,7 +21,6 @@ from tdelta.report.findings.tails import (
     tail_table,
     time_text,
 )
-from tdelta.report.page.blocks import Block, Listing, Medium, Paragraph
 from tdelta.report.quantities import MISSING, amounts, counted, printable, small_share
 
 P99 = "p99"
@@ -57,7 +57,7 @@ def tail_notes(result: AnalysisResult) -> str:
     units = dict.fromkeys(ratio.units for _, tail in having for ratio in _ratios(tail))
     if units:
         runs = " or ".join(counted(number, "run") for number in units)
-        parts.append(f"The 95 % intervals rest on {runs}: the run is the unit, and runs are taken to have alternated.")
+        parts.append(f"The 95% intervals rest on {runs}: the run is the unit, and runs are taken to have alternated.")
     return " ".join((*parts, CLOSED_LOOP, NO_DECISION))
 
 
@@ -134,7 +134,7 @@ def _shares(side: ObservedSide) -> tuple[float, float]:
 
 
 def _span(low: str, high: str) -> str:
-    """Two figures of one unit as one cell: ``0.43 … 0.47 %``; one where they read alike."""
+    """Two figures of one unit as one cell: ``0.43 … 0.47%``; one where they read alike."""
     if MISSING in (low, high):
         return MISSING
     return low if low == high else f"{low.rsplit(' ', 1)[0]} … {high}"

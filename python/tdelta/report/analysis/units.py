@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tdelta.inference.posterior import FloatArray
 from tdelta.records import Spread
 from tdelta.report.quantities import MINUS, MISSING, SECONDS, amounts, printable, rate
+
+if TYPE_CHECKING:
+    from tdelta.inference.posterior import FloatArray
 
 _MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
 _MOST_DECIMALS = 6
@@ -28,7 +29,7 @@ class UnitScale:
         return value * self.factor
 
     def array(self, values: FloatArray) -> FloatArray:
-        return np.asarray(values * self.factor)
+        return values * self.factor
 
 
 def display_unit(values: Iterable[float], unit: str) -> UnitScale:
@@ -49,9 +50,9 @@ def unit_amounts(values: Sequence[float], unit: str) -> tuple[str, ...]:
 
 
 def spread_text(spread: Spread, unit: str, *, is_signed: bool = False) -> str:
-    """A posterior on the scale of the values: ``12.412 ms (95 % HDI 12.301 … 12.523)``."""
+    """A posterior on the scale of the values: ``12.412 ms (95% interval 12.301 … 12.523)``."""
     median, hdi95, _ = spread_parts(spread, unit, is_signed=is_signed)
-    return f"{median} (95 % HDI {hdi95})"
+    return f"{median} (95% interval {hdi95})"
 
 
 def spread_parts(spread: Spread, unit: str, *, is_signed: bool = False) -> tuple[str, str, str]:

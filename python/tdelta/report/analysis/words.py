@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from tdelta.importers.words import is_about_encryption
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
+from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.labels import decision_word, level_text
-from tdelta.report.quantities import decimals, multiple, percent, printable, share, small_share
+from tdelta.report.quantities import change, decimals, percent, printable, share, sides_text
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
 _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})
@@ -87,24 +88,6 @@ def side_titles(result: AnalysisResult) -> tuple[str, str]:
     return printable(result.baseline), printable(next(iter(names))) if len(names) == 1 else "condition"
 
 
-def overhead_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
-    """The same without the multiple, as tables have it."""
-    return quotient_text(comparison, bounds).split(" (")[0]
-
-
-def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
-    """The overhead in per cent, and as a multiple where per cent mislead: posterior median, else the bare quotient."""
-    ratio = comparison.ratio
-    if ratio is None:
-        return _with_multiple(comparison.quotient, decimals((comparison.quotient,), bounds))
-    return _with_multiple(ratio.median, decimals((ratio.median, *ratio.hdi95), bounds))
-
-
-def single_run_estimate(comparison: Comparison) -> tuple[str, Estimate] | None:
-    """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
-    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_RUNS_DIFFER)), None)
-
-
 def run_sd_name(result: AnalysisResult) -> str | None:
     """What the wider intervals of single runs are called; None where no comparison has one."""
     return next((single_run[0] for c in result.comparisons if (single_run := single_run_estimate(c)) is not None), None)
@@ -115,32 +98,9 @@ def deciding(comparison: Comparison) -> Estimate | None:
     return comparison.ratio if single_run is None else single_run[1]
 
 
-def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:
-    """A budget is decided on the 99 % HDI, everything else on the 95 % HDI."""
-    return (95, estimate.hdi95) if result.budget is None else (99, estimate.hdi99)
-
-
 def decided_word(comparison: Comparison) -> str:
     """The decision as people read it: ``slower``, of CPU time ``more CPU``."""
     return decision_word(comparison.decision, metric_words(comparison.metric))
-
-
-def judgement(comparison: Comparison, result: AnalysisResult) -> str:
-    match comparison.decision:
-        case Decision.SLOWER:
-            return f"more than {limit_words(result)}"
-        case Decision.NEGLIGIBLE:
-            return f"within {limit_words(result, both_ways=True)}"
-        case Decision.FASTER:
-            odd = "though encryption adds work: look for another difference between the runs"
-            is_odd = is_of_encryption(comparison, result)
-            return f"faster by more than {limit_words(result)}" + (f", {odd}" if is_odd else "")
-        case Decision.OVER:
-            return f"over the budget of {share(result.budget or 0.0)}"
-        case Decision.WITHIN:
-            return f"within the budget of {share(result.budget or 0.0)}"
-        case _:
-            return comparison.decision.value
 
 
 def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
@@ -151,39 +111,49 @@ def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
     return f"your limit of {limit}"
 
 
-def times(ratio: float) -> str | None:
-    """``6.6 x`` for costs of at least twice the baseline's; a saving is a share, 72 % at most of what there was."""
-    return multiple(ratio) if ratio > 1.0 else None
+def is_lone(comparison: Comparison) -> bool:
+    """Whether each side is a single run, so that nothing shows how much runs differ."""
+    is_single = comparison.baseline.runs == comparison.condition.runs == 1
+    return is_single and comparison.scatter.run_sd is None and comparison.decision is Decision.UNDECIDED
+
+
+def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
+    """The change of a cost: the posterior's median, else the plain quotient."""
+    ratio = comparison.ratio
+    shown = (comparison.quotient,) if ratio is None else (ratio.median, *ratio.hdi95)
+    return change(shown[0], decimals(shown, bounds))
 
 
 def throughput_change(comparison: Comparison, bounds: Sequence[float] = ()) -> str | None:
-    """Of throughput, how much less or more of it there is: ``−6.6 %``, beside the time per operation that is judged."""
+    """The change of throughput itself, ``−6.6%``; the cost that is judged is its inverse."""
     if comparison.metric != THROUGHPUT:
         return None
     ratio = comparison.ratio
     cost = comparison.quotient if ratio is None else ratio.median
     shown = (cost,) if ratio is None else (ratio.median, *ratio.hdi95)
-    return percent(1.0 / cost, decimals(shown, bounds))
+    return percent(1.0 / cost, max(1, decimals(shown, bounds)))
 
 
-def throughput_beside(comparison: Comparison, result: AnalysisResult) -> str | None:
-    """The change of throughput that goes with a change of response time, where the same files have both."""
+def throughput_text(result: AnalysisResult) -> str | None:
+    """``1,673 → 1,548 /s (−7.5%)`` of the only comparison that decides; None if there are several, or no throughput."""
+    if len(result.primary) != 1:
+        return None
 
     def place(one: Comparison) -> tuple[object, ...]:
         return one.transaction, one.levels, one.condition.condition, one.baseline.condition
 
-    if comparison.metric not in (RESPONSE_TIME, THROUGHPUT):
-        return None
-    found = [
-        one for one in (comparison, *result.comparisons) if one.metric == THROUGHPUT and place(one) == place(comparison)
-    ]
-    return throughput_change(found[0], bounds_of(result)) if found else None
+    (only,) = result.primary
+    found = (only, *result.comparisons) if only.metric in (RESPONSE_TIME, THROUGHPUT) else ()
+    for one in found:
+        if one.metric == THROUGHPUT and place(one) == place(only):
+            sides = unit_amounts((one.baseline.value, one.condition.value), one.unit)
+            return f"{sides_text(*sides)} ({throughput_change(one, bounds_of(result))})"
+    return None
 
 
-def subject(comparison: Comparison, result: AnalysisResult) -> str:
-    """What has the overhead: ``encryption (tde over plain)``; of anything else just ``mysql57 over mysql56``."""
-    pair = f"{printable(comparison.condition.condition)} over {printable(comparison.baseline.condition)}"
-    return f"encryption ({pair})" if is_of_encryption(comparison, result) else pair
+def single_run_estimate(comparison: Comparison) -> tuple[str, Estimate] | None:
+    """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
+    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_RUNS_DIFFER)), None)
 
 
 def is_of_encryption(comparison: Comparison, result: AnalysisResult) -> bool:
@@ -194,19 +164,3 @@ def is_of_encryption(comparison: Comparison, result: AnalysisResult) -> bool:
     pair = {comparison.baseline.condition, comparison.condition.condition}
     named = {c.condition.condition for c in result.comparisons} | {result.baseline}
     return result.is_encryption and (is_about_encryption(pair) or not is_about_encryption(named))
-
-
-def bearable_words(comparison: Comparison) -> str:
-    """How far apart identical runs must not lie for the figures of single runs to mean anything."""
-    bearable = comparison.scatter.run_sd_bearable
-    if not bearable:
-        return "they would decide nothing even if runs of one system never differed"
-    return (
-        f"they mean something only where runs of one system differ by less than {small_share(bearable)} (standard"
-        " deviation)"
-    )
-
-
-def _with_multiple(ratio: float, places: int) -> str:
-    many = times(ratio)
-    return percent(ratio, places) + (f" ({many})" if many else "")

@@ -7,26 +7,25 @@ from itertools import groupby
 
 from tdelta.design.actions import ACTIONS, parse_action
 from tdelta.records import ActionMeasure, LeftInClear, RunResult, Typical
+from tdelta.report.blocks import Block, Cell, Column, Line, Medium, Paragraph, Table, columns
 from tdelta.report.labels import action_label
-from tdelta.report.page.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
 from tdelta.report.page.figures.actions import block_of, curves
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts
 
 _NOTE = (
-    "Medians over the trials. load is how long the load took that the action went on beside; CPU and written are the"
-    " database's, for the whole trial."
+    "Medians over the trials. The workload column is how long the workload took during which the operation ran; CPU and"
+    " written bytes are the database's, for the whole trial."
 )
-_QUARTILES = "Quartiles stand after medians. What this says against plain twins, the verdicts do."
+_QUARTILES = "Medians, with quartiles in parentheses."
 _CURVE_NOTE = (
-    "Work takes: the time for a statement of the load while the action goes on, over the plain twins' with nothing"
-    " beside them. The verdict is of whole trials, in which an action that ends before its load is diluted."
+    "The slowdown compares statements during the operation with an undisturbed copy. The verdict covers the whole"
+    " trial, so a short operation counts for less there."
 )
 _LEFT_NOTE = (
-    "All files of the server, searched when the action had ended and everything was written: for rows that are there,"
-    " and for rows that were deleted before, of which whole pages were free."
+    "After the operation, all files of the server were searched for existing rows and for rows deleted before it."
 )
-_HEADINGS = ("seconds", "load, s", "CPU, s", "written", "counted")
+_HEADINGS = ("seconds", "workload, s", "CPU, s", "written", "counted")
 
 
 def blocks(result: RunResult) -> Iterator[Block]:
@@ -73,6 +72,18 @@ def _left(result: RunResult) -> dict[str, list[LeftInClear]]:
 
 def _in_clear(markers: int) -> str:
     return "in the clear" if markers else "not found"
+
+
+def lines(result: RunResult) -> Iterator[Line]:
+    """Which files can still be read after an operation that encrypts."""
+    for left in _left(result).values():
+        rows = [one.file_class for one in left if one.there]
+        deleted = [one.file_class for one in left if one.deleted]
+        texts = [
+            f"{what} in {', '.join(files)}" for what, files in (("rows", rows), ("deleted rows", deleted)) if files
+        ]
+        if texts:
+            yield Line("Still readable", "; ".join(texts))
 
 
 def _left_blocks(result: RunResult) -> Iterator[Block]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tdelta.records import BackupMeasure, Role, RunResult
+from tdelta.report.blocks import Block, Line, Paragraph, Table, columns
 from tdelta.report.labels import action_label, compared_label, surroundings
-from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.quantities import amounts
 
 _NOTE = (
@@ -38,6 +38,18 @@ def blocks(result: RunResult) -> list[Block]:
     titles = columns("database", "on disk", "backup", "ratio", _IN_CLEAR, texts=(_IN_CLEAR,))
     table = Table("Backups, plain and encrypted", titles, rows, name="Backups")
     return [table, *(Paragraph(note, "note") for note in _notes(result))]
+
+
+def lines(result: RunResult) -> Iterator[Line]:
+    """How much larger backups are without compressible data, and which of them can be read without the key."""
+    shown = _shown(result)
+    for one in shown:
+        plain = next((p for p in shown if p.action == one.action and p.condition.role is Role.BASELINE), None)
+        if plain is None or one is plain:
+            continue
+        sides = " → ".join(amounts((plain.backup_bytes, one.backup_bytes), "bytes"))
+        clear = ", readable without the key" if one.in_the_clear else ""
+        yield Line("Backup size", f"{sides} ({action_label(one.action)}){clear}")
 
 
 def _name(one: BackupMeasure, result: RunResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta.records import ClientMemory, RunResult
-from tdelta.report.page.blocks import Block, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import amounts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tdelta.records import Contrast, Estimate, RunResult
+from tdelta.report.blocks import Block, Medium, Paragraph
 from tdelta.report.labels import contrast_label, contrast_title, metric_name
-from tdelta.report.page.blocks import Block, Medium, Paragraph
 from tdelta.report.page.figures.forest import Row, forest, limits_of
 
 
@@ -29,15 +29,15 @@ def blocks(result: RunResult) -> list[Block]:
         axis="one condition over the other",
         caption=(
             "Conditions of the same blocks that differ in one factor, one over the other: circle, median; thick bar,"
-            " 95 % HDI; thin bar, 99 %. Shown, never decided on."
+            " 95% interval; thin bar, 99%. Shown, never decided on."
         ),
-        noted="the 95 % HDI",
+        noted="the 95% interval",
     )
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
     return [replace(figure, medium=Medium.BOTH), Paragraph(note, "note", Medium.TERMINAL)]
 
 
 def _side(estimate: Estimate) -> str:
-    """Where the 95 % HDI lies, in two words; no decision."""
+    """Where the 95% interval lies, in two words; no decision."""
     low, high = estimate.hdi95
-    return "above 0 %" if low > 1 else "below 0 %" if high < 1 else "holds 0 %"
+    return "above 0%" if low > 1 else "below 0%" if high < 1 else "holds 0%"

@@ -16,8 +16,8 @@ from tdelta.records import (
     RunResult,
     RunSettings,
 )
+from tdelta.report.blocks import Block, Cell, Paragraph, Table, columns
 from tdelta.report.findings.profiles import function_name
-from tdelta.report.page.blocks import Block, Cell, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
 
@@ -51,7 +51,7 @@ def blocks(result: RunResult) -> list[Block]:
     rows: list[Sequence[str | Cell]] = []
     for breakdown in found:
         rows += [(label(breakdown.condition, result.settings),), *_rows(breakdown)]
-    titles = columns("per op", "95 % HDI", "share", _COUNTS, texts=(_COUNTS,))
+    titles = columns("per op", "95% interval", "share", _COUNTS, texts=(_COUNTS,))
     if not any(map(shown_components, found)):
         titles, rows = titles[:3], [row[:3] for row in rows]
     table = Table("Components of the extra CPU", titles, rows, name="cost breakdown")
@@ -114,7 +114,7 @@ def share_text(line: CostComponent) -> str:
     """A component's share of the CPU difference, with its interval where it has one."""
     if line.share is None:
         return MISSING
-    middle = f"{_per_cent(line.share)} %"
+    middle = f"{_per_cent(line.share)}%"
     if line.share_hdi95 is None:
         return middle
     low, high = line.share_hdi95

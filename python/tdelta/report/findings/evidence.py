@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta.records import EvidenceState, FileEvidence, RunResult, RunSettings
-from tdelta.report.page.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table
+from tdelta.report.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdelta.records import AgentEffect, AgentUse, Condition, HostEffect, HostOverhead, Hosts, LoadAgents, RunResult
+from tdelta.report.blocks import Block, Paragraph, Table, columns
 from tdelta.report.labels import condition_label, metric_name, surroundings
-from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import duration, interval, percent, share
 
@@ -44,7 +44,7 @@ def _seen(effect: AgentEffect, name: str) -> str:
     seen = f"{name}, as each agent timed it in the same {effect.blocks} blocks: {low} to {high}"
     if effect.is_apart is None:
         return f"{seen}."
-    sd = f"an agent's own effect has a standard deviation of {100 * effect.between_sd:.2f} %"
+    sd = f"an agent's own effect has a standard deviation of {100 * effect.between_sd:.2f}%"
     return f"{seen}; {sd}, {'more than' if effect.is_apart else 'no more than'} chance makes."
 
 
@@ -72,7 +72,7 @@ def _effect(effect: HostEffect, result: RunResult) -> str:
     where = "".join(f", {level}" for level in surroundings(effect.baseline, result.settings))
     ratio, ends = percent(effect.estimate.median), interval(effect.estimate.hdi95)
     what = metric_name(result.settings.metric, result.settings)
-    return f"Host {effect.host} over host {effect.versus}{where}: {what} {ratio} (95 % HDI {ends})."
+    return f"Host {effect.host} over host {effect.versus}{where}: {what} {ratio} (95% interval {ends})."
 
 
 def _overhead(one: HostOverhead, names: tuple[str, ...], result: RunResult) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta.records import ClassShare, CpuProfile, FunctionClass, FunctionShare, RunResult
-from tdelta.report.page.blocks import Block, Cell, Column, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Cell, Column, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, cut, printable, signed_amount, small_amount
 
@@ -62,7 +62,7 @@ def share_text(one: ClassShare) -> str:
     if one.share is None or one.share_interval95 is None:
         return MISSING
     low, high = one.share_interval95
-    return f"{_per_cent(one.share)} % ({_per_cent(low)} … {_per_cent(high)})"
+    return f"{_per_cent(one.share)}% ({_per_cent(low)} … {_per_cent(high)})"
 
 
 def interval_text(one: ClassShare) -> str:
@@ -93,7 +93,7 @@ def _class_table(profile: CpuProfile, name: str) -> Table:
         )
         for one in profile.classes
     ]
-    return Table(f"Classes of functions, {name}", columns(*_NUMBERS, "95 %", "share"), rows, name="class")
+    return Table(f"Classes of functions, {name}", columns(*_NUMBERS, "95%", "share"), rows, name="class")
 
 
 def _function_table(profile: CpuProfile, name: str) -> Table:

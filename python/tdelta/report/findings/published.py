@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
+from tdelta.report.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.report.effect import limits
 from tdelta.report.labels import decision_word, level_text, metric_name
-from tdelta.report.page.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
 from tdelta.report.page.wording import decided, has_data, is_invalid, label, median_text
-from tdelta.report.quantities import MISSING, decimals, hdi_text, interval, percent
-from tdelta.report.sentence import limits
+from tdelta.report.quantities import MISSING, decimals, interval, interval_of, percent
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
 from tdelta.session.studies import Study, studies
 
@@ -40,7 +40,7 @@ def _grid(result: RunResult) -> Iterator[Block]:
         for name, row in _rows(cells).items()
     ]
     yield Table("", columns(*titles), rows, medium=Medium.TERMINAL)
-    note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95 % HDI."
+    note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95% interval."
     yield Paragraph(note + _sources(cells), "note", Medium.TERMINAL)
 
 
@@ -109,13 +109,13 @@ def _beside(result: RunResult) -> Table:
             label(v.condition, result.settings),
             percent(published[v.condition.key].ratio),
             median_text(v.ratio, bounds),
-            hdi_text(v.ratio, v.ratio.hdi95, bounds),
+            interval_of(v.ratio, v.ratio.hdi95, bounds),
             decided(v),
         )
         for v in result.primary
         if v.condition.key in published and has_data(v)
     ]
-    titles = ("published", "measured here", "95 % HDI")
+    titles = ("published", "measured here", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
 
@@ -137,7 +137,7 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
             yield what, "invalid: no answer", MISSING, source
             continue
         word = decision_word(verdict.decision, verdict.metric)
-        finding = f"{word}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
+        finding = f"{word}, 95% interval {interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)}"
         yield what, finding, median_text(verdict.ratio, bounds), source
 
 

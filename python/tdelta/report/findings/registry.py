@@ -37,6 +37,7 @@ from tdelta.records import (
     Traces,
     VersionDifference,
 )
+from tdelta.report.blocks import Block, Line, Medium, Section, is_for
 from tdelta.report.findings import (
     actions,
     backups,
@@ -57,7 +58,6 @@ from tdelta.report.findings import (
     traces,
     versions,
 )
-from tdelta.report.page.blocks import Block, Medium, Section, is_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +69,33 @@ class Shown:
         blocks: what terminal and page show of them; nothing where a run has none of them.
         part: where on the page: the name of a section of their own, or where one that is always there asks for them.
         title: of a section of their own.
-        is_asked: whether only who asked about them has any, so that they belong to the answer and not to its details.
+        lines: the lines that they add to the answer.
     """
 
     kinds: tuple[type[Finding], ...]
     blocks: Callable[[RunResult], Iterable[Block]]
     part: str
     title: str = ""
-    is_asked: bool = False
+    lines: Callable[[RunResult], Iterable[Line]] | None = None
 
 
 SHOWN: list[Shown] = [
-    Shown((VersionDifference,), versions.blocks, "versions", "Versions", is_asked=True),
-    Shown((StallMeasure, CarryOver), stalls.blocks, "answer"),
-    Shown((StorageLayer,), storage.blocks, "storage", "Layers of encryption", is_asked=True),
+    Shown((VersionDifference,), versions.blocks, "versions", "Versions"),
+    Shown((StallMeasure, CarryOver), stalls.blocks, "answer", lines=stalls.lines),
+    Shown((StorageLayer,), storage.blocks, "storage", "Layers of encryption"),
     Shown((PublishedCell,), published.blocks, "answer"),
     Shown((Percentile,), tails.percentile_blocks, "latency"),
     Shown((TailMeasure,), tails.blocks, "latency"),
-    Shown((ServerMeasures,), servers.blocks, "servers", "What the servers did"),
-    Shown((LoadAgents,), hosts.agent_blocks, "agents", "Load agents", is_asked=True),
-    Shown((Hosts,), hosts.blocks, "hosts", "Hosts", is_asked=True),
-    Shown((ClientMemory,), client_memory.blocks, "client-memory", "Client memory", is_asked=True),
-    Shown((StepMeasure,), steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
-    Shown((ActionMeasure,), actions.blocks, "actions", "What was done to the database", is_asked=True),
-    Shown((BackupMeasure,), backups.blocks, "backups", "What the backups are", is_asked=True),
-    Shown((ReplicationMeasure,), replication.blocks, "replication", "What the replicas did", is_asked=True),
-    Shown((TemporaryData,), temporary.blocks, "temporary", "Temporary files", is_asked=True),
-    Shown((Traces,), traces.blocks, "statements", "Statements", is_asked=True),
+    Shown((ServerMeasures,), servers.blocks, "servers", "Servers"),
+    Shown((LoadAgents,), hosts.agent_blocks, "agents", "Load generators"),
+    Shown((Hosts,), hosts.blocks, "hosts", "Hosts"),
+    Shown((ClientMemory,), client_memory.blocks, "client-memory", "Client memory"),
+    Shown((StepMeasure,), steps.blocks, "steps", "Bulk loads and rebuilds"),
+    Shown((ActionMeasure,), actions.blocks, "actions", "Operations", actions.lines),
+    Shown((BackupMeasure,), backups.blocks, "backups", "Backups", backups.lines),
+    Shown((ReplicationMeasure,), replication.blocks, "replication", "Replicas"),
+    Shown((TemporaryData,), temporary.blocks, "temporary", "Temporary files"),
+    Shown((Traces,), traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.blocks, "posteriors"),
     Shown((CheckpointMeasure,), steps.checkpoint_blocks, "resources"),
@@ -105,6 +105,13 @@ SHOWN: list[Shown] = [
     Shown((SettingsCompared,), servers.setting_blocks, "settings"),
 ]
 """In the order of the terminal; sections of the page follow each other in it, too."""
+
+
+def answer_lines(result: RunResult) -> Iterator[Line]:
+    """What findings add to the lines of the answer."""
+    for one in SHOWN:
+        if one.lines is not None:
+            yield from one.lines(result)
 
 
 def placed(part: str, result: RunResult) -> Iterator[Block]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tdelta.records import Estimate, ReplicationMeasure, RunResult, Typical
-from tdelta.report.page.blocks import Block, Column, Medium, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Column, Medium, Paragraph, Table, columns
+from tdelta.report.effect import limits
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, ratio_cells
-from tdelta.report.sentence import limits
 
 _NOTE = (
     "Medians over the trials, per operation of the load where nothing else is said. Where the replica is stopped beside"
@@ -15,7 +15,7 @@ _NOTE = (
     " until it is at rest. Over plain is the ratio of means of the time to apply, or of the lag, in the same blocks,"
     " from sixteen blocks on; nothing is decided on it. Both servers are on one machine and share its CPUs and disks."
 )
-_TITLES = ("response", "load", "applies", "lag", "over plain", "95 % HDI", "CPU", "over plain", "95 % HDI")
+_TITLES = ("response", "load", "applies", "lag", "over plain", "95% interval", "CPU", "over plain", "95% interval")
 _PAGE_ALONE = (5, 8)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tdelta.records import RunResult, ServerMeasures, SettingsCompared, Typical
-from tdelta.report.page.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.report.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table, columns, for_page
 from tdelta.report.page.figures.serving import time_figure
 from tdelta.report.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.report.sweep import server_groups, server_label
 
 _NOTE = (
-    "Medians over the trials; CPU, pages and log are of one operation. Bottleneck: CPU where 85 % of all CPUs are busy,"
+    "Medians over the trials; CPU, pages and log are of one operation. Bottleneck: CPU where 85% of all CPUs are busy,"
     " or of those that the server is kept to, else the largest part of the threads' time: CPU of server or client, I/O,"
     " or other waiting (locks, network, scheduling)."
 )
@@ -51,7 +51,7 @@ def _time(of: Typical) -> Cell:
 
 
 def _hits(of: Typical) -> Cell:
-    median = f"{100 * of.median:.2f} %"
+    median = f"{100 * of.median:.2f}%"
     return Cell(f"{median} ({100 * of.low:.2f} … {100 * of.high:.2f})", brief=median)
 
 

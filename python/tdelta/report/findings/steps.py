@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tdelta.records import CheckpointMeasure, Estimate, RunResult, StepMeasure, Typical
-from tdelta.report.page.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
+from tdelta.report.effect import limits
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, rate, ratio_cells
-from tdelta.report.sentence import limits
 
 _CHECKPOINT_NOTE = (
     "Medians over the trials. What a trial leaves to be written is written after it, in no response time: on servers"
     " until they are at rest. Over plain is the ratio of means in the same blocks, from sixteen blocks on; nothing is"
     " decided on it."
 )
-_TITLES = ("time", "over plain", "95 % HDI", "written", "over plain")
+_TITLES = ("time", "over plain", "95% interval", "written", "over plain")
 
 
 def checkpoint_blocks(result: RunResult) -> list[Block]:
@@ -24,7 +24,7 @@ def checkpoint_blocks(result: RunResult) -> list[Block]:
     found = _shown(result)
     if not found:
         return []
-    titles = [*columns(*_TITLES), Column("95 % HDI", is_number=True, is_brief=False)]
+    titles = [*columns(*_TITLES), Column("95% interval", is_number=True, is_brief=False)]
     rows = [(label(one.condition, result.settings), *_checkpoint_cells(one, result)) for one in found]
     table = Table("The checkpoint after a trial", titles, rows, name="checkpoint after a trial")
     return [table, Paragraph(_CHECKPOINT_NOTE, "note")]

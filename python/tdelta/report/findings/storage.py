@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta.records import DataSize, RunResult, StorageLayer, Verdict
+from tdelta.report.blocks import Block, Listing, Medium, Paragraph, Table, columns
+from tdelta.report.effect import limits
 from tdelta.report.labels import decision_word, storage_words
-from tdelta.report.page.blocks import Block, Listing, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, ratio_cells
-from tdelta.report.sentence import limits
 
 _NOTE = (
     "Overheads are of the primary metric, over twins without any encryption on storage of the same kind. In force:"
@@ -45,7 +45,7 @@ def _by_condition(found: Sequence[StorageLayer], result: RunResult) -> Table:
     ]
     more = ("kernel's driver", "in the clear", "protects from")
     texts = ("verdict", "in force", *more)
-    titles = columns("overhead", "95 % HDI", *texts, texts=texts, more=more)
+    titles = columns("overhead", "95% interval", *texts, texts=texts, more=more)
     return Table("Layers of encryption", titles, rows, name="layers")
 
 

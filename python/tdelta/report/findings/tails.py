@@ -21,22 +21,22 @@ from tdelta.records import (
     TailRatio,
     TailUnit,
 )
+from tdelta.report.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
 from tdelta.report.labels import condition_label, transaction_name
-from tdelta.report.page.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, counted, percent, small_share
 
 APPROXIMATE = "p99 (approximate)"
 
-OVER_BOTH = "Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin."
-OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95 % intervals."
+OVER_BOTH = "Ratios are over both plain twins, with 95% intervals; of the A/A twin over the other plain twin."
+OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95% intervals."
 BAD_TRIALS = (
     "A trial (one twin's part of a block) counts once, however many of its transactions a stall holds up; the interval"
     " is of how often trials have any."
 )
 ONE_ROUND = (
     "Of a single round, how far instances differ by chance in how often they stall is mostly an assumption (an sd of"
-    " some 20 %): take three rounds or more."
+    " some 20%): take three rounds or more."
 )
 
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
@@ -107,7 +107,7 @@ def tail_table(caption: str, groups: Sequence[TailGroup], sides: tuple[str, str]
     for group in groups:
         rows.append((group.title,))
         rows += [(row.label, row.baseline, row.condition, row.ratio, row.interval) for row in group.rows]
-    return Table(caption, columns(*sides, "ratio", "95 % interval"), rows, name="tails")
+    return Table(caption, columns(*sides, "ratio", "95% interval"), rows, name="tails")
 
 
 def time_text(nanoseconds: int) -> str:
@@ -118,7 +118,7 @@ def time_text(nanoseconds: int) -> str:
 
 def quotient_text(value: float | None) -> str:
     """How many times as often, or as long: ``1.45 x``; where there is none, a dash."""
-    return MISSING if value is None else f"{_figures(value)} x"
+    return MISSING if value is None else f"{_figures(value)}×"
 
 
 def interval_text(ratio: TailRatio | None) -> str:

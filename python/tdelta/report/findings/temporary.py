@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tdelta.records import EvidenceState, RunResult, TemporaryData
-from tdelta.report.page.blocks import Block, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, small_count
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tdelta.records import Estimate, RunResult, StatementTrace, Traces
-from tdelta.report.page.blocks import Block, Medium, Paragraph, Table, columns
+from tdelta.report.blocks import Block, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
 
@@ -16,7 +16,7 @@ HEADINGS = ("physical", "logical", "current")
 NOTE = (
     "All but calls is of one call. CPU (the thread that ran it), reads, rows and log are of extra trials whose"
     " statements were metered one by one; elapsed is of the measured trials. The ratios are over the plain twins, with"
-    " their 95 % HDI."
+    " their 95% interval."
 )
 
 
@@ -36,7 +36,7 @@ def blocks(result: RunResult) -> list[Block]:
             over = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
             if any(over):
                 ratios.append((f"{statement}, {name}", *(words or MISSING for words in over)))
-    caption = "Over the plain twins, with the 95 % HDI"
+    caption = "Over the plain twins, with the 95% interval"
     return [
         Table("Statements, twins below one another", columns(*titles), counted, name="Statements"),
         *([Table(caption, columns("CPU", "elapsed"), ratios, name="against plain")] if ratios else []),
@@ -74,7 +74,7 @@ def cells(one: StatementTrace, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def estimate_words(ratio: Estimate | None) -> str:
-    """A ratio with its 95 % HDI; empty where there is none."""
+    """A ratio with its 95% interval; empty where there is none."""
     if ratio is None or not math.isfinite(ratio.median):
         return ""
     places = decimals((ratio.median, *ratio.hdi95))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tdelta.records import RunResult, VersionDifference
 from tdelta.records.history import Change
+from tdelta.report.blocks import Block, Paragraph
 from tdelta.report.changes import chance_words, points_text
 from tdelta.report.labels import kind_label, level_text, metric_name, surroundings
-from tdelta.report.page.blocks import Block, Paragraph
 from tdelta.report.quantities import ratio_cells, share
 
 _NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
@@ -21,7 +21,7 @@ def blocks(result: RunResult) -> list[Block]:
 
 
 def version_sentences(result: RunResult) -> Iterator[str]:
-    """``Versions, aes-256: response time +5.1 % in server 10.11.14, +9.8 % in server 11.4.2: …``."""
+    """``Versions, aes-256: response time +5.1% in server 10.11.14, +9.8% in server 11.4.2: …``."""
     settings = result.settings
     for one in result.of(VersionDifference):
         where = surroundings(one.condition, settings, besides=one.factor)

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET  # writes only; what is read elsewhere goes through a parser of the importers'
 
 from tdelta.records import CheckState, Decision, Verdict
+from tdelta.report.answer import run_answer
+from tdelta.report.effect import limits
 from tdelta.report.formats.answered import Answered
 from tdelta.report.labels import decision_word
 from tdelta.report.quantities import estimate_text
-from tdelta.report.sentence import answer, limits
 
 _FAILURE, _ERROR, _SKIPPED = "failure", "error", "skipped"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,7 +43,7 @@ def junit(answered: Answered) -> str:
     for name, value in (("run", settings.run_id), ("seed", str(settings.seed)), ("decision", result.decision.value)):
         ET.SubElement(properties, "property", _safe({"name": name, "value": value}))
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = _printable(answer(result))
+    ET.SubElement(suite, "system-out").text = _printable(run_answer(result).sentence)
     ET.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
@@ -60,7 +61,7 @@ def _verdicts(answered: Answered) -> Iterator[ET.Element]:
     if not answered.result.primary:
         case = _case(answered, "overhead", "verdict")
         kind = _outcome(Decision.UNDECIDED, answered)
-        _add(case, kind or _SKIPPED, Decision.UNDECIDED.value, answer(answered.result))
+        _add(case, kind or _SKIPPED, Decision.UNDECIDED.value, run_answer(answered.result).sentence)
         yield case
 
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.records import CheckState, Decision, RunResult, Verdict
-from tdelta.report.brief import sentence
+from tdelta.report.answer import run_answer
 from tdelta.report.changes import against_sentences
+from tdelta.report.effect import limits
 from tdelta.report.formats.answered import Answered
 from tdelta.report.labels import decision_word, metric_name, transaction_name
 from tdelta.report.quantities import amounts, counted, duration, printable, ratio_cells
-from tdelta.report.sentence import answer, floor, limits
 
 _MARKS = {
     Decision.WITHIN: "✅",
@@ -32,7 +32,7 @@ _SPECIAL = str.maketrans(
 )
 _BEGINS_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 """What at the beginning of a line could begin a list or underline a heading."""
-_HEADER = ("", "baseline", "with it", "overhead", "95 % HDI", "verdict")
+_HEADER = ("", "plain", "encrypted", "change", "95% interval", "verdict")
 
 
 def markdown(answered: Answered) -> str:
@@ -49,11 +49,12 @@ def _blocks(answered: Answered) -> Iterator[str]:
     result = answered.result
     word = decision_word(result.decision, result.settings.metric)
     yield f"### {_MARKS[result.decision]} tdelta: {escaped(answered.name)}: {word}\n"
-    yield from (f"{escaped(text)}\n" for text in dict.fromkeys((sentence(result), answer(result))))
+    answer = run_answer(result, result.settings.run_id)
+    yield f"{escaped(answer.sentence)}\n"
     if result.primary:
         yield from _table(answered, result.primary)
-    if noise := floor(result):
-        yield f"{escaped(noise)}\n"
+    yield from (f"- {escaped(line.title)}: {escaped(line.text)}" for line in answer.lines)
+    yield ""
     if answered.against is not None:
         yield from (f"{escaped(text)}\n" for text in against_sentences(answered.against, result))
     yield from _listed("Failed checks", _failed(result))

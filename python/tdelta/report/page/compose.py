@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tdelta import __version__
+from tdelta.report.answer import run_answer
+from tdelta.report.blocks import Page
 from tdelta.report.findings.registry import sections as finding_sections
-from tdelta.report.page.answer import answer_section, headline
-from tdelta.report.page.blocks import Page
+from tdelta.report.page.answer import answer_section
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import repeat_section
 from tdelta.report.page.sections import (
@@ -18,7 +19,6 @@ from tdelta.report.page.sections import (
     trust_section,
 )
 from tdelta.report.page.wording import date_text, is_invalid, run_words
-from tdelta.report.subject import subject
 
 MARKER = "tdelta report"
 """How the comment in the first line of every page begins."""
@@ -27,6 +27,7 @@ MARKER = "tdelta report"
 def compose(data: RunData) -> Page:
     """The page of a run."""
     result = data.result
+    answer = run_answer(result).sentence
     sections = (
         answer_section(result),
         sweep_section(result),
@@ -40,9 +41,9 @@ def compose(data: RunData) -> Page:
         repeat_section(data),
     )
     return Page(
-        title=f"tdelta {result.settings.run_id}: {headline(result)}",
+        title=f"tdelta: {answer}",
         eyebrow=f"tdelta {run_words(result)}, {date_text(data.created_unix_seconds)}",
-        headline=f"{headline(result)} – {subject(result)}",
+        headline=answer,
         is_alarm=is_invalid(result),
         sections=[section for section in sections if section is not None],
         marker=f"{MARKER}: run {result.settings.run_id}",

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
 from tdelta.records import Decision
+from tdelta.report.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
+from tdelta.report.effect import limits
 from tdelta.report.fleet import Answered, fleet_headline, on_one_line
 from tdelta.report.labels import condition_label, decision_word
-from tdelta.report.page.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
 from tdelta.report.quantities import MISSING, printable, ratio_cells
-from tdelta.report.sentence import limits
 
 _NO_ANSWER = "no answer"
 _STATES = {Decision.NEGLIGIBLE: "good", Decision.WITHIN: "good", Decision.OVER: "bad", Decision.INVALID: "bad"}
@@ -19,8 +19,8 @@ _HOW = "Each row is the primary verdict of one condition; tdelta report RUN writ
 
 
 def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
-    names = ("target", "engine", "condition", "answer", "overhead", "95 % HDI", "run", "node")
-    columns = [Column(name, is_number=name in ("overhead", "95 % HDI")) for name in names]
+    names = ("target", "engine", "condition", "answer", "overhead", "95% interval", "run", "node")
+    columns = [Column(name, is_number=name in ("overhead", "95% interval")) for name in names]
     rows = [row for answered in runs for row in _rows(answered)]
     blocks: list[Block] = [Paragraph(_HOW), Table("Targets and their answers", columns, rows, sortable=True)]
     faults = [(run.target, on_one_line(run.fault)) for run, _ in runs if run.fault]

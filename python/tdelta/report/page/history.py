@@ -5,6 +5,7 @@ from __future__ import annotations
 from tdelta import __version__
 from tdelta.records import RunResult
 from tdelta.records.history import Against, History
+from tdelta.report.blocks import Block, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.changes import (
     against_sentences,
     left_out_words,
@@ -14,7 +15,6 @@ from tdelta.report.changes import (
     series_sentence,
 )
 from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.history import history_figure
 from tdelta.report.page.wording import chance

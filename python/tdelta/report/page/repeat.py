@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterator, Mapping
 
 from tdelta.records import Role, RunResult
+from tdelta.report.blocks import Block, Code, Column, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.page.blocks import Block, Code, Column, Heading, Listing, Paragraph, Section, Table
+from tdelta.report.details import ended, open_loop_words, trial_words
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.wording import date_text, label, run_words
 from tdelta.report.quantities import MISSING, amounts, counted, duration
-from tdelta.report.terminal import ended, open_loop_words, trial_words
 
 _ROLES = {
     Role.BASELINE: "baseline",
-    Role.AA: "A/A twin: noise floor",
+    Role.AA: "A/A control: noise",
     Role.TREATMENT: "judged",
-    Role.BB: "B/B twin: noise floor of encrypted twins",
-    Role.IDENTICAL: "judged, though identical to the baseline",
+    Role.BB: "B/B control: noise of encrypted copies",
+    Role.IDENTICAL: "judged, identical to the baseline",
     Role.INJECTED: "judged, slowed on purpose",
 }
 
@@ -36,12 +36,12 @@ def repeat_section(data: RunData) -> Section:
         _mapping_table("Options of the run", settings.options),
         _mapping_table("Machine", result.machine),
         _mapping_table("Versions", result.versions),
-        Heading("What this design can show"),
+        Heading("What this run shows"),
         Listing([("", words) for words in _can_show()]),
-        Heading("What it cannot show"),
+        Heading("Limits"),
         Listing([("", words) for words in _cannot_show(result)]),
     ]
-    return Section("repeat", "How to repeat it", blocks)
+    return Section("repeat", "Repeat this run", blocks)
 
 
 def citation(data: RunData) -> str:

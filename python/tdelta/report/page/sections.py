@@ -12,9 +12,11 @@ from tdelta.records import (
     RunResult,
     Verdict,
 )
+from tdelta.report.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
+from tdelta.report.details import VALUES_NOTE
+from tdelta.report.effect import limits
 from tdelta.report.findings.registry import placed
 from tdelta.report.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
-from tdelta.report.page.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.forest import Row, forest, limits_of, verdict_row
 from tdelta.report.page.figures.latency import TAILS, latency_curves
@@ -32,9 +34,7 @@ from tdelta.report.page.wording import (
     limit_words,
     median_text,
 )
-from tdelta.report.quantities import amounts, hdi_text, small_share
-from tdelta.report.sentence import limits, tolerance_words
-from tdelta.report.table import VALUES_NOTE
+from tdelta.report.quantities import amounts, interval_of, share, small_share
 
 _ALL = "all"
 _TOLERANCE = 2e-3
@@ -48,15 +48,15 @@ def posterior_section(data: RunData) -> Section:
     blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
     blocks += [
         Paragraph(
-            "Not one number but all that this run leaves possible: the posterior of each overhead, and how much of"
-            f" it lies above, within and below {tolerance_words(result.settings)}."
+            "The posterior distribution of each overhead, and its share above, within and below the tolerance of"
+            f" ±{share(result.settings.tolerance)}."
         )
     ]
     if data.densities:
         blocks.append(posteriors(data.densities, result.settings, axis))
     else:
         blocks.append(Paragraph("No complete block was measured, so there is nothing to draw.", "note"))
-    return Section("posteriors", "How sure is it", [*blocks, *placed("posteriors", result)])
+    return Section("posteriors", "Confidence", [*blocks, *placed("posteriors", result)])
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:
@@ -81,7 +81,7 @@ def differences_section(data: RunData) -> Section:
         blocks.append(differences(data.pairs, estimates_of(data.result), data.result.settings))
     else:
         blocks.append(Paragraph("No complete block was measured.", "note"))
-    return Section("differences", "Was it stable", blocks)
+    return Section("differences", "Stability", blocks)
 
 
 def latency_section(data: RunData) -> Section:
@@ -121,8 +121,9 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         limits_of(result.settings, is_primary=False),
         axis="over the plain twins'",
         caption=(
-            f"By the same paired model as the answer. Only {metric_name(result.settings.metric, result.settings)} over"
-            " the mix decides; these are for orientation. Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."
+            "Informational; the verdict is based on"
+            f" {metric_name(result.settings.metric, result.settings)}. Circle: best estimate; thick bar: 95% interval;"
+            " thin bar: 99% interval."
         ),
         noted="verdict",
     )
@@ -140,7 +141,7 @@ def sweep_section(result: RunResult) -> Section | None:
         " longer (a disk, a lock), its cost disappears in the waiting; where the CPU is full, it shows in full."
     )
     alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
-    return Section("sweep", "Against threads", [*alarm, lead, figure])
+    return Section("sweep", "Threads", [*alarm, lead, figure])
 
 
 def transaction_section(data: RunData) -> Section | None:
@@ -185,7 +186,7 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
         rows,
         limits_of(result.settings, is_primary=False),
         axis="response time over the plain twins'",
-        caption="Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI, after partial pooling over the types.",
+        caption="Circle: best estimate after partial pooling; thick bar: 95% interval; thin bar: 99% interval.",
         noted="verdict",
     )
 
@@ -201,9 +202,9 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     for verdict in found:
         plain, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
         name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
-        hdi = hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)
+        hdi = interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)
         rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
-    titles = ("baseline", "twin", "overhead", "95 % HDI")
+    titles = ("baseline", "twin", "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
         VALUES_NOTE.replace("operation", "transaction").removesuffix("."),
@@ -218,7 +219,7 @@ def trust_section(data: RunData) -> Section:
     blocks = [*placed("trust", result), *_checks(result), *_cautions(result), *placed("settings", result)]
     strips = pressure(data.trials)
     blocks += [strips] if strips else []
-    return Section("trust", "Can it be trusted", blocks)
+    return Section("trust", "Checks and cautions", blocks)
 
 
 def _checks(result: RunResult) -> Iterator[Block]:

@@ -31,7 +31,7 @@ def decided(verdict: Verdict) -> str:
 
 
 def overhead(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
-    """The median: ``+3.1 %``, or ``6.6 x`` where per cent mislead."""
+    """The median: ``+3.1%``, or ``6.6 x`` where per cent mislead."""
     places = decimals((estimate.median, *estimate.hdi95), bounds)
     return multiple(estimate.median) or percent(estimate.median, places)
 
@@ -42,12 +42,12 @@ def median_text(estimate: Estimate, bounds: Sequence[float] = ()) -> str:
 
 
 def chance(mass: float) -> str:
-    """A posterior probability: ``97.2 %``, ``> 99.9 %``, ``< 0.1 %``; never a certainty that is none."""
+    """A posterior probability: ``97.2%``, ``> 99.9%``, ``< 0.1%``; never a certainty that is none."""
     if not math.isfinite(mass):
         return MISSING
     if mass > 0.9995:
-        return "> 99.9 %"
-    return "< 0.1 %" if mass < 0.0005 else f"{100 * mass:.1f} %"
+        return "> 99.9%"
+    return "< 0.1%" if mass < 0.0005 else f"{100 * mass:.1f}%"
 
 
 def is_known(estimate: Estimate) -> bool:
@@ -69,8 +69,8 @@ def label(condition: Condition, settings: RunSettings) -> str:
 def limit_words(settings: RunSettings) -> str:
     """What the shaded band or the dashed line of a figure stands for."""
     if settings.budget is not None:
-        return f"the dashed line is the budget of {share(settings.budget)}"
-    return f"the shaded band is the ±{share(settings.tolerance)} tolerance"
+        return f"dashed line: the budget of {share(settings.budget)}"
+    return f"shaded band: the tolerance, ±{share(settings.tolerance)}"
 
 
 def date_text(unix_seconds: float) -> str:
@@ -89,7 +89,7 @@ def run_words(result: RunResult) -> str:
     return f"run {settings.run_id}: {settings.engine}, workload {settings.workload}"
 
 
-UNRELIABLE = "The run is invalid: look here for what went wrong, not for what encryption costs. "
+UNRELIABLE = "The run is invalid: use this figure for diagnosis only. "
 """What stands before figures that are shown although there is no answer."""
 
 

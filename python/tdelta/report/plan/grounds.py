@@ -26,7 +26,7 @@ def _lengths(found: Prospect, width: int) -> list[Text | Table]:
             ("blocks", True),
             ("cost", True),
             ("noise, %", True),
-            ("95 %", True),
+            ("95%", True),
             ("slot", True),
             ("effort", True),
             ("", False),
@@ -41,7 +41,7 @@ def _lengths(found: Prospect, width: int) -> list[Text | Table]:
             f"{100 * length.sd:.2f}",
             " … ".join(f"{100 * end:.2f}" for end in length.sd95),
             _seconds(length.slot_seconds),
-            f"{length.time_for_same:.2f} x",
+            f"{length.time_for_same:.2f}×",
             length.where,
         )
     shown = "blocks in rounds; slot: wall clock with the switch; effort: wall clock for equal precision"
@@ -53,7 +53,7 @@ def _scales(found: Prospect) -> list[Text | Table]:
     rows = [row for length in found.grounds.lengths for row in _scale_rows(length)]
     if not rows:
         return []
-    table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True)))
+    table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95%", True)))
     for row in rows:
         table.add_row(*row)
     shown = "excess: the variance of such a mean over that of independent trials"
@@ -81,8 +81,8 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
     lines = [
         (
             "instance effect",
-            f"{share(round(instance_effect.sd, 5))} (95 % {low} … {high}), of {instance_effect.instances} instances; it"
-            f" makes {100 * found.widths[0].instance_share:.0f} % of a round's variance",
+            f"{share(round(instance_effect.sd, 5))} (95% {low} … {high}), of {instance_effect.instances} instances; it"
+            f" makes {100 * found.widths[0].instance_share:.0f}% of a round's variance",
         ),
         ("carry-over", carried_words(found.grounds.carry_over)),
         ("cannot be told", "; ".join(found.grounds.carry_over.unknown)),

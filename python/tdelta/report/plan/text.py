@@ -54,7 +54,7 @@ def _row(chance: float) -> int:
 
 
 def _label(row: int) -> str:
-    return f"{100 - 100 * row // _ROWS} %" if row % (_ROWS // 2) == 0 else ""
+    return f"{100 - 100 * row // _ROWS}%" if row % (_ROWS // 2) == 0 else ""
 
 
 def _at(rounds: Sequence[int], chances: Sequence[float], place: float) -> float:
@@ -186,7 +186,7 @@ def _widths(found: Prospect) -> list[Text | Table]:
     for width in _some(found.widths):
         low, high = (f"{100 * end:.2f}" for end in width.width80)
         table.add_row(f"{width.rounds}", duration(width.seconds), f"{100 * width.width:.2f}", f"{low} … {high}")
-    return [Text("How wide the 95 % HDI of the overhead will be", style="bold"), table]
+    return [Text("How wide the 95% interval of the overhead will be", style="bold"), table]
 
 
 def _some(widths: Sequence[Width]) -> Iterable[Width]:

@@ -41,7 +41,7 @@ _AROUND_TRIAL = 3.0
 """How many times as long as its trial such a trial takes, all in all."""
 
 _ENOUGH_SAMPLES = 3000
-"""A class that has a tenth of them is known to a ninth of itself (95 %)."""
+"""A class that has a tenth of them is known to a ninth of itself (95%)."""
 
 _MOST_PASSES = 8
 """So many are shared out among the rounds that a run has at least; a round has one or more."""

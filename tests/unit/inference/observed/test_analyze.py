@@ -81,7 +81,7 @@ def test_what_runs_differ_by_is_the_users_to_state_and_then_decides() -> None:
     (found,) = analyze(two(10.0, 15.0), STATED).comparisons
     assert found.decision is Decision.SLOWER
     assert found.scatter.run_sd == 0.03
-    assert any("3 %" in name for name in found.priors)
+    assert any("3%" in name for name in found.priors)
     assert only(analyze(two(10.0, 10.6, count=400_000), STATED))[0] is Decision.UNDECIDED
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from support import analysis_samples as s
 from support.json_docs import check_documented
-from tdelta.report.analysis import analysis_document
+from tdelta.report.analysis.terminal import analysis_document
 from tdelta.report.document import to_json
 
 
@@ -24,7 +24,7 @@ def test_what_has_no_posterior_is_null_and_the_quotient_is_there() -> None:
 
 def test_priors_stand_under_their_names() -> None:
     (only,) = json.loads(to_json(analysis_document(s.one_run(), 0)))["comparisons"]
-    assert set(only["priors"]) == {"no speed-up", "runs differ by 3 %", "normal:0,0.01"}
+    assert set(only["priors"]) == {"no speed-up", "runs differ by 3%", "normal:0,0.01"}
     assert only["priors"]["normal:0,0.01"]["median"] == pytest.approx(1.274)
 
 

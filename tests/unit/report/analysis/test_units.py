@@ -6,7 +6,7 @@ from tdelta.report.analysis.units import axis_text, display_unit, signed, spread
 
 def test_a_posterior_in_milliseconds_has_the_figures_that_its_width_bears() -> None:
     found = Spread(12.41234, (12.30111, 12.52333), (12.27, 12.55))
-    assert spread_text(found, "ms") == "12.412 ms (95 % HDI 12.301 … 12.523)"
+    assert spread_text(found, "ms") == "12.412 ms (95% interval 12.301 … 12.523)"
 
 
 def test_a_difference_is_signed_and_in_its_own_unit() -> None:

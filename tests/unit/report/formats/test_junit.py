@@ -38,7 +38,7 @@ def test_a_verdict_is_a_test_case_that_fails_where_the_exit_code_does(
     result: RunResult, passes: bool, child: str
 ) -> None:
     (case,) = of_verdicts(answered(result, undecided_passes=passes))
-    assert (case.get("name"), [one.tag for one in case]) == ("aes-256", [child])
+    assert (case.get("name"), [one.tag for one in case]) == ("AES-256", [child])
     assert decision_word(result.decision, result.settings.metric) in (case[0].text or "")
 
 

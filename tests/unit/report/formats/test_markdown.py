@@ -5,10 +5,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from support import samples as s
+from tdelta.report.answer import run_answer
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.markdown import escaped, markdown
 from tdelta.report.labels import decision_word
-from tdelta.report.sentence import answer
 
 from .conftest import NASTY, answered
 
@@ -49,8 +49,8 @@ def test_the_primary_verdict_is_a_row_of_a_table_and_all_others_a_row_of_a_secon
     result = s.slower()
     seen = shown(answered(result))
     header, primary, *rest = seen.rows
-    assert header == ["", "baseline", "with it", "overhead", "95 % HDI", "verdict"]
-    assert primary == ["aes-256: response time", "84.21 µs", "86.82 µs", "+3.1 %", "+2.4 … +3.8", "slower"]
+    assert header == ["", "plain", "encrypted", "change", "95% interval", "verdict"]
+    assert primary == ["AES-256: response time", "84.21 µs", "86.82 µs", "+3.1%", "+2.4% to +3.8%", "slower"]
     assert len(rest) == 1 + len(result.verdicts) - 1
     assert {len(row) for row in seen.rows} == {6}
 
@@ -59,7 +59,7 @@ def test_the_primary_verdict_is_a_row_of_a_table_and_all_others_a_row_of_a_secon
 def test_every_answer_is_shown_whole_with_a_row_for_each_verdict(name: str) -> None:
     result = s.SAMPLES[name]()
     seen = shown(answered(result))
-    assert " ".join(answer(result).split()) in seen.text
+    assert " ".join(run_answer(result).sentence.split()) in seen.text
     assert sum(len(row) == 6 and row[0] != "" for row in seen.rows) == len(result.verdicts)
     assert decision_word(result.decision, result.settings.metric) in seen.text
 

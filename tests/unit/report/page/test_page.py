@@ -11,8 +11,8 @@ from support.reading import read
 from tdelta.inference import densities, paired_ratios
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
-from tdelta.report.page.answer import headline
-from tdelta.report.page.blocks import WIDTH, Figure
+from tdelta.report.answer import run_answer
+from tdelta.report.blocks import WIDTH, Figure
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
@@ -140,12 +140,9 @@ def test_a_long_run_of_many_conditions_still_makes_a_page_that_can_be_mailed() -
 
 def test_an_invalid_run_gets_a_headline_without_a_figure_and_names_the_leak(leaking_page: str) -> None:
     reading = read(leaking_page)
-    assert reading.text("h1") == [
-        f"Invalid: no answer – SQLite (SQLite3 Multiple Ciphers 2.6.1), ./mine {t.NASTY}, 50 MB, 1 thread"
-    ]
-    assert "%" not in reading.text("title")[0]
-    assert not reading.all("ul", class_="tiles")
-    assert any("planted plaintext was found in etilqs_7f (unlinked) (temp)" in p for p in reading.text("p"))
+    assert reading.text("h1")[0].startswith("INVALID: plaintext was found in files of the ")
+    assert "%" not in reading.text("h1")[0] + reading.text("title")[0]
+    assert any("temp: etilqs_7f (unlinked)" in text for text in reading.text("dd"))
     (leak,) = (e for e in reading.all("span") if e.words.startswith("LEAK"))
     assert leak.attributes["class"] == "bad"
     assert "FAILED" in [e.words for e in reading.all("span")]
@@ -179,29 +176,12 @@ def test_a_result_without_its_trials_still_makes_a_whole_page(name: str) -> None
     assert not re.search("significan", page, re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("slower", "Slower: +3.1 % response time"),
-        ("negligible", "Negligible: −0.2 % response time"),
-        ("undecided", "Undecided: +1.9 % response time"),
-        ("invalid", "Invalid: no answer"),
-        ("over_budget", "Over budget: 6.6 x response time"),
-        ("sweep", "4 conditions: 2\u00a0slower, 1\u00a0negligible, 1\u00a0undecided"),
-    ],
-)
-def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -> None:
-    assert headline(s.SAMPLES[name]()) == words
-
-
-def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_and_the_most() -> None:
-    heads = tuple(replace(v, decision=Decision.SLOWER) for v in s.sweep().primary)
-    given = replace(s.sweep(), verdicts=heads, decision=Decision.SLOWER)
-    assert headline(given) == "All 4 slower: +0.3 % to +9.1 % response time"
-
-
-def test_two_conditions_decided_alike_are_both() -> None:
-    assert headline(s.factorial()) == "Both slower: +21.3 % to 3.2 x response time"
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_the_title_the_heading_and_the_answer_are_the_same_sentence(name: str) -> None:
+    result = s.SAMPLES[name]()
+    reading = read(page_of(result))
+    sentence = " ".join(run_answer(result).sentence.split())
+    assert (reading.text("h1"), reading.text("title")[0]) == ([sentence], f"tdelta: {sentence}")
 
 
 def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:
@@ -214,7 +194,6 @@ def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headli
     )
     checks = (Validity("a/a twins agree", CheckState.FAILED, (Detail.verbatim("at 1 thread"),)),)
     mixed = replace(run, verdicts=heads, decision=Decision.INVALID, validity=checks)
-    assert headline(mixed) == "4 conditions: 2\u00a0invalid, 1\u00a0negligible, 1\u00a0undecided"
     page = page_of(mixed)
     assert page.count('class="alarm-dot"') == page.count('class="dot"') == 4, "in the answer and against threads"
     assert "no figure of this run" not in page.lower()
@@ -236,9 +215,8 @@ def test_types_of_many_strata_are_drawn_stratum_by_stratum_and_named_by_their_ow
     assert [title.rpartition(": ")[2] for title in titles] == ["1 thread", "16 threads"]
 
 
-def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page() -> None:
+def test_a_run_that_ended_before_its_first_round_still_makes_a_page() -> None:
     empty = s.result(Decision.UNDECIDED, (), interrupted=True)
-    assert headline(empty) == "No answer"
     assert read(page_of(empty)).faults == []
 
 
@@ -247,13 +225,13 @@ def test_a_budget_is_drawn_as_a_line_and_the_tolerance_is_not_shaded_beside_it()
     answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
     assert answer.count('class="limit"') > 0
     assert 'class="tolerance"' not in answer
-    assert "budget of 5\u00a0%" in answer
+    assert "budget of 5%" in answer
 
 
 def test_injected_twins_show_what_they_really_spun() -> None:
     page = page_of(s.injected())
     assert 'class="truth"' in page
-    assert "+5.2\u00a0%" in page
+    assert "+5.2%" in page
 
 
 def test_no_figure_is_drawn_outside_its_own_frame(valid: RunData, leaking: RunData) -> None:

@@ -57,10 +57,10 @@ def test_labels_of_an_axis_of_ratios_are_distinct_and_no_difference_is_among_the
 
 
 def test_ratios_near_one_are_marked_in_per_cent_and_wide_ones_in_multiples() -> None:
-    assert [t.label for t in overhead_ticks(0.96, 1.11, 5, in_multiples=False)] == ["0 %", "+5 %", "+10 %"]
-    assert [t.label for t in overhead_ticks(0.9, 3.3, 4, in_multiples=True)] == ["1 x", "1.5 x", "2 x", "3 x"]
+    assert [t.label for t in overhead_ticks(0.96, 1.11, 5, in_multiples=False)] == ["0%", "+5%", "+10%"]
+    assert [t.label for t in overhead_ticks(0.9, 3.3, 4, in_multiples=True)] == ["1×", "1.5×", "2×", "3×"]
     far = overhead_ticks(0.4, 60.0, 7, in_multiples=True)
-    assert [t.label for t in far] == ["0.5 x", "1 x", "2 x", "5 x", "10 x", "20 x", "50 x"]
+    assert [t.label for t in far] == ["0.5×", "1×", "2×", "5×", "10×", "20×", "50×"]
 
 
 def test_far_apart_multiples_end_in_powers_of_ten() -> None:
@@ -101,4 +101,4 @@ def test_quantiles_are_marked_as_far_as_they_are_drawn() -> None:
 
 
 def test_shares_are_marked_from_zero_in_per_cent() -> None:
-    assert [t.label for t in share_ticks(0.42, 3)] == ["0 %", "20 %", "40 %"]
+    assert [t.label for t in share_ticks(0.42, 3)] == ["0%", "20%", "40%"]

@@ -17,7 +17,7 @@ PAGE = render(compose(RunData(s.slower(), t.CREATED)))
 def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     write_page(PAGE, path)
-    write_page(PAGE.replace("Slower", "Older"), path)
+    write_page(PAGE.replace("SLOWER", "Older"), path)
     assert "Older" in path.read_text(encoding="utf-8")
     assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
     assert path.stat().st_mode & 0o777 == 0o600

@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from tdelta.design.actions import parse_action
 from tdelta.records import ActionMeasure, Estimate, RunResult
+from tdelta.report.blocks import SMALL_WIDTH, Figure, Medium, Table, columns
+from tdelta.report.effect import limits
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import SMALL_WIDTH, Figure, Medium, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import duration, percent, ratio_cells
-from tdelta.report.sentence import limits
 
 _LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 12.0, 230.0, 48.0
 _ASIDE = 9.0
@@ -49,7 +49,7 @@ def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
     described = (f"{_name(p, result)}: {duration(p.seconds)}, {percent(p.ratio.median)}" for p in points)
     caption = (
         "Across: how long it took, median. Upwards: how much longer the load's work took while it went on; circle:"
-        " posterior median, thick bar: 95 % HDI, thin bar: 99 % HDI. "
+        " posterior median, thick bar: 95% interval, thin bar: 99% interval. "
         + "; ".join(f"{letter}: {_name(p, result)}" for letter, p in zip(ascii_uppercase, points, strict=False))
         + "."
     )
@@ -74,7 +74,7 @@ def _table(name: str, points: Sequence[Point], result: RunResult) -> Table:
         )
         for p in points
     ]
-    titles = columns("took", "work takes", "95 % HDI")
+    titles = columns("took", "work takes", "95% interval")
     return Table(f"Numbers: {name}", titles, rows, folded=True, name=f"during {name}")
 
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot.marks import number
 from tdelta.report.page.wording import is_known, label, median_text
@@ -226,8 +226,8 @@ def _caption(together: int, beyond: int, *, moved: bool) -> str:
     )
     outside = f" Triangles at an edge: {beyond} beyond it." if beyond else ""
     return (
-        f"Each point is {each}: the condition over the plain twins, or for an A/A twin one plain twin over the other."
-        " Line and band are the estimate and its 95 % HDI. Rounds, each with fresh twins, alternate between discs and"
+        f"Each point is {each}: the encrypted copy compared with the plain ones, or one plain copy with the other."
+        " Line and band: estimate and 95% interval. Rounds, each with new copies, alternate between discs and"
         f" open diamonds.{window}{outside}"
     )
 

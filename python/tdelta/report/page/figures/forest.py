@@ -1,6 +1,6 @@
 """The forest plot: ratios with their intervals, one a row, against what would not matter.
 
-Thick bars are 95 % HDIs, thin ones 99 %, open circles medians; plain twins are grey with square medians, so that the
+Thick bars are 95% intervals, thin ones 99%, open circles medians; plain twins are grey with square medians, so that the
 instrument's noise stands in the same picture as what it measured. Where any ratio is beyond two-fold the axis is
 logarithmic, else it is linear in per cent.
 """
@@ -14,10 +14,10 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunSettings, Verdict
+from tdelta.report.blocks import WIDTH, Cell, Column, Figure, Table
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Cell, Column, Figure, Table
 from tdelta.report.page.wording import decided, has_data, is_known, median_text, overhead
-from tdelta.report.quantities import MISSING, hdi_text, multiple, percent
+from tdelta.report.quantities import MISSING, interval_of, multiple, percent
 
 _ROW = 34.0
 _DENSE_ROW = 27.0
@@ -81,7 +81,7 @@ def forest(
     axis: str,
     caption: str,
     noted: str = "verdict",
-    known_as: str = "realised",
+    known_as: str = "actual",
 ) -> Figure:
     """A forest plot with the table of its numbers.
 
@@ -113,10 +113,10 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
     """All marks of the figure, and where its rows end."""
     bounds = limits.values
     medians = [overhead(e, bounds) for e in _known(rows)]
-    intervals = [hdi_text(e, e.hdi95, bounds) for e in _known(rows)]
+    intervals = [interval_of(e, e.hdi95, bounds) for e in _known(rows)]
     is_bold = any(row.style is RowStyle.ALARM for row in rows)
     notes_width = _widest([*(row.note for row in rows), noted], is_bold=is_bold)
-    hdi_width, median_width = _widest([*intervals, "95 % HDI"]), _widest([*medians, "median"], is_bold=True)
+    hdi_width, median_width = _widest([*intervals, "95% interval"]), _widest([*medians, "median"], is_bold=True)
     right = WIDTH - notes_width - hdi_width - median_width - 3 * _GAP
     labels = _widest([row.label for row in rows])
     left = min(labels, _LABEL_MOST, right - _PLOT_LEAST) + _GAP
@@ -151,7 +151,7 @@ def _heads(at: tuple[float, float, float], noted: str) -> list[Markup]:
     median, hdi, notes = at
     return [
         plot.text(median, _HEAD - 10, "median", "head", "end"),
-        plot.text(hdi, _HEAD - 10, "95 % HDI", "head", "end"),
+        plot.text(hdi, _HEAD - 10, "95% interval", "head", "end"),
         plot.text(notes, _HEAD - 10, noted, "head"),
     ]
 
@@ -168,7 +168,7 @@ def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], 
         plot.text(
             median, y, overhead(row.estimate, bounds), "strong" if row.style is RowStyle.JUDGED else "label", "end"
         ),
-        plot.text(hdi, y, hdi_text(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
+        plot.text(hdi, y, interval_of(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
         *shown,
     ]
 
@@ -211,16 +211,16 @@ def _row_words(row: Row, bounds: Sequence[float]) -> str:
     if row.estimate is None or not is_known(row.estimate):
         return f"{row.label}: {row.note or 'no figure'}"
     note = f", {row.note}" if row.note else ""
-    hdi = hdi_text(row.estimate, row.estimate.hdi95, bounds)
-    return f"{row.label}: {median_text(row.estimate, bounds)}, 95 % HDI {hdi}{note}"
+    hdi = interval_of(row.estimate, row.estimate.hdi95, bounds)
+    return f"{row.label}: {median_text(row.estimate, bounds)}, 95% interval {hdi}{note}"
 
 
 def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str, known_as: str) -> Table:
     has_truth = any(row.truth is not None for row in rows)
     columns = [
         Column(""),
-        *(Column(title, is_number=True) for title in ("median", "95 % HDI")),
-        Column("99 % HDI", is_number=True, is_brief=False),
+        *(Column(title, is_number=True) for title in ("median", "95% interval")),
+        Column("99% interval", is_number=True, is_brief=False),
         *([Column(known_as, is_number=True)] if has_truth else []),
         Column(noted, is_brief=False),
     ]
@@ -236,7 +236,7 @@ def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str | 
     estimate = row.estimate
     if estimate is None or not is_known(estimate):
         return [MISSING, MISSING, MISSING, *truth]
-    figures = [hdi_text(estimate, ends, bounds) for ends in (estimate.hdi95, estimate.hdi99)]
+    figures = [interval_of(estimate, ends, bounds) for ends in (estimate.hdi95, estimate.hdi99)]
     times = multiple(estimate.median)
     median = median_text(estimate, bounds)
     return [Cell(median, brief=f"{median} ({times})") if times else median, *figures, *truth]
@@ -246,7 +246,7 @@ def verdict_row(verdict: Verdict, name: str) -> Row:
     style = RowStyle.ALARM if verdict.decision is Decision.INVALID else RowStyle.JUDGED
     if not has_data(verdict):
         return Row(name, None, "no data", style)
-    return Row(name, verdict.ratio, decided(verdict), style, verdict.realised)
+    return Row(name, verdict.ratio, decided(verdict), style, verdict.actual)
 
 
 def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:

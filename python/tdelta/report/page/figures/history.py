@@ -1,14 +1,14 @@
-"""Overheads of runs in their order: a dot with its 95 % HDI per run, a step per stretch, a line where it changed."""
+"""Overheads of runs in order: a dot with its 95% interval per run, a step per stretch, a line at each change."""
 
 from __future__ import annotations
 
 from markupsafe import Markup
 
 from tdelta.records.history import History, Series
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.changes import change_words, metric_words, point_label, points_text, series_name
 from tdelta.report.labels import decision_word
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.wording import date_text, mark
 from tdelta.report.quantities import ratio_cells
 
@@ -28,7 +28,7 @@ def history_figure(series: Series, history: History, number: int) -> Figure:
     changes = "; ".join(change_words(change, series) for change in series.changes) or "no change"
     drawn = _layout(series, history, name, title, f"{len(series.points)} runs; {changes}.")
     caption = (
-        "Dot and bar: each run's median and 95 % HDI. Line: the mean of a stretch without a change."
+        "Dot and bar: each run's median and 95% interval. Line: the mean of a stretch without a change."
         " A dashed upright line stands where the overhead changed."
     )
     return Figure(name, title, drawn, caption, _table(series, history))
@@ -87,7 +87,7 @@ def _up(series: Series, frame: plot.Frame) -> plot.Scale:
 
 def _table(series: Series, history: History) -> Table:
     columns = [Column("run"), Column("planned"), Column("version"), Column("labels")]
-    columns += [Column("overhead", is_number=True), Column("95 % HDI, %", is_number=True), Column("decision")]
+    columns += [Column("overhead", is_number=True), Column("95% interval, %", is_number=True), Column("decision")]
     columns += [Column("change", is_number=True)]
     changes = {change.at: change for change in series.changes}
     rows = [

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tdelta.records import Condition, Role, RunSettings
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.gather import MARKS, Latency
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import amounts, multiple, percent

@@ -1,4 +1,4 @@
-"""The posteriors: for each condition a curve, its 95 % HDI below it, and what share lies where.
+"""The posteriors: for each condition a curve, its 95% interval below it, and what share lies where.
 
 All curves share the axis and are drawn to the same height, since beside a sharp one a wide one would be a flat line:
 widths compare, heights do not. On a logarithmic axis the curve is the density of the logarithm, so that areas of one
@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from tdelta.inference import Density
 from tdelta.records import Role, RunSettings
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.effect import limits
 from tdelta.report.page.figures.forest import ratio_ticks
 from tdelta.report.page.plot import (
     SMALL,
@@ -30,8 +31,7 @@ from tdelta.report.page.plot import (
     wrapped,
 )
 from tdelta.report.page.wording import chance, label, limit_words, median_text
-from tdelta.report.quantities import hdi_text, percent, share
-from tdelta.report.sentence import limits
+from tdelta.report.quantities import interval_of, percent, share
 
 _CURVE = 58.0
 _ROW = 84.0
@@ -131,17 +131,16 @@ def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
 def _words(row: _Drawn, settings: RunSettings) -> str:
     estimate = row.density.estimate
     bounds = limits(settings)
-    hdi = hdi_text(estimate, estimate.hdi95, bounds)
-    return f"{row.label}: {median_text(estimate, bounds)}, 95 % HDI {hdi}; {', '.join(row.masses)}"
+    hdi = interval_of(estimate, estimate.hdi95, bounds)
+    return f"{row.label}: {median_text(estimate, bounds)}, 95% interval {hdi}; {', '.join(row.masses)}"
 
 
 def _caption(settings: RunSettings) -> str:
     words = limit_words(settings)
     tolerance = "" if settings.budget is None else f" The shaded band is ±{share(settings.tolerance)}."
     return (
-        f"Posterior densities, each drawn to the same height; the line is the median, the bar below it the 95 % HDI;"
-        f" {words}.{tolerance} An A/A twin (grey) is a second plain database over the first: where its curve lies, this"
-        " instrument sees a difference where there is none."
+        f"Posterior densities, all of the same height. Line: median; bar: 95% interval; {words}.{tolerance} Gray: A/A"
+        " control, two identical plain copies."
     )
 
 
@@ -153,8 +152,8 @@ def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
     )
     titles = (
         "median",
-        "95 % HDI",
-        "99 % HDI",
+        "95% interval",
+        "99% interval",
         f"above {edge[0]}",
         f"within ±{share(settings.tolerance)}",
         f"below {edge[1]}",
@@ -163,8 +162,8 @@ def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
         (
             row.label,
             median_text(row.density.estimate, bounds),
-            hdi_text(row.density.estimate, row.density.estimate.hdi95, bounds),
-            hdi_text(row.density.estimate, row.density.estimate.hdi99, bounds),
+            interval_of(row.density.estimate, row.density.estimate.hdi95, bounds),
+            interval_of(row.density.estimate, row.density.estimate.hdi99, bounds),
             chance(row.density.estimate.mass_above_tolerance),
             chance(row.density.estimate.mass_in_tolerance),
             chance(row.density.estimate.mass_below_tolerance),

@@ -8,7 +8,7 @@ from statistics import fmean
 from markupsafe import Markup
 
 from tdelta.records import Trial
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.clock import Clock, clock
 from tdelta.report.page.plot import (
     Frame,

@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from tdelta.inference import in_complete_blocks
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.labels import is_served
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label, listed
 from tdelta.report.quantities import MISSING, amounts, share

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from tdelta.records import Role, RunResult, ServerMeasures
-from tdelta.report.page.blocks import WIDTH, Figure, Medium, Table
+from tdelta.report.blocks import WIDTH, Figure, Medium, Table
 from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import share
@@ -34,7 +34,7 @@ def time_figure(groups: dict[str, list[ServerMeasures]], result: RunResult, tabl
         "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
         " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
         " to be done, since all threads waited for I/O, locks or the network. Plain twins are grey. The word is what"
-        " held the load back: CPU where 85 % of all CPUs are busy, or of those that the server is kept to, else the"
+        " held the load back: CPU where 85% of all CPUs are busy, or of those that the server is kept to, else the"
         " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
         " it."
     )

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunResult
+from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.labels import level_text
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.figures.forest import Limits, RowStyle
 from tdelta.report.page.wording import decided, has_data, is_known, median_text
-from tdelta.report.quantities import MISSING, hdi_text, percent
+from tdelta.report.quantities import MISSING, interval_of, percent
 from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
 
 _LEFT = 62.0
@@ -55,8 +55,8 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
         " Diamond: what was published for these levels." if any(c.published for p in panels for c in p.cells) else ""
     )
     words = (
-        "Higher costs more; all panels are at the same scale. Circle: median; thick bar: 95 % HDI; thin bar: 99 %"
-        f" HDI; {caption}. Square in grey: the A/A twin, which is noise.{published}"
+        "Higher is slower; all panels have the same scale. Circle: best estimate; thick bar: 95% interval; thin bar:"
+        f" 99% interval; {caption}. Gray square: A/A control (noise).{published}"
     )
     return Figure("sweep", title, drawn, words, _table(panels, limits))
 
@@ -144,7 +144,7 @@ def _table(panels: Sequence[_Panel], limits: Limits) -> Table:
         (
             f"{panel.title}, {cell.threads:,}",
             median_text(cell.verdict.ratio, limits.values),
-            hdi_text(cell.verdict.ratio, cell.verdict.ratio.hdi95, limits.values),
+            interval_of(cell.verdict.ratio, cell.verdict.ratio.hdi95, limits.values),
             decided(cell.verdict),
             percent(panel.noise[cell.threads].median) if cell.threads in panel.noise else MISSING,
             MISSING if cell.published is None else percent(cell.published.ratio),
@@ -152,6 +152,6 @@ def _table(panels: Sequence[_Panel], limits: Limits) -> Table:
         for panel in panels
         for cell in panel.cells
     ]
-    columns = [Column("threads"), Column("overhead", is_number=True), Column("95 % HDI", is_number=True)]
+    columns = [Column("threads"), Column("overhead", is_number=True), Column("95% interval", is_number=True)]
     columns += [Column("verdict"), Column("A/A twin", is_number=True), Column("published", is_number=True)]
     return Table("Numbers: overhead against threads", columns, rows, folded=True)

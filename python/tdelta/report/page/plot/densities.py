@@ -1,4 +1,4 @@
-"""A posterior density as a filled curve, its median in it and its 95 % HDI below."""
+"""A posterior density as a filled curve, its median in it and its 95% interval below."""
 
 from __future__ import annotations
 

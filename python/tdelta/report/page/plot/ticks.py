@@ -62,13 +62,13 @@ def log_steps(low: float, high: float, about: int) -> tuple[float, ...]:
 
 
 def overhead_ticks(low: float, high: float, about: int, *, in_multiples: bool) -> tuple[Tick, ...]:
-    """Marks of an axis of ratios: ``+5 %``, or in multiples ``3 x``, which suit a logarithmic axis."""
+    """Marks of an axis of ratios: ``+5%``, or in multiples ``3 x``, which suit a logarithmic axis."""
     if not in_multiples:
         steps = linear_steps(100 * (low - 1), 100 * (high - 1), about)
         places = _places(steps)
         return tuple(Tick(1 + step / 100, percent(1 + step / 100, places)) for step in steps)
     found = next((f for heads in _MULTIPLES if len(f := _multiples(heads, low, high)) <= about + 1), ())
-    return tuple(Tick(value, f"{value:g} x") for value in found)
+    return tuple(Tick(value, f"{value:g}×") for value in found)
 
 
 def plain_ticks(low: float, high: float, about: int, unit: str = "") -> tuple[Tick, ...]:
@@ -79,10 +79,10 @@ def plain_ticks(low: float, high: float, about: int, unit: str = "") -> tuple[Ti
 
 
 def share_ticks(high: float, about: int) -> tuple[Tick, ...]:
-    """Marks of an axis of shares from 0: ``10 %``."""
+    """Marks of an axis of shares from 0: ``10%``."""
     steps = linear_steps(0.0, 100 * high, about)
     places = _places(steps)
-    return tuple(Tick(step / 100, f"{step:.{places}f} %") for step in steps)
+    return tuple(Tick(step / 100, f"{step:.{places}f}%") for step in steps)
 
 
 def clock_ticks(high_seconds: float, about: int) -> tuple[Tick, ...]:

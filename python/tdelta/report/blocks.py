@@ -1,9 +1,8 @@
-"""What a report is made of: sections of paragraphs, lists, tables, figures and code.
+"""The document model of every report: sections of paragraphs, lines, lists, tables, figures and code.
 
-A page's templates draw them all; `tdelta.report.drawing.parts_of` draws paragraphs, lists, tables and the tables of
-some figures in a terminal, which has less room: cells and columns say what of them is for the page alone. Text in here
-is plain text; the templates escape it. Only a figure's drawings are `Markup`, made and escaped by
-`tdelta.report.page.plot`.
+Templates draw them as a page; `tdelta.report.drawing` draws them in a terminal, which has less room: cells and columns
+state which of them are for the page alone. Text is plain text; the templates escape it. Only a figure's drawings are
+`Markup`, made and escaped by `tdelta.report.page.plot`.
 """
 
 from __future__ import annotations
@@ -32,11 +31,16 @@ class Medium(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph. ``kind`` is ``lead``, ``text``, ``note`` (smaller), ``caution`` or ``alarm``."""
+    """A paragraph.
+
+    ``kind`` is ``answer``, ``text``, ``note`` (smaller), ``caution`` or ``alarm``; ``state`` is the decision of an
+    answer.
+    """
 
     text: str
     kind: str = "text"
     medium: Medium = Medium.BOTH
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,42 +125,43 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """One answer, to be read across a room: what was compared, the figure, its interval, the decision."""
+class Line:
+    """A labeled line of an answer. ``is_warning``: a reason to distrust it."""
 
-    label: str
-    figure: str
-    interval: str
-    decision: str
-    mark: str
-    is_alarm: bool = False
+    title: str
+    text: str
+    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Tiles:
-    tiles: Sequence[Tile]
+class Lines:
+    """Labeled lines, each label in a column of its own if there is room."""
+
+    items: Sequence[Line]
+    medium: Medium = Medium.BOTH
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     text: str
+    medium: Medium = Medium.PAGE
 
 
-Block: TypeAlias = Paragraph | Listing | Code | Table | Figure | Tiles | Heading
+Block: TypeAlias = Paragraph | Listing | Lines | Code | Table | Figure | Heading
 
 
 def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
     """These blocks, none of them for a terminal."""
     for block in blocks:
-        yield replace(block, medium=Medium.PAGE) if isinstance(block, Paragraph | Listing | Table | Figure) else block
+        yield block if isinstance(block, Code) else replace(block, medium=Medium.PAGE)
 
 
 def is_for(block: Block, medium: Medium) -> bool:
-    """Whether a page, or a terminal, shows a block; a terminal has no headings."""
-    if isinstance(block, Listing) and not block.items:
-        return False
-    if not isinstance(block, Paragraph | Listing | Table | Figure):
+    """Whether a page, or a terminal, shows a block."""
+    if isinstance(block, Code):
         return medium is Medium.PAGE
+    if isinstance(block, Listing | Lines) and not block.items:
+        return False
     return block.medium in (medium, Medium.BOTH)
 
 

@@ -1,0 +1,204 @@
+"""Everything that ``tdelta analyze`` found, as blocks below its answer; terminal and page share them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from tdelta.inference.observed import NO_SPEEDUP
+from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.report.analysis.notes import note_lines
+from tdelta.report.analysis.units import unit_amounts
+from tdelta.report.analysis.words import (
+    bounds_of,
+    decided_word,
+    label,
+    quotient_text,
+    run_sd_name,
+    side_titles,
+    single_run_estimate,
+    value_words,
+)
+from tdelta.report.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.report.quantities import MISSING, counted, estimate_text, interval_of, printable, small_share
+
+_MOST_REASONS = 12
+_SPELLED_OUT = 3
+
+
+def support_blocks(result: AnalysisResult) -> Iterator[Block]:
+    """What these results can support, and how much the prior matters."""
+    if reasons := support_lines(result):
+        yield Heading("What these results can support", Medium.BOTH)
+        yield Listing([("", printable(reason)) for reason in reasons], "cautions")
+    for line in prior_lines(result):
+        yield Paragraph(line, "note")
+
+
+def support_lines(result: AnalysisResult) -> tuple[str, ...]:
+    """Every reason once, with how many comparisons have it if not all do.
+
+    Reasons that quote an interval are left out: the answer and the table have the same figures.
+    """
+    counts = Counter(
+        reason
+        for c in result.comparisons
+        for reason in dict.fromkeys(map(str, c.reasons))
+        if "% interval" not in reason
+    )
+    ordered = sorted(counts, key=lambda reason: -sum(reason in map(str, c.reasons) for c in result.primary))
+    every = len(result.comparisons)
+    shown = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
+    shown += note_lines(result.comparisons)
+    more = len(shown) - _MOST_REASONS
+    return (*shown[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
+
+
+def prior_lines(result: AnalysisResult) -> Iterator[str]:
+    """How much the prior matters: the deciding figures under every other prior."""
+    named = {single_run[0] for c in result.primary if (single_run := single_run_estimate(c)) is not None}
+    if not result.is_encryption:
+        named.add(NO_SPEEDUP.name)
+    for name in dict.fromkeys(name for c in result.primary for name in c.priors if name not in named):
+        yield from _under(name, result)
+    if result.prior_words and any(c.ratio is not None for c in result.comparisons):
+        yield f"Default prior: {result.prior_words}."
+
+
+def _under(name: str, result: AnalysisResult) -> Iterator[str]:
+    bounds = bounds_of(result)
+    words = "With a prior that forbids a speed-up" if name == NO_SPEEDUP.name else f"With the prior {printable(name)}"
+    given = [(c, c.ratio, c.priors[name]) for c in result.primary if name in c.priors and c.ratio is not None]
+    moved = [(c, other) for c, ratio, other in given if estimate_text(ratio, bounds) != estimate_text(other, bounds)]
+    if not moved:
+        yield f"{words}: the same figures."
+    for comparison, other in moved[:_SPELLED_OUT]:
+        yield f"{words}, {label(comparison, result)}: {estimate_text(other, bounds)}."
+    if len(moved) > _SPELLED_OUT:
+        yield f"{words}: {len(moved) - _SPELLED_OUT} more differ; --json has them."
+
+
+def comparison_table(result: AnalysisResult) -> Iterator[Block]:
+    """Every comparison, those that decide first. Columns that are the same in every row, or empty, are left out."""
+    if not result.comparisons:
+        return
+    rows: list[tuple[str | Cell, ...]] = []
+    groups = _grouped(result)
+    for metric, comparisons in groups:
+        if len(groups) > 1:
+            rows.append((value_words(metric),))
+        rows += [_row(comparison, result) for comparison in comparisons]
+    columns = [Column(""), *(Column(title, is_number=True, is_brief=is_brief) for title, is_brief in _titles(result))]
+    name = value_words(groups[0][0]) if len(groups) == 1 else ""
+    yield Table("All comparisons", [*columns, Column("verdict")], rows, name=name)
+    has_runs = any(c.baseline.runs + c.condition.runs > 2 for c in result.comparisons)
+    parts = [
+        "Changes are of cost: of throughput, baseline over condition."
+        if "throughput" in {m for m, _ in groups}
+        else "",
+        "Values are geometric means over the runs." if has_runs else "",
+        "Rows marked * decide." if 0 < len(result.primary) < len(result.comparisons) else "",
+    ]
+    if note := " ".join(filter(None, parts)):
+        yield Paragraph(note, "note")
+
+
+def _titles(result: AnalysisResult) -> Iterator[tuple[str, bool]]:
+    """Of the columns between a row's name and its verdict; False for those of the page alone."""
+    yield from ((title, True) for title in (*side_titles(result), "change"))
+    if _has_posterior(result):
+        yield "95% interval", True
+    if single_run := run_sd_name(result):
+        yield f"if {single_run}", True
+    if _shows_bearable(result):
+        yield "decides if runs differ by under", True
+    if _has_published(result):
+        yield "published", True
+    if _has_posterior(result):
+        yield "values", False
+    if _has_models(result):
+        yield "model", False
+
+
+def _row(comparison: Comparison, result: AnalysisResult) -> tuple[str | Cell, ...]:
+    bounds, ratio = bounds_of(result), comparison.ratio
+    decides = " *" if comparison.primary and len(result.primary) < len(result.comparisons) else ""
+    state = comparison.decision.value if comparison.primary else ""
+    cells = [
+        *unit_amounts((comparison.baseline.value, comparison.condition.value), comparison.unit),
+        quotient_text(comparison, bounds),
+    ]
+    if _has_posterior(result):
+        cells.append(MISSING if ratio is None else interval_of(ratio, ratio.hdi95, bounds))
+    if run_sd_name(result):
+        single_run = single_run_estimate(comparison)
+        cells.append(MISSING if single_run is None else interval_of(single_run[1], single_run[1].hdi95, bounds))
+    if _shows_bearable(result):
+        bearable = comparison.scatter.run_sd_bearable
+        cells.append(MISSING if bearable is None else small_share(bearable) if bearable else "never")
+    if _has_published(result):
+        cells.append(printable(comparison.source.published or ""))
+    if _has_posterior(result):
+        cells.append(_counts(comparison))
+    if _has_models(result):
+        cells.append(str(comparison.model))
+    name = Cell(f"{label(comparison, result)}{decides}", "strong" if comparison.primary else "")
+    return (name, *cells, Cell(decision_words(comparison), state))
+
+
+def _grouped(result: AnalysisResult) -> list[tuple[str, list[Comparison]]]:
+    """By metric; those that decide first, then in the result's order."""
+    metrics = list(dict.fromkeys(c.metric for c in (*result.primary, *result.comparisons)))
+
+    def rank(comparison: Comparison) -> tuple[int, bool]:
+        return metrics.index(comparison.metric), not comparison.primary
+
+    ordered = sorted(result.comparisons, key=rank)
+    return [(metric, list(rows)) for metric, rows in groupby(ordered, key=lambda c: c.metric)]
+
+
+def _has_posterior(result: AnalysisResult) -> bool:
+    return any(c.ratio is not None for c in result.comparisons)
+
+
+def _has_published(result: AnalysisResult) -> bool:
+    return any(c.source.published for c in result.comparisons)
+
+
+def _has_models(result: AnalysisResult) -> bool:
+    return len({c.model for c in result.comparisons}) > 1
+
+
+def _shows_bearable(result: AnalysisResult) -> bool:
+    """Whether single runs decide nothing because the variation between runs is unknown."""
+    return result.stated_run_sd is None and any(c.scatter.run_sd_bearable is not None for c in result.comparisons)
+
+
+def _counts(comparison: Comparison) -> str:
+    """Values of both sides, and their runs if there are several: ``1,200 + 1,180 in 3 + 3 runs``."""
+    sides = (comparison.baseline, comparison.condition)
+    values = " + ".join(f"{side.count:,}" for side in sides)
+    runs = " + ".join(str(side.runs) for side in sides)
+    return f"{values} in {runs} runs" if any(side.runs > 1 for side in sides) else values
+
+
+def decision_words(comparison: Comparison) -> str:
+    """The decision as a table has it: ``slower``, ``undecided: one figure each``."""
+    is_bare = comparison.ratio is None and comparison.decision is Decision.UNDECIDED
+    return f"{comparison.decision.value}: one figure each" if is_bare else decided_word(comparison)
+
+
+def caution_blocks(result: AnalysisResult) -> Iterator[Block]:
+    if result.cautions:
+        yield Heading("Cautions", Medium.BOTH)
+        yield Listing([("", printable(str(caution))) for caution in result.cautions], "cautions")
+    if result.left_out:
+        yield Heading("Left out", Medium.BOTH)
+        yield Listing([("", printable(str(words))) for words in result.left_out], "facts")
+
+
+def source_blocks(result: AnalysisResult) -> Iterator[Block]:
+    files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in result.formats.items())
+    texts = (f"read: {files}" if files else "", f"source: {printable(result.source)}" if result.source else "")
+    yield Listing([("", text) for text in texts if text], "facts", Medium.TERMINAL)

@@ -1,0 +1,707 @@
+"""The answer: the verdict in a sentence, and at most ten lines below it, for people who know no statistics.
+
+Runs and other tools' files share it, through `tdelta.report.outcome.Outcome`. Everything else is a detail
+(``--details``). A sentence follows the decision, and never says more than was decided.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tdelta.inference.cipher_work import is_whole_run
+from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.messages import Caution
+from tdelta.messages.checks import AA_CHECK, BB_CHECK, IN_FORCE, NO_MARKER
+from tdelta.records import (
+    AnalysisResult,
+    Comparison,
+    Decision,
+    EvidenceState,
+    FileEvidence,
+    Metric,
+    NoiseFloor,
+    Role,
+    RunResult,
+    RunSettings,
+    StepMeasure,
+    Validity,
+    Verdict,
+)
+from tdelta.report.analysis.cautions import files_against_trust
+from tdelta.report.analysis.words import throughput_text
+from tdelta.report.blocks import Block, Column, Line, Lines, Paragraph, Table
+from tdelta.report.command import next_command, run_command
+from tdelta.report.effect import Cost, Effect, cost_of, edges, effect_of, limits
+from tdelta.report.findings.registry import answer_lines
+from tdelta.report.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
+from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
+from tdelta.report.quantities import change, counted, duration, printable, rate, share, small_share, wrap
+from tdelta.report.subject import subject
+
+MOST_LINES = 10
+"""Lines below the sentence, of at most `WIDTH` columns."""
+
+WIDTH = 78
+
+_SPELLED_OUT = 3
+"""Outcomes that have a clause each."""
+
+_MOST_CAUTIONS = 2
+_CPU_CHARACTERS = 30
+_CHANCE = (1.96 + 0.84) / 1.96
+_TOO_LONG_SECONDS = 4 * 3600.0
+"""A longer run is for `tdelta plan` to weigh."""
+
+_FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
+"""Too few blocks go without saying if there are too few rounds."""
+
+_US = 1e6
+_LEAKS = 2
+_DRAWN = 0.05
+"""How far an estimate must be from the quotient of the means, as a logarithm, to be explained."""
+
+_BARE = 3
+"""Cells of a row without an interval."""
+
+_IN_CLEAR = (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
+_WORST_FIRST = (
+    *(Decision.INVALID, Decision.OVER, Decision.UNDECIDED, Decision.SLOWER),
+    *(Decision.FASTER, Decision.WITHIN, Decision.NEGLIGIBLE),
+)
+_NEVER_RAN = "the run ended before its first round was complete"
+_ODD = "; encryption does not speed a database up, so look for another difference between the two"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What ``tdelta`` prints first.
+
+    Attributes:
+        sentence: the verdict word, and what was found.
+        decision: what the exit code is derived from.
+        lines: at most ten, in order of importance.
+        rows: one for each configuration where there are several; they count as lines.
+    """
+
+    sentence: str
+    decision: Decision
+    lines: tuple[Line, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+    level: str = "95%"
+
+    def blocks(self) -> Iterator[Block]:
+        """As a terminal shows it; a page has the sentence as its heading, and a picture of the rows."""
+        yield Paragraph(self.sentence, "answer", state=self.decision.value)
+        if self.rows:
+            titles = ["change", *([f"{self.level} interval"] if len(self.rows[0]) > _BARE else [])]
+            columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
+            yield Table("Configurations", columns, self.rows)
+        yield self.lines_block()
+
+    def lines_block(self) -> Lines:
+        return Lines(self.lines)
+
+
+def run_answer(result: RunResult, name: str = "last") -> Answer:
+    """The answer of a run.
+
+    Args:
+        name: how the commands of *Next* call the run.
+    """
+    outcomes, settings = of_run(result), result.settings
+    limit, decision = Limit(settings.tolerance, settings.budget), _decision(result.decision, outcomes)
+    text, why = _without_answer(result)
+    has_answer = not text
+    if has_answer:
+        text, why = _sentence(outcomes, limit, decision), _why(outcomes, limit)
+    if result.interrupted:
+        text = f"INTERRUPTED. {text}"
+    above = (
+        *(_values(outcomes, result) if has_answer else ()),
+        *(_cpu(result) if has_answer else ()),
+        *answer_lines(result),
+        Line("Compared", subject(result)),
+        *why,
+        *_noise(result),
+        *_encrypted(result),
+    )
+    below = (Line("Valid for", _valid_for(result)), Line("Next", _next(result, name)))
+    lines = _with_cautions(above, against_trust(result), below)
+    rows = _rows(outcomes, MOST_LINES - _height(lines)) if has_answer else ()
+    return Answer(text, decision, lines, rows, limit.level)
+
+
+def files_answer(result: AnalysisResult, command: str = "") -> Answer:
+    """The answer of ``tdelta analyze``.
+
+    Args:
+        command: the command line that gave it.
+    """
+    outcomes, limit = of_files(result), Limit(result.tolerance, result.budget)
+    following = Line("Next", f"{command} --details".strip())
+    if not outcomes:
+        text = "NO ANSWER YET: the two sides have no metric in common."
+        return Answer(text, Decision.UNDECIDED, (*_left_out(result), following))
+    above = (
+        *_figures_of_files(outcomes, result),
+        Line("Compared", _files(result)),
+        *_why(outcomes, limit),
+        *_scatter(result),
+    )
+    below = (*_left_out(result), Line("Valid for", "these results; not for other machines or workloads"), following)
+    lines = _with_cautions(above, files_against_trust(result), below)
+    text = _sentence(outcomes, limit, result.decision)
+    return Answer(text, result.decision, lines, _rows(outcomes, MOST_LINES - _height(lines)), limit.level)
+
+
+def _decision(whole: Decision, outcomes: Sequence[Outcome]) -> Decision:
+    """What the exit code is derived from: the worst of all."""
+    failing = (Decision.INVALID, Decision.OVER, Decision.UNDECIDED)
+    found = {whole, *(one.decision for one in outcomes)}
+    return next((decision for decision in failing if decision in found), whole)
+
+
+def _with_cautions(above: tuple[Line, ...], found: Sequence[str], below: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines with as many cautions as there is room for, at least one; the others are counted."""
+    for shown in range(min(len(found), _MOST_CAUTIONS), -1, -1):
+        more = len(found) - shown
+        rest = f" (and {more} more with --details)" if more else ""
+        texts = [f"{text}{rest if at == shown - 1 else ''}" for at, text in enumerate(found[:shown])]
+        lines = (*above, *(Line("Caution", text, is_warning=True) for text in texts), *below)
+        if shown <= 1 or _height(lines) <= MOST_LINES:
+            break
+    return lines
+
+
+def _height(lines: Sequence[Line]) -> int:
+    """Lines of a terminal."""
+    room = WIDTH - max(len(line.title) for line in lines) - 2
+    return sum(len(wrap(line.text, room)) for line in lines)
+
+
+def _sentence(outcomes: Sequence[Outcome], limit: Limit, decision: Decision) -> str:
+    during = [one for one in outcomes if one.kind is Kind.DURING]
+    if during:
+        return _operation_sentence(during, outcomes, limit, decision)
+    if all(one.kind in (Kind.IDENTICAL, Kind.INJECTED) for one in outcomes):
+        return _self_test(outcomes)
+    if len(outcomes) > _SPELLED_OUT:
+        return _counted(outcomes, decision)
+    parts = []
+    for group in _grouped(outcomes, decision):
+        clauses = [_clause(one, limit, has_span=len(outcomes) == 1) for one in group]
+        parts.append(f"{verdict_words(group[0])}: {'; '.join(dict.fromkeys(clauses))}")
+    text = _without_repetition(". ".join(parts), outcomes[0].name)
+    return f"{text}{'' if limit.budget is None else f'; the limit is {share(limit.budget)}'}."
+
+
+def _without_repetition(text: str, name: str) -> str:
+    """The same clauses, each of them naming the workload, or what it has in common with the first, once."""
+    for words, shorter in (("makes this workload", "makes it"), (f"with {name}, ", "")):
+        first, found, rest = text.partition(words)
+        text = first + found + rest.replace(words, shorter)
+    return text
+
+
+def _grouped(outcomes: Sequence[Outcome], first: Decision) -> list[list[Outcome]]:
+    """By decision: the one that makes the whole first, then the worst first."""
+    order = (first, *(one for one in _WORST_FIRST if one is not first))
+    groups = ([one for one in outcomes if one.decision is decision] for decision in order)
+    return [group for group in groups if group]
+
+
+def verdict_words(one: Outcome) -> str:
+    """The words that begin an answer: ``SLOWER``, ``MORE CPU``, ``NO RELEVANT DIFFERENCE``."""
+    return decision_word(one.decision, one.cost.words).upper()
+
+
+def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
+    """What was found of one configuration: ``AES-256 makes this workload 3.1% slower (2.4% to 3.8%)``."""
+    where = f"{'for' if one.than else 'at'} {one.place}, " if one.place else ""
+    effect = one.effect
+    if effect is None or one.is_lone:
+        return where + _without_interval(one)
+    if one.decision is Decision.INVALID:
+        return f"{where}the result for {one.name} is not reliable{f' ({one.doubt})' if one.doubt else ''}"
+    within = f", within {share(limit.tolerance)}"
+    span = f" ({effect.signed_span()})" if has_span else ""
+    if one.decision is Decision.NEGLIGIBLE:
+        return f"{where}{_same(one)}{within}{span}"
+    if not effect.is_one_sided:
+        best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_span else ""
+        return f"{where}{_phrase(one, _reach(one, effect))}{best}"
+    span = f" ({effect.span()})" if has_span else ""
+    text = f"{where}{_phrase(one, effect.degree(one.cost, *_words(one)), is_multiple=effect.is_multiple)}{span}"
+    if one.decision is Decision.UNDECIDED:
+        return f"{text}, but {one.doubt}" if one.doubt else text
+    return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption else "")
+
+
+def _reach(one: Outcome, effect: Effect) -> str:
+    return effect.reach(Cost("time") if one.kind is Kind.OPERATION else one.cost)
+
+
+def _words(one: Outcome) -> tuple[str, str]:
+    return ("longer", "shorter") if one.kind is Kind.OPERATION else ("slower", "faster")
+
+
+def _phrase(one: Outcome, degree: str, *, is_multiple: bool = False) -> str:
+    """A clause around a degree, ``3.1% slower`` or ``between 0.6% faster and 4.4% slower``."""
+    is_time = one.cost.is_time
+    if one.kind is Kind.OPERATION:
+        return f"with {one.name}, {one.operation} takes {degree}"
+    if one.kind is Kind.DURING:
+        return f"while {one.operation}, this workload {'is' if is_time and not is_multiple else 'takes'} {degree}"
+    if not one.than:
+        take = "" if is_time and not is_multiple else f"{one.cost.verb} "
+        return f"{one.name} makes this workload {take}{degree}"
+    if is_multiple:
+        return f"{one.name} takes {degree} as {one.than}"
+    return f"{one.name} {'is' if is_time else 'takes'} {degree} than {one.than}"
+
+
+def _same(one: Outcome) -> str:
+    if one.kind is Kind.OPERATION:
+        return f"with {one.name}, {one.operation} takes as long as without"
+    what = "is as fast" if one.cost.is_time else f"{one.cost.verb}s as much {one.cost.words}"
+    if one.than:
+        return f"{one.name} {what} as {one.than}"
+    return f"with {one.name}, this workload {what} as without"
+
+
+def _without_interval(one: Outcome) -> str:
+    """Of one figure, or one run, on each side."""
+    if one.effect is None and not one.values:
+        return f"no result for {one.name}{f': {one.doubt}' if one.doubt else ''}"
+    effect = one.effect or effect_without_interval(one.quotient)
+    degree = effect.degree(one.cost)
+    was = f"was {degree} than" if one.cost.is_time and not effect.is_multiple else f"took {degree} than"
+    was = was.replace(" than", " as") if effect.is_multiple else was
+    if one.effect is None:
+        return f"one figure each; {one.name} {was} {one.than}, and another pair may differ by more"
+    return f"one run each; {one.name} {was} {one.than} ({effect.span()}), and identical systems may differ by more"
+
+
+def _counted(outcomes: Sequence[Outcome], decision: Decision) -> str:
+    """Of many: how many of each decision, and the least and the most of those that make the whole."""
+    noun = "comparison" if outcomes[0].than else "operation" if outcomes[0].operation else "configuration"
+    total, parts = len(outcomes), []
+    for at, group in enumerate(_grouped(outcomes, decision)):
+        every = f"all {total}" if len(group) == total else f"{len(group)} of {total}" if at == 0 else f"{len(group)}"
+        word = verdict_words(group[0]) if at == 0 else verdict_words(group[0]).lower().replace("cpu", "CPU")
+        nouns = f" {noun}s" if at == 0 else ""
+        shown = "" if group[0].decision is Decision.NEGLIGIBLE else f": {_ends(group)}"
+        parts.append(f"{word} in {every}{nouns}{shown}")
+    return f"{'; '.join(parts)}."
+
+
+def _ends(group: Sequence[Outcome]) -> str:
+    least, most = (pick(group, key=lambda one: one.quotient) for pick in (min, max))
+    return " to ".join(
+        f"{(one.effect or effect_without_interval(one.quotient)).signed()} ({one.label})"
+        for one in ((least, most) if len(group) > 1 else group)
+    )
+
+
+def effect_without_interval(quotient: float) -> Effect:
+    """An effect whose interval is its own value, for figures that have none."""
+    return Effect(quotient, (quotient, quotient))
+
+
+def _operation_sentence(
+    during: Sequence[Outcome], outcomes: Sequence[Outcome], limit: Limit, decision: Decision
+) -> str:
+    """``CONVERSION: encrypting the database takes 1.3 s, and this workload takes 2.4 times as long meanwhile``."""
+    name = during[0].operation.partition(" (")[0]
+    title = _TITLES.get(name, name.upper())
+    clear = decision in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER)
+    lead = title if clear else f"{title}, {decision_word(decision, '').upper()}"
+    timed = sorted(during, key=lambda one: one.seconds or 0.0)
+    shown = [timed[0], timed[-1]] if len(timed) > 1 else timed
+    clauses = [_while(one) for one in shown]
+    after = [one for one in outcomes if one.kind is Kind.WORKLOAD]
+    text = f"{lead}: {name} takes {'; or '.join(clauses)}"
+    for one in after:
+        text += f". Afterwards, {_clause(one, limit, has_span=True)}"
+    return f"{text}{'' if limit.budget is None else f'; the limit is {share(limit.budget)}'}."
+
+
+_TITLES = {
+    "encrypting the database": "CONVERSION",
+    "encrypting the tables one by one": "CONVERSION",
+    "decrypting the database": "CONVERSION",
+    "changing the key": "KEY ROTATION",
+    "changing the master key": "KEY ROTATION",
+    "a backup": "BACKUP",
+    "an injected pause of the server": "SELF-TEST",
+}
+
+
+def _while(one: Outcome) -> str:
+    settings = one.operation.partition(" (")[2]
+    how = f" ({settings}" if settings else ""
+    seconds = duration(one.seconds) if one.seconds is not None else "an unknown time"
+    if one.effect is None:
+        return f"{seconds}{how}"
+    is_slow = one.effect.is_multiple or not one.cost.is_time
+    verb = "takes" if is_slow else "is"
+    degree = one.effect.degree(one.cost) if one.effect.is_one_sided else one.effect.reach(one.cost)
+    return f"{seconds}{how}, during which the workload {verb} {degree}"
+
+
+def _self_test(outcomes: Sequence[Outcome]) -> str:
+    """``SELF-TEST PASSED: an identical copy measured −0.1% (…), and an injected 5% slowdown measured +4.9% (…)``."""
+    parts, failed, is_open = [], False, False
+    for one in outcomes:
+        effect = one.effect
+        if effect is None:
+            return f"NO ANSWER YET: {one.doubt or _NEVER_RAN}."
+        is_open |= one.decision is Decision.UNDECIDED and one.kind is Kind.IDENTICAL
+        if one.kind is Kind.IDENTICAL:
+            failed |= one.decision in (Decision.SLOWER, Decision.FASTER, Decision.OVER, Decision.INVALID)
+            parts.append(f"an identical copy measured {effect.signed()} ({effect.signed_span()})")
+            continue
+        failed |= one.actual is not None and not effect.ends[0] <= one.actual <= effect.ends[1]
+        actual = "" if one.actual is None else f", actual {Effect(one.actual, effect.ends, effect.bounds).signed()}"
+        parts.append(f"an {one.name} measured {effect.signed()} ({effect.signed_span()}{actual})")
+    word = "FAILED" if failed else "UNDECIDED" if is_open else "PASSED"
+    return f"SELF-TEST {word}: {', and '.join(parts)}."
+
+
+def _without_answer(result: RunResult) -> tuple[str, tuple[Line, ...]]:
+    """The sentence of a run that answers nothing, and the lines that say why and what helps; else empty."""
+    failed = [check for check in result.validity if check.is_invalid]
+    if failed and all(v.decision is Decision.INVALID for v in result.primary):
+        return _invalid(failed, result)
+    if not result.primary:
+        return f"NO ANSWER YET: {_NEVER_RAN}.", (Line("What helps", "more time: --max-time"),)
+    if any(v.condition.is_encrypted for v in result.primary) and is_whole_run(result.barely_encrypted, result.settings):
+        pages = max(result.barely_encrypted.values())
+        data = "" if result.settings.database is not None else ", or more data (--size)"
+        less = "less cache on both servers" if result.settings.external_servers is not None else "a smaller --cache"
+        return (
+            "NO ANSWER YET: the data fits in the cache, so almost nothing was encrypted or decrypted"
+            f" ({pages:.2g} pages per transaction).",
+            (Line("What helps", f"{less}{data}"),),
+        )
+    return "", ()
+
+
+def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[Line, ...]]:
+    leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
+    if leaks:
+        names = " and ".join(dict.fromkeys(compared_label(one.condition) for one in leaks))
+        found = "; ".join(dict.fromkeys(f"{one.file_class}: {', '.join(one.leaking[:_LEAKS])}" for one in leaks[:1]))
+        more = f" (and {len(leaks) - 1} more with --details)" if len(leaks) > 1 else ""
+        return (
+            f"INVALID: plaintext was found in files of the {names} copies, so this run does not measure encryption.",
+            (Line("Found in", found + more),),
+        )
+    floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
+    if failed[0].code in (AA_CHECK, BB_CHECK) and floors:
+        most = max(floors, key=lambda noise: abs(noise.ratio.median - 1))
+        kind = "unencrypted" if most.condition is None else "encrypted"
+        effect = effect_of(most.ratio, edges(result.settings.tolerance))
+        return (
+            f"INVALID: two identical {kind} copies differed by {effect.amount()} ({effect.span()}), more than the"
+            f" {share(result.settings.tolerance)} tolerance, so this machine was too unstable.",
+            (Line("What helps", "stop other programs; a longer run (--max-time); a larger --tolerance"),),
+        )
+    told = "; ".join(f"{check.check}{f' ({check.detail})' if check.detail else ''}" for check in failed)
+    return f"INVALID: a check failed: {told}.", ()
+
+
+def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
+    """How sure the verdict is, or why there is none."""
+    judged = [one for one in outcomes if one.effect is not None and one.kind in (Kind.WORKLOAD, Kind.OPERATION)]
+    if not judged:
+        if any(one.effect is None for one in outcomes):
+            return (Line("What helps", "at least three runs of each, in turn"),)
+        return ()
+    none = f"differences under {share(limit.tolerance)} count as none (--tolerance)"
+    if len(outcomes) > 1:
+        against = none if limit.budget is None else f"the budget is {share(limit.budget)}"
+        return (Line("Confidence", f"{limit.level} for each; {against}"),)
+    (one,) = judged
+    budget = share(limit.budget or 0.0)
+    match one.decision:
+        case Decision.UNDECIDED if one.is_lone:
+            return (Line("What helps", "at least three runs of each, in turn"),)
+        case Decision.UNDECIDED:
+            across = "the range includes " + (
+                f"the budget of {budget}"
+                if limit.budget is not None
+                else f"both less and more than {share(limit.tolerance)}"
+            )
+            return (Line("Why", one.doubt or across),)
+        case Decision.NEGLIGIBLE:
+            return (Line("Confidence", f"95% that the difference is under {share(limit.tolerance)} (--tolerance)"),)
+        case Decision.OVER:
+            return (Line("Confidence", f"99% that it is above {budget}"),)
+        case Decision.WITHIN:
+            return (Line("Confidence", f"99% that it is below {budget}"),)
+        case Decision.INVALID:
+            return ()
+        case _:
+            return (Line("Confidence", f"95%; {none}"),)
+
+
+def _rows(outcomes: Sequence[Outcome], room: int) -> tuple[tuple[str, ...], ...]:
+    """A row for each of several outcomes, the worst first; the last one counts those without a row."""
+    if len(outcomes) < 2:
+        return ()
+    order = [one for group in _grouped(outcomes, _WORST_FIRST[0]) for one in group]
+    room = max(3, room)
+    shown = order if len(order) <= room else order[: room - 1]
+    has_span = any(one.effect is not None for one in order)
+    rows = [_row(one, has_span=has_span) for one in shown]
+    left = len(order) - len(shown)
+    return (*rows, *(((f"{left} more with --details", *[""] * (len(rows[0]) - 1)),) if left else ()))
+
+
+def _row(one: Outcome, *, has_span: bool) -> tuple[str, ...]:
+    span = "" if one.effect is None else one.effect.signed_span()
+    signed = (one.effect or effect_without_interval(one.quotient)).signed()
+    return one.label, signed, *((span,) if has_span else ()), decision_word(one.decision, one.cost.words)
+
+
+def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
+    """Both sides of the only outcome: ``84.2 → 86.8 µs per transaction; 11,875 → 11,518 transactions/s``."""
+    if len(outcomes) != 1 or not outcomes[0].values:
+        return
+    (one,) = outcomes
+    (verdict,) = result.primary
+    title = metric_title(verdict.metric, result.settings)
+    per = "" if one.kind is Kind.OPERATION else " per transaction"
+    found = throughputs(verdict, result)
+    also = "" if found is None else f"; {rate(found[0])} → {rate(found[1])} per second"
+    yield Line(title, f"{one.values}{per}{also}")
+
+
+def metric_title(metric: Metric, settings: RunSettings) -> str:
+    """A metric as the title of a line: ``Response time``, ``CPU``."""
+    name = metric_name(metric, settings).removesuffix(" per operation")
+    return name[:1].upper() + name[1:]
+
+
+def throughputs(verdict: Verdict, result: RunResult) -> tuple[float, float] | None:
+    """Transactions per second, unencrypted and encrypted, of a verdict on the mix's response time.
+
+    None if operations fall due at a rate, if a trial is one bulk load or rebuild, and for other verdicts.
+    """
+    is_of_mix = (verdict.metric, verdict.transaction) == (Metric.RESPONSE_TIME, "all")
+    has_steps = any(one.condition == verdict.condition for one in result.of(StepMeasure))
+    is_open = bool(result.loop.arrival_rates)
+    if not is_of_mix or has_steps or is_open or not verdict.baseline_value > 0:
+        return None
+    threads = dict(verdict.condition.levels).get("threads", result.settings.options.get("threads", 1))
+    at_once = threads if isinstance(threads, int) else 1
+    return at_once * _US / verdict.baseline_value, at_once * _US / verdict.condition_value
+
+
+def companion(verdict: Verdict, result: RunResult) -> Verdict | None:
+    """The verdict on CPU time of the same operations; on response time, if CPU time decides."""
+    wanted = Metric.CPU_PER_OPERATION if verdict.metric is not Metric.CPU_PER_OPERATION else Metric.RESPONSE_TIME
+    key = (verdict.condition, wanted, verdict.transaction)
+    return next((v for v in result.verdicts if (v.condition, v.metric, v.transaction) == key), None)
+
+
+def _cpu(result: RunResult) -> Iterator[Line]:
+    """The other cost of the same operations: the least and the most of several configurations."""
+    settings = result.settings
+    encrypted = [v for v in result.primary if v.condition.is_encrypted]
+    found = [other for v in encrypted if (other := companion(v, result)) is not None and other.baseline_value]
+    if not found:
+        return
+    effects = [effect_of(v.ratio, edges(settings.tolerance)) for v in found]
+    title = "CPU" if found[0].metric is Metric.CPU_PER_OPERATION else "Response time"
+    cost = replace(cost_of(found[0].metric, "CPU"), words="CPU time per transaction")
+    if len(found) == 1:
+        (effect,) = effects
+        degree = effect.degree(cost)
+        yield Line(title, f"{degree} ({effect.span()})")
+        return
+    ends = dict.fromkeys(effect.signed() for effect in sorted(effects, key=lambda one: one.median)[:: len(effects) - 1])
+    yield Line(title, f"{' to '.join(ends)} per transaction")
+
+
+def _noise(result: RunResult) -> Iterator[Line]:
+    """What identical copies differed by."""
+    floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
+    if not floors:
+        if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
+            yield Line("Noise", "unknown: this run had no second unencrypted copy (A/A control)")
+        return
+    parts = [
+        _apart(some, kind, result)
+        for is_plain, kind in ((True, "plain"), (False, "encrypted"))
+        if (some := [noise for noise in floors if (noise.condition is None) is is_plain])
+    ]
+    yield Line("Noise", f"identical copies differed by {' and '.join(parts)}")
+
+
+def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
+    widest = max(floors, key=lambda noise: abs(noise.ratio.median - 1))
+    effect = effect_of(widest.ratio, edges(result.settings.tolerance))
+    if effect.is_rough:
+        return f"{effect.signed_span()} ({kind})"
+    return f"{'at most ' if len(floors) > 1 else ''}{effect.amount()} ({kind})"
+
+
+def _encrypted(result: RunResult) -> Iterator[Line]:
+    """Whether markers were searched for in the encrypted copies, and not found; nothing unless searched."""
+    used = [f"{found}, not {cipher_name(asked)} as requested" for asked, found in result.ciphers_in_force.items()]
+    instead = f"with {'; '.join(used)}; " if used else ""
+    found = next((check for check in result.validity if check.code == NO_MARKER), None)
+    if found is None or found.failed:
+        if used:
+            yield Line("Encrypted", instead.removesuffix("; "))
+        return
+    if not found.ok:
+        yield Line("Encrypted", f"{instead}not tested in files: tdelta verify DIR does")
+        return
+    clear = dict.fromkeys(one.file_class for one in result.of(FileEvidence) if one.state in _IN_CLEAR)
+    proof = f"all but {', '.join(clear)}: plaintext is left there" if clear else "no plaintext found in its files"
+    yield Line("Encrypted", f"{instead or 'yes: '}{proof}")
+
+
+def against_trust(result: RunResult) -> list[str]:
+    """Reasons to distrust the answer: checks that failed and do not end it, then cautions, worst first."""
+    failed = [
+        with_labels(f"{check.check}: no, {check.detail}", result.settings)
+        for check in result.validity
+        if _is_listed(check, result)
+    ]
+    cautions = sorted((c for c in result.cautions if _is_of_answer(c, result)), key=lambda c: c.severity)
+    codes = {caution.code for caution in cautions}
+    texts: dict[str, list[str]] = {}
+    for caution in cautions:
+        if caution.against_trust and not (caution.code == _FEW_BLOCKS and codes & _FEW_ROUNDS):
+            texts.setdefault(caution.code, []).append(with_labels(caution.against_trust, result.settings))
+    return list(dict.fromkeys([*failed, *map(_first_of, texts.values())]))
+
+
+def _first_of(texts: list[str]) -> str:
+    """The first text, and how many more there are like it."""
+    more = len(set(texts)) - 1
+    return f"{texts[0]} (and {more} more like it)" if more else texts[0]
+
+
+def _is_listed(check: Validity, result: RunResult) -> bool:
+    """Whether a check failed without ending the answer; another cipher has a line of its own."""
+    has_line = check.code == IN_FORCE and bool(result.ciphers_in_force)
+    return check.failed and not check.is_invalid and not has_line
+
+
+def _is_of_answer(caution: Caution, result: RunResult) -> bool:
+    """Not so: a caution about a metric that does not decide."""
+    return caution.parameters.get("metric", result.settings.metric.value) == result.settings.metric.value
+
+
+def _valid_for(result: RunResult) -> str:
+    if result.settings.external_servers is not None:
+        return "these two servers and this workload"
+    facts = result.machine
+    flags = facts.get("cpu_flags")
+    has_aes = flags.get("aes") if isinstance(flags, Mapping) else None
+    cores = facts.get("usable_cpus") or facts.get("logical_cpus")
+    name = re.sub(r"\([^)]*\)| CPU\b| Processor\b| @.*", "", str(facts.get("cpu_model") or "")).strip()
+    parts = [
+        counted(cores, "CPU") if isinstance(cores, int) else "",
+        "" if has_aes is None else f"{'with' if has_aes else 'without'} AES instructions",
+    ]
+    detail = " ".join(filter(None, parts))
+    machine = ", ".join(filter(None, (name[:_CPU_CHARACTERS].strip(), detail)))
+    return f"this workload, size and cache on this machine{f' ({machine})' if machine else ''}"
+
+
+def _next(result: RunResult, name: str) -> str:
+    """One command, and what it gives or how long it takes."""
+    settings = result.settings
+    if result.interrupted:
+        return f"{next_command('run --resume', settings, name=name)}  # goes on with this run"
+    if result.decision is not Decision.UNDECIDED or settings.external_servers is not None:
+        return f"{next_command('report', settings, name=name)}  # charts in one HTML file"
+    if is_whole_run(result.barely_encrypted, settings):
+        usual = {name: value for name, value in settings.options.items() if name not in ("cache", "size_bytes")}
+        return f"{run_command(usual)}  # the default cache and size"
+    seconds = _deciding_seconds(result)
+    if seconds is None or seconds > _TOO_LONG_SECONDS:
+        return f"{next_command('plan', settings, *_asked_of_plan(result), name=name)}  # how long a run must be"
+    minutes = max(1, math.ceil(seconds / 60))
+    longer = {**settings.options, "max_seconds": 60.0 * minutes}
+    return f"{run_command(longer)}  # about {minutes} min should decide"
+
+
+def _deciding_seconds(result: RunResult) -> float | None:
+    """How long a run must be to decide with a chance of 80%, if the overhead is as found; None if unknown.
+
+    An interval of half-width w that must clear a limit at distance d needs (w / d)² times the observations, and
+    ((1.96 + 0.84) / 1.96)² times as many for that chance (normal theory; `tdelta plan` simulates).
+    """
+    bounds, budget = limits(result.settings), result.settings.budget
+    found = [v for v in result.primary if v.decision is Decision.UNDECIDED and v.baseline_value]
+    if not found or is_whole_run(result.barely_encrypted, result.settings):
+        return None
+    factor = _CHANCE**2
+    for verdict in found:
+        low, high = verdict.ratio.hdi95 if budget is None else verdict.ratio.hdi99
+        distance = min(abs(verdict.ratio.median - limit) for limit in bounds)
+        if distance <= 0:
+            return None
+        factor = max(factor, (_CHANCE * (high - low) / 2 / distance) ** 2)
+    fewest = FEWEST_ROUNDS / max(1, result.counts.rounds)
+    return result.counts.elapsed_seconds * max(factor, fewest)
+
+
+def _asked_of_plan(result: RunResult) -> Iterator[str]:
+    """Of a gate the overhead that was found and its budget: a plan's own questions are about small overheads."""
+    budget = result.settings.budget
+    undecided = [v for v in result.primary if v.decision is Decision.UNDECIDED]
+    if budget is not None and undecided:
+        effect = max(0.0, undecided[0].ratio.median - 1.0)
+        yield from ("--effect", f"{100 * effect:.0f}%", "--tolerance", f"{100 * budget:g}%")
+
+
+def _figures_of_files(outcomes: Sequence[Outcome], result: AnalysisResult) -> Iterator[Line]:
+    if len(outcomes) == 1 and outcomes[0].values:
+        (one,) = outcomes
+        words = one.cost.words
+        yield Line(words[:1].upper() + words[1:], f"{one.values}{_drawn(result.primary[0])}")
+    if (text := throughput_text(result)) is not None:
+        yield Line("Throughput", text)
+
+
+def _drawn(comparison: Comparison) -> str:
+    """That the change is not the quotient of the values shown, if the prior moves it by much."""
+    ratio = comparison.ratio
+    if ratio is None or abs(math.log(comparison.quotient / ratio.median)) <= _DRAWN:
+        return ""
+    return f" ({change(comparison.quotient)}; few or scattered runs give an estimate nearer to 0)"
+
+
+def _files(result: AnalysisResult) -> str:
+    files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in result.formats.items())
+    sides = {side.condition: side.runs for c in result.primary for side in (c.baseline, c.condition) if side.runs}
+    runs = ", ".join(f"{counted(number, 'run')} of {printable(name)}" for name, number in list(sides.items())[:4])
+    return "; ".join(filter(None, (runs, files, printable(result.source or ""))))
+
+
+def _scatter(result: AnalysisResult) -> Iterator[Line]:
+    found = [c.scatter.run_sd for c in result.primary if c.scatter.run_sd is not None]
+    if found:
+        low, high = map(small_share, (min(found), max(found)))
+        stated = " (as stated)" if result.stated_run_sd is not None else ""
+        yield Line(
+            "Noise", f"runs of one configuration differ by about {low if low == high else f'{low} to {high}'}{stated}"
+        )
+
+
+def _left_out(result: AnalysisResult) -> Iterator[Line]:
+    if result.left_out:
+        first = printable(str(result.left_out[0]))
+        more = f" (and {len(result.left_out) - 1} more with --details)" if len(result.left_out) > 1 else ""
+        yield Line("Left out", f"{first}{more}")

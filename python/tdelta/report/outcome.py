@@ -1,0 +1,251 @@
+"""One shape of verdict, for runs and for comparisons of other tools' files. Nothing is decided here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from tdelta.design.actions import NOTHING
+from tdelta.design.factors import WORKLOAD_WORKS
+from tdelta.records import (
+    ActionMeasure,
+    AnalysisResult,
+    Comparison,
+    Condition,
+    Decision,
+    Role,
+    RunResult,
+    RunSettings,
+    Verdict,
+)
+from tdelta.report.analysis.units import unit_amounts
+from tdelta.report.analysis.words import bounds_of, deciding, is_lone, is_of_encryption, metric_words, place_words
+from tdelta.report.effect import TIME, Cost, Effect, cost_of, effect_of, limits
+from tdelta.report.labels import action_label, compared_words, condition_label, metric_name, surroundings
+from tdelta.report.quantities import amounts, printable, sides_text, small_share
+
+_DOUBTS = "too few rounds, outlying trials or stalls"
+_ENCRYPTED = "encrypted"
+"""A condition whose cipher has no name of its own."""
+
+_TIMES = frozenset({"response time", "time per operation", "time"})
+"""Metrics of files of which more is slower."""
+
+_OPERATIONS = {
+    "load": "a bulk load",
+    "rebuild": "an index rebuild",
+    "restart": "a restart",
+    "recovery": "a start after a crash",
+    "storm": "opening all connections at once",
+    "encrypt": "encrypting the database",
+    "decrypt": "decrypting the database",
+    "rekey": "changing the key",
+    "backup": "a backup",
+    "restore": "a restore",
+    "rotate": "changing the master key",
+    "alter": "encrypting the tables one by one",
+    "throttle": "an injected pause of the server",
+}
+"""Operations as the subject of a sentence, by their names."""
+
+
+class Kind(Enum):
+    """What a sentence is about."""
+
+    WORKLOAD = auto()
+    """The workload, encrypted."""
+    OPERATION = auto()
+    """One maintenance operation, encrypted."""
+    DURING = auto()
+    """The workload of an unencrypted copy while an operation goes on."""
+    IDENTICAL = auto()
+    INJECTED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One judged cost of one configuration over its baseline.
+
+    Attributes:
+        name: of the configuration: ``AES-256``, ``your encrypted server``, ``tde``.
+        decision: what was decided.
+        effect: None where each side has one figure.
+        quotient: the change without an interval.
+        cost: what was measured.
+        place: the levels at which it holds, if they vary: ``16 threads, cache 10%``.
+        operation: of `Kind.OPERATION` and `Kind.DURING`: ``a backup (copy, zstd)``.
+        than: of files, the baseline's name.
+        doubt: why it is undecided or invalid, beyond the interval.
+        values: both sides: ``84.2 → 86.8 µs``; empty if unknown.
+        actual: the actual quotient of an injected slowdown.
+        seconds: how long an operation takes during the workload.
+        is_lone: whether each side is a single run.
+        is_encryption: whether a speed-up would be odd.
+    """
+
+    name: str
+    decision: Decision
+    effect: Effect | None
+    quotient: float
+    cost: Cost = TIME
+    kind: Kind = Kind.WORKLOAD
+    place: str = ""
+    operation: str = ""
+    than: str = ""
+    doubt: str = ""
+    values: str = ""
+    actual: float | None = None
+    seconds: float | None = None
+    is_lone: bool = False
+    is_encryption: bool = True
+
+    @property
+    def label(self) -> str:
+        """As a row of a table: ``AES-256, 16 threads``, ``while changing the key``."""
+        if self.kind is Kind.DURING:
+            return ", ".join(filter(None, (f"while {self.operation}", self.place)))
+        return ", ".join(filter(None, (self.name, self.operation, self.place)))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What outcomes are compared with; ``budget`` is None without a gate."""
+
+    tolerance: float
+    budget: float | None = None
+
+    @property
+    def level(self) -> str:
+        return "95%" if self.budget is None else "99%"
+
+
+def of_run(result: RunResult) -> list[Outcome]:
+    """The primary verdicts of a run, in the design's order."""
+    return [_of_verdict(verdict, result) for verdict in result.primary]
+
+
+def is_encryption(condition: Condition) -> bool:
+    """Whether a verdict on it is about the cost of encryption.
+
+    Not so: an identical copy, an injected slowdown, and an unencrypted copy under another factor.
+    """
+    return condition.role not in (Role.IDENTICAL, Role.INJECTED) and not condition.is_plain
+
+
+def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
+    condition, settings = verdict.condition, result.settings
+    kind, operation = _kind(condition)
+    measure = next((one for one in result.of(ActionMeasure) if one.condition == condition), None)
+    estimate, seconds = verdict.ratio, None
+    if kind is Kind.DURING and measure is not None:
+        # Whole trials go on after the operation; its users want to know how slow it is meanwhile.
+        estimate, seconds = measure.while_ratio or estimate, measure.seconds.median
+    has_data = bool(verdict.baseline_value)
+    left, right = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit) if has_data else ("", "")
+    besides = "work" if kind is Kind.OPERATION else ""
+    return Outcome(
+        name=_name(condition, result),
+        decision=verdict.decision,
+        effect=effect_of(estimate, limits(settings), is_gate=settings.budget is not None) if has_data else None,
+        quotient=verdict.ratio.median,
+        cost=cost_of(verdict.metric, metric_name(verdict.metric, settings)),
+        kind=kind,
+        place=", ".join(surroundings(condition, settings, besides=besides)),
+        operation=operation,
+        doubt=_doubt(verdict, settings),
+        values=sides_text(left, right),
+        actual=verdict.actual,
+        seconds=seconds,
+        is_encryption=is_encryption(condition),
+    )
+
+
+def _kind(condition: Condition) -> tuple[Kind, str]:
+    levels = dict(condition.levels)
+    work, during = str(levels.get("work", WORKLOAD_WORKS[0])), str(levels.get("during", NOTHING))
+    match condition.role:
+        case Role.IDENTICAL:
+            return Kind.IDENTICAL, ""
+        case Role.INJECTED:
+            return Kind.INJECTED, ""
+    if work not in WORKLOAD_WORKS:
+        return Kind.OPERATION, _operation(work)
+    return (Kind.WORKLOAD, "") if during == NOTHING else (Kind.DURING, _operation(during))
+
+
+def _operation(level: str) -> str:
+    """``a backup (copy, zstd)``."""
+    name, _, settings = level.partition(":")
+    words = _OPERATIONS.get(name, name)
+    return f"{words} {action_label(level).removeprefix(name).strip()}".strip() if settings else words
+
+
+def _name(condition: Condition, result: RunResult) -> str:
+    if condition.role in (Role.IDENTICAL, Role.INJECTED):
+        return condition_label(condition, result.settings)
+    if result.settings.external_servers is not None and not condition.is_plain:
+        return "your encrypted server"
+    words = compared_words(condition)
+    used = result.ciphers_in_force.get(str(condition.level("cipher")))
+    name = "encryption" if words == _ENCRYPTED else words
+    return f"{name} (in fact {used})" if used else name
+
+
+def _doubt(verdict: Verdict, settings: RunSettings) -> str:
+    """Why a verdict is undecided although its interval is clear of the limit, or invalid; else empty.
+
+    Trials that only one side lost are a reason whatever the interval is.
+    """
+    reasons = verdict.reasons
+    if verdict.decision is Decision.INVALID or not verdict.baseline_value:
+        return str(reasons[0]) if reasons else ""
+    if verdict.decision is not Decision.UNDECIDED:
+        return ""
+    low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
+    has_lost = any(reason.code == "one-sided-failures" for reason in reasons[1:])
+    if any(low <= limit <= high for limit in limits(settings)) and not has_lost:
+        return ""
+    return reasons[-1].text if len(reasons) > 1 else f"this rests on {_DOUBTS}"
+
+
+def of_files(result: AnalysisResult) -> list[Outcome]:
+    """The comparisons that decide."""
+    return [_of_comparison(comparison, result) for comparison in result.primary]
+
+
+def _of_comparison(comparison: Comparison, result: AnalysisResult) -> Outcome:
+    estimate, what = deciding(comparison), metric_words(comparison.metric)
+    sides = unit_amounts((comparison.baseline.value, comparison.condition.value), comparison.unit)
+    is_gate = result.budget is not None
+    return Outcome(
+        name=printable(comparison.condition.condition),
+        decision=comparison.decision,
+        effect=None if estimate is None else effect_of(estimate, bounds_of(result), is_gate=is_gate),
+        quotient=comparison.quotient if comparison.ratio is None else comparison.ratio.median,
+        cost=Cost(what, is_time=what in _TIMES),
+        place=", ".join(place_words(comparison, result.primary)),
+        than=printable(comparison.baseline.condition),
+        doubt=_doubt_of_files(comparison, result),
+        values=sides_text(*sides),
+        is_lone=is_lone(comparison),
+        is_encryption=is_of_encryption(comparison, result),
+    )
+
+
+def _doubt_of_files(comparison: Comparison, result: AnalysisResult) -> str:
+    if comparison.decision is Decision.INVALID:
+        return str(comparison.reasons[0]) if comparison.reasons else ""
+    if comparison.decision is not Decision.UNDECIDED:
+        return ""
+    if comparison.undecided_because:
+        return "; ".join(one.against_trust or one.text for one in comparison.undecided_because)
+    if is_lone(comparison):
+        apart = comparison.scatter.run_sd_bearable
+        return f"runs of one system must differ by less than {small_share(apart)} for this to count" if apart else ""
+    estimate = deciding(comparison)
+    if estimate is None:
+        return ""
+    ends = estimate.hdi95 if result.budget is None else estimate.hdi99
+    if any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
+        return ""
+    return "; ".join(map(str, comparison.reasons))

@@ -1,0 +1,80 @@
+"""Several runs on one page: what decides about encryption, each run by what it measured, and what nobody measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdelta import __version__
+from tdelta.design.actions import NOTHING, parse_action
+from tdelta.records import Decision, RunResult
+from tdelta.report.answer import run_answer
+from tdelta.report.blocks import Block, Listing, Page, Paragraph, Section
+from tdelta.report.page.answer import primary_forest
+from tdelta.report.page.compose import MARKER
+from tdelta.report.page.wording import is_invalid, run_words
+from tdelta.report.quantities import counted
+from tdelta.report.subject import subject
+
+_QUESTIONS = {
+    "workload": ("Daily work", "tdelta run"),
+    "rate": ("Peak load", "tdelta run capacity"),
+    "encrypt": ("Conversion of existing data", "tdelta run convert"),
+    "rekey": ("Change of the key", "tdelta run --vary during=nothing,rekey"),
+    "restart": ("Restart and recovery after a crash", "tdelta run restart"),
+    "backup": ("Backup and restore", "tdelta run backup"),
+    "spill": ("Temporary files", "tdelta run spill"),
+    "replication": ("Replication", "tdelta run replicate"),
+}
+"""What those who decide about encryption ask, and the command that answers it."""
+
+_SAME = {"alter": "encrypt", "rotate": "rekey", "recovery": "restart", "storm": "restart", "restore": "backup"}
+"""Operations that answer the question of another one."""
+
+
+def compose_runs(results: Sequence[RunResult]) -> Page:
+    """A section for each run, in the order given, and one for the questions that none of them answers."""
+    sections = [_section(number, result) for number, result in enumerate(results, 1)]
+    missing = [(title, command) for topic, (title, command) in _QUESTIONS.items() if topic not in _topics(results)]
+    if missing:
+        items = [("", f"{title}: {command}") for title, command in missing]
+        sections.append(Section("missing", "Not measured", [Listing(items)]))
+    what = f"Encryption at rest: {counted(len(results), 'run')}"
+    return Page(
+        title=f"tdelta: {what}",
+        eyebrow=f"tdelta {__version__}",
+        headline=what,
+        is_alarm=any(result.decision is Decision.INVALID for result in results),
+        sections=sections,
+        marker=f"{MARKER}: runs",
+        footer="Each section is the first part of a run's own page: tdelta report RUN.",
+    )
+
+
+def _section(number: int, result: RunResult) -> Section:
+    answer = run_answer(result, result.settings.run_id)
+    kind = "alarm" if is_invalid(result) else "answer"
+    blocks: list[Block] = [Paragraph(answer.sentence, kind), answer.lines_block()]
+    if result.primary:
+        blocks.append(primary_forest(result, f"answer-{number}"))
+    blocks.append(Paragraph(run_words(result), "note"))
+    return Section(f"run-{number}", subject(result), blocks)
+
+
+def _topics(results: Sequence[RunResult]) -> set[str]:
+    """The questions that these runs answer."""
+    found: set[str] = set()
+    for result in results:
+        if result.settings.workload == "spill":
+            found.add("spill")
+        for condition in (verdict.condition for verdict in result.primary):
+            levels = {name: str(level) for name, level in condition.levels}
+            operations = {parse_action(levels[name]).name for name in ("work", "during") if _is_operation(levels, name)}
+            found |= {_SAME.get(name, name) for name in operations}
+            found |= {name for name in ("rate", "replication") if name in levels}
+            if not operations:
+                found.add("workload")
+    return found
+
+
+def _is_operation(levels: dict[str, str], name: str) -> bool:
+    return levels.get(name, NOTHING) not in (NOTHING, "warm", "cold", "load", "rebuild")
