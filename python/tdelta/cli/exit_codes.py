@@ -56,11 +56,16 @@ _WORST_FIRST = (ExitCode.INVALID, ExitCode.OVER_BUDGET, ExitCode.UNDECIDED, Exit
 def exit_code(result: RunResult) -> ExitCode:
     """The worst of the primary verdicts: invalid, over, undecided, answered; an interruption comes before all.
 
-    A failed validity check is invalid whatever the verdicts say, and no verdict at all is undecided.
+    A failed validity check is invalid whatever the verdicts say, and so is a self-test whose identical copies differ.
+    No verdict at all is undecided.
     """
     if result.interrupted:
         return ExitCode.INTERRUPTED
     if any(check.is_invalid for check in result.validity):
+        return ExitCode.INVALID
+    if any(
+        v.condition.role.value == "identical" and v.decision in ("slower", "faster", "over") for v in result.primary
+    ):
         return ExitCode.INVALID
     return _worst(
         {result.decision, *(v.decision for v in result.primary)} if result.primary else {result.decision, _NONE}

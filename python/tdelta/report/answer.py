@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, IN_FORCE, NO_MARKER
 from tdelta.records import (
+    THROUGHPUT,
     AnalysisResult,
     Comparison,
     Decision,
@@ -38,7 +40,7 @@ from tdelta.report.effect import Cost, Effect, cost_of, edges, effect_of, limits
 from tdelta.report.findings.registry import answer_lines
 from tdelta.report.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
 from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
-from tdelta.report.quantities import change, counted, duration, printable, rate, share, small_share, wrap
+from tdelta.report.quantities import MISSING, change, counted, duration, printable, rate, share, small_share, wrap
 from tdelta.report.subject import subject
 
 MOST_LINES = 10
@@ -62,6 +64,8 @@ _US = 1e6
 _LEAKS = 2
 _DRAWN = 0.05
 """How far an estimate must be from the quotient of the means, as a logarithm, to be explained."""
+
+_FEWEST_ROWS = 4
 
 _BARE = 3
 """Cells of a row without an interval."""
@@ -112,17 +116,20 @@ def run_answer(result: RunResult, name: str = "last") -> Answer:
         name: how the commands of *Next* call the run.
     """
     outcomes, settings = of_run(result), result.settings
+    tests = [one for one in outcomes if one.kind in (Kind.IDENTICAL, Kind.INJECTED)]
+    judged = [one for one in outcomes if one not in tests] or tests
     limit, decision = Limit(settings.tolerance, settings.budget), _decision(result.decision, outcomes)
     text, why = _without_answer(result)
     has_answer = not text
     if has_answer:
-        text, why = _sentence(outcomes, limit, decision), _why(outcomes, limit)
+        text, why = _sentence(judged, limit, decision), _why(judged, limit)
+        text += f" {_self_test(tests)}" if tests and judged is not tests else ""
     if result.interrupted:
         text = f"INTERRUPTED. {text}"
     above = (
-        *(_values(outcomes, result) if has_answer else ()),
+        *(_values(judged, result) if has_answer else ()),
         *(_cpu(result) if has_answer else ()),
-        *answer_lines(result),
+        *(line for line in answer_lines(result) if has_answer or line.title != "Stalls"),
         Line("Compared", subject(result)),
         *why,
         *_noise(result),
@@ -209,7 +216,12 @@ def _without_repetition(text: str, name: str) -> str:
 def _grouped(outcomes: Sequence[Outcome], first: Decision) -> list[list[Outcome]]:
     """By decision: the one that makes the whole first, then the worst first."""
     order = (first, *(one for one in _WORST_FIRST if one is not first))
-    groups = ([one for one in outcomes if one.decision is decision] for decision in order)
+    words = list(dict.fromkeys(map(verdict_words, outcomes)))
+    groups = (
+        [one for one in outcomes if one.decision is decision and verdict_words(one) == word]
+        for decision in order
+        for word in words
+    )
     return [group for group in groups if group]
 
 
@@ -220,7 +232,7 @@ def verdict_words(one: Outcome) -> str:
 
 def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     """What was found of one configuration: ``AES-256 makes this workload 3.1% slower (2.4% to 3.8%)``."""
-    where = f"{'for' if one.than else 'at'} {one.place}, " if one.place else ""
+    where = f"{'for' if one.is_of_files else 'at'} {one.place}, " if one.place else ""
     effect = one.effect
     if effect is None or one.is_lone:
         return where + _without_interval(one)
@@ -233,11 +245,20 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if not effect.is_one_sided:
         best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_span else ""
         return f"{where}{_phrase(one, _reach(one, effect))}{best}"
+    if one.decision is Decision.UNDECIDED and not one.doubt and not effect.is_multiple:
+        direction = effect.degree(one.cost, *_words(one)).partition(" ")[2]
+        best = f" (best estimate {effect.amount()})" if has_span else ""
+        reached = _phrase(one, f"{effect.span()} {direction}")
+        return f"{where}{reached}{best}, less or more than {_limit_words(limit)}"
     span = f" ({effect.span()})" if has_span else ""
     text = f"{where}{_phrase(one, effect.degree(one.cost, *_words(one)), is_multiple=effect.is_multiple)}{span}"
     if one.decision is Decision.UNDECIDED:
         return f"{text}, but {one.doubt}" if one.doubt else text
     return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption else "")
+
+
+def _limit_words(limit: Limit) -> str:
+    return f"the {share(limit.tolerance)} tolerance" if limit.budget is None else f"the {share(limit.budget)} budget"
 
 
 def _reach(one: Outcome, effect: Effect) -> str:
@@ -287,7 +308,7 @@ def _without_interval(one: Outcome) -> str:
 
 def _counted(outcomes: Sequence[Outcome], decision: Decision) -> str:
     """Of many: how many of each decision, and the least and the most of those that make the whole."""
-    noun = "comparison" if outcomes[0].than else "operation" if outcomes[0].operation else "configuration"
+    noun = "comparison" if outcomes[0].is_of_files else "operation" if outcomes[0].operation else "configuration"
     total, parts = len(outcomes), []
     for at, group in enumerate(_grouped(outcomes, decision)):
         every = f"all {total}" if len(group) == total else f"{len(group)} of {total}" if at == 0 else f"{len(group)}"
@@ -299,6 +320,7 @@ def _counted(outcomes: Sequence[Outcome], decision: Decision) -> str:
 
 
 def _ends(group: Sequence[Outcome]) -> str:
+    group = [one for one in group if one.effect is not None or one.values] or group
     least, most = (pick(group, key=lambda one: one.quotient) for pick in (min, max))
     return " to ".join(
         f"{(one.effect or effect_without_interval(one.quotient)).signed()} ({one.label})"
@@ -315,17 +337,23 @@ def _operation_sentence(
     during: Sequence[Outcome], outcomes: Sequence[Outcome], limit: Limit, decision: Decision
 ) -> str:
     """``CONVERSION: encrypting the database takes 1.3 s, and this workload takes 2.4 times as long meanwhile``."""
-    name = during[0].operation.partition(" (")[0]
-    title = _TITLES.get(name, name.upper())
+    named: dict[tuple[str, str], list[Outcome]] = {}
+    for one in during:
+        whose = f"on a copy with {one.name}, " if one.is_encryption else ""
+        named.setdefault((whose, one.operation.partition(" (")[0]), []).append(one)
+    titles = list(dict.fromkeys(_TITLES.get(name, name.upper()) for _, name in named))
     clear = decision in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER)
-    lead = title if clear else f"{title}, {decision_word(decision, '').upper()}"
-    timed = sorted(during, key=lambda one: one.seconds or 0.0)
-    shown = [timed[0], timed[-1]] if len(timed) > 1 else timed
-    clauses = [_while(one) for one in shown]
-    after = [one for one in outcomes if one.kind is Kind.WORKLOAD]
-    text = f"{lead}: {name} takes {'; or '.join(clauses)}"
-    for one in after:
-        text += f". Afterwards, {_clause(one, limit, has_span=True)}"
+    lead = " and ".join(titles) + ("" if clear else f", {decision_word(decision, '').upper()}")
+    parts = []
+    for (whose, name), group in named.items():
+        timed = sorted(group, key=lambda one: one.seconds or 0.0)
+        shown = [timed[0], timed[-1]] if len(timed) > 1 else timed
+        parts.append(f"{whose}{name} takes {'; or '.join(map(_while, shown))}")
+    text = f"{lead}: {'. '.join(f'{part[:1].upper()}{part[1:]}' if at else part for at, part in enumerate(parts))}"
+    when = "Afterwards" if titles == ["CONVERSION"] else "Without it"
+    for one in outcomes:
+        if one.kind is Kind.WORKLOAD:
+            text += f". {when}, {_clause(one, limit, has_span=True)}"
     return f"{text}{'' if limit.budget is None else f'; the limit is {share(limit.budget)}'}."
 
 
@@ -359,14 +387,15 @@ def _self_test(outcomes: Sequence[Outcome]) -> str:
         effect = one.effect
         if effect is None:
             return f"NO ANSWER YET: {one.doubt or _NEVER_RAN}."
-        is_open |= one.decision is Decision.UNDECIDED and one.kind is Kind.IDENTICAL
+        is_open |= one.decision is Decision.UNDECIDED
+        where = f" at {one.place}" if one.place else ""
         if one.kind is Kind.IDENTICAL:
-            failed |= one.decision in (Decision.SLOWER, Decision.FASTER, Decision.OVER, Decision.INVALID)
-            parts.append(f"an identical copy measured {effect.signed()} ({effect.signed_span()})")
+            failed |= one.decision not in (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED)
+            parts.append(f"an identical copy measured {effect.signed()} ({effect.signed_span()}){where}")
             continue
-        failed |= one.actual is not None and not effect.ends[0] <= one.actual <= effect.ends[1]
+        failed |= one.decision in (Decision.FASTER, Decision.INVALID)
         actual = "" if one.actual is None else f", actual {Effect(one.actual, effect.ends, effect.bounds).signed()}"
-        parts.append(f"an {one.name} measured {effect.signed()} ({effect.signed_span()}{actual})")
+        parts.append(f"an {one.name} measured {effect.signed()} ({effect.signed_span()}{actual}){where}")
     word = "FAILED" if failed else "UNDECIDED" if is_open else "PASSED"
     return f"SELF-TEST {word}: {', and '.join(parts)}."
 
@@ -376,9 +405,10 @@ def _without_answer(result: RunResult) -> tuple[str, tuple[Line, ...]]:
     failed = [check for check in result.validity if check.is_invalid]
     if failed and all(v.decision is Decision.INVALID for v in result.primary):
         return _invalid(failed, result)
-    if not result.primary:
+    if not any(verdict.baseline_value for verdict in result.primary):
         return f"NO ANSWER YET: {_NEVER_RAN}.", (Line("What helps", "more time: --max-time"),)
-    if any(v.condition.is_encrypted for v in result.primary) and is_whole_run(result.barely_encrypted, result.settings):
+    is_open = all(v.condition.is_encrypted and v.decision is Decision.UNDECIDED for v in result.primary)
+    if is_open and is_whole_run(result.barely_encrypted, result.settings):
         pages = max(result.barely_encrypted.values())
         data = "" if result.settings.database is not None else ", or more data (--size)"
         less = "less cache on both servers" if result.settings.external_servers is not None else "a smaller --cache"
@@ -402,23 +432,32 @@ def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[
         )
     floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
     if failed[0].code in (AA_CHECK, BB_CHECK) and floors:
-        most = max(floors, key=lambda noise: abs(noise.ratio.median - 1))
+        settings = result.settings
+        least = min(settings.tolerance, settings.budget or settings.tolerance)
+        apart = [noise for noise in floors if noise.is_apart and _is_outside(noise, least)]
+        most = max(apart or floors, key=lambda noise: abs(noise.ratio.median - 1))
         kind = "unencrypted" if most.condition is None else "encrypted"
-        effect = effect_of(most.ratio, edges(result.settings.tolerance))
+        effect = effect_of(most.ratio, edges(least))
+        limit = f"{share(least)} {'tolerance' if least == settings.tolerance else 'budget'}"
         return (
             f"INVALID: two identical {kind} copies differed by {effect.amount()} ({effect.span()}), more than the"
-            f" {share(result.settings.tolerance)} tolerance, so this machine was too unstable.",
+            f" {limit}, so this machine was too unstable.",
             (Line("What helps", "stop other programs; a longer run (--max-time); a larger --tolerance"),),
         )
     told = "; ".join(f"{check.check}{f' ({check.detail})' if check.detail else ''}" for check in failed)
     return f"INVALID: a check failed: {told}.", ()
 
 
+def _is_outside(noise: NoiseFloor, limit: float) -> bool:
+    low, high = noise.ratio.hdi95
+    return low > 1 + limit or high < 1 - limit
+
+
 def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     """How sure the verdict is, or why there is none."""
     judged = [one for one in outcomes if one.effect is not None and one.kind in (Kind.WORKLOAD, Kind.OPERATION)]
     if not judged:
-        if any(one.effect is None for one in outcomes):
+        if any(one.effect is None and one.is_of_files for one in outcomes):
             return (Line("What helps", "at least three runs of each, in turn"),)
         return ()
     none = f"differences under {share(limit.tolerance)} count as none (--tolerance)"
@@ -454,7 +493,7 @@ def _rows(outcomes: Sequence[Outcome], room: int) -> tuple[tuple[str, ...], ...]
     if len(outcomes) < 2:
         return ()
     order = [one for group in _grouped(outcomes, _WORST_FIRST[0]) for one in group]
-    room = max(3, room)
+    room = max(_FEWEST_ROWS, room)
     shown = order if len(order) <= room else order[: room - 1]
     has_span = any(one.effect is not None for one in order)
     rows = [_row(one, has_span=has_span) for one in shown]
@@ -465,6 +504,8 @@ def _rows(outcomes: Sequence[Outcome], room: int) -> tuple[tuple[str, ...], ...]
 def _row(one: Outcome, *, has_span: bool) -> tuple[str, ...]:
     span = "" if one.effect is None else one.effect.signed_span()
     signed = (one.effect or effect_without_interval(one.quotient)).signed()
+    if one.effect is None and not one.values:
+        signed = MISSING
     return one.label, signed, *((span,) if has_span else ()), decision_word(one.decision, one.cost.words)
 
 
@@ -473,7 +514,8 @@ def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
     if len(outcomes) != 1 or not outcomes[0].values:
         return
     (one,) = outcomes
-    (verdict,) = result.primary
+    tests = (Role.IDENTICAL, Role.INJECTED)
+    verdict = next((v for v in result.primary if v.condition.role not in tests), result.primary[0])
     title = metric_title(verdict.metric, result.settings)
     per = "" if one.kind is Kind.OPERATION else " per transaction"
     found = throughputs(verdict, result)
@@ -494,6 +536,7 @@ def throughputs(verdict: Verdict, result: RunResult) -> tuple[float, float] | No
     """
     is_of_mix = (verdict.metric, verdict.transaction) == (Metric.RESPONSE_TIME, "all")
     has_steps = any(one.condition == verdict.condition for one in result.of(StepMeasure))
+    has_steps |= dict(verdict.condition.levels).get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
     is_open = bool(result.loop.arrival_rates)
     if not is_of_mix or has_steps or is_open or not verdict.baseline_value > 0:
         return None
@@ -512,7 +555,7 @@ def companion(verdict: Verdict, result: RunResult) -> Verdict | None:
 def _cpu(result: RunResult) -> Iterator[Line]:
     """The other cost of the same operations: the least and the most of several configurations."""
     settings = result.settings
-    encrypted = [v for v in result.primary if v.condition.is_encrypted]
+    encrypted = [v for v in result.primary if v.condition.is_protected]
     found = [other for v in encrypted if (other := companion(v, result)) is not None and other.baseline_value]
     if not found:
         return
@@ -533,7 +576,9 @@ def _noise(result: RunResult) -> Iterator[Line]:
     floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
     if not floors:
         if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
-            yield Line("Noise", "unknown: this run had no second unencrypted copy (A/A control)")
+            has_control = any(condition.role is Role.AA for condition in result.settings.conditions)
+            why = "not measured yet" if has_control else "this run had no second unencrypted copy (A/A control)"
+            yield Line("Noise", f"unknown: {why}")
         return
     parts = [
         _apart(some, kind, result)
@@ -623,13 +668,15 @@ def _next(result: RunResult, name: str) -> str:
     settings = result.settings
     if result.interrupted:
         return f"{next_command('run --resume', settings, name=name)}  # goes on with this run"
+    if any(one.state is EvidenceState.LEAK for one in result.of(FileEvidence)):
+        return f"{next_command('show', settings, '--details', name=name)}  # every file with plaintext"
     if result.decision is not Decision.UNDECIDED or settings.external_servers is not None:
         return f"{next_command('report', settings, name=name)}  # charts in one HTML file"
     if is_whole_run(result.barely_encrypted, settings):
         usual = {name: value for name, value in settings.options.items() if name not in ("cache", "size_bytes")}
         return f"{run_command(usual)}  # the default cache and size"
     seconds = _deciding_seconds(result)
-    if seconds is None or seconds > _TOO_LONG_SECONDS:
+    if seconds is None or seconds > _TOO_LONG_SECONDS or result.stopped_by == "rounds":
         return f"{next_command('plan', settings, *_asked_of_plan(result), name=name)}  # how long a run must be"
     minutes = max(1, math.ceil(seconds / 60))
     longer = {**settings.options, "max_seconds": 60.0 * minutes}
@@ -667,12 +714,14 @@ def _asked_of_plan(result: RunResult) -> Iterator[str]:
 
 
 def _figures_of_files(outcomes: Sequence[Outcome], result: AnalysisResult) -> Iterator[Line]:
-    if len(outcomes) == 1 and outcomes[0].values:
+    drawn = _drawn(result.primary[0]) if len(outcomes) == 1 else ""
+    is_rate = result.primary[0].metric == THROUGHPUT
+    if len(outcomes) == 1 and outcomes[0].values and not is_rate:
         (one,) = outcomes
         words = one.cost.words
-        yield Line(words[:1].upper() + words[1:], f"{one.values}{_drawn(result.primary[0])}")
+        yield Line(words[:1].upper() + words[1:], f"{one.values}{drawn}")
     if (text := throughput_text(result)) is not None:
-        yield Line("Throughput", text)
+        yield Line("Throughput", f"{text}{drawn if is_rate else ''}")
 
 
 def _drawn(comparison: Comparison) -> str:

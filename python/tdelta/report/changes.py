@@ -61,7 +61,7 @@ def points_text(change: OverheadChange) -> str:
         return MISSING
     ends = (1 + change.hdi95[0], 1 + change.hdi95[1])
     places = decimals((1 + change.median, *ends))
-    median = percent(1 + change.median, places).removesuffix(" %")
+    median = percent(1 + change.median, places).removesuffix("%")
     return f"{median} points (95% interval {interval(ends, places)})"
 
 
@@ -90,7 +90,7 @@ def against_values(against: Against) -> dict[str, object]:
 
 def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
     before, now = (ratio_cells(ratio, ())[0] for ratio in (one.earlier, one.later))
-    difference, limit = one.difference, f"the {share(tolerance)[:-2]} points that you would not care about"
+    difference, limit = one.difference, f"the tolerance of {share(tolerance).removesuffix('%')} points"
     figures = f"overhead of {what} {before} then, {now} now, {points_text(difference)}"
     return {
         Change.LARGER: f"larger: {figures}, more than {limit}",

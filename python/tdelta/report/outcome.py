@@ -13,6 +13,7 @@ from tdelta.records import (
     Comparison,
     Condition,
     Decision,
+    Estimate,
     Role,
     RunResult,
     RunSettings,
@@ -21,7 +22,7 @@ from tdelta.records import (
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import bounds_of, deciding, is_lone, is_of_encryption, metric_words, place_words
 from tdelta.report.effect import TIME, Cost, Effect, cost_of, effect_of, limits
-from tdelta.report.labels import action_label, compared_words, condition_label, metric_name, surroundings
+from tdelta.report.labels import action_label, compared_words, kind_label, metric_name, surroundings
 from tdelta.report.quantities import amounts, printable, sides_text, small_share
 
 _DOUBTS = "too few rounds, outlying trials or stalls"
@@ -74,7 +75,8 @@ class Outcome:
         cost: what was measured.
         place: the levels at which it holds, if they vary: ``16 threads, cache 10%``.
         operation: of `Kind.OPERATION` and `Kind.DURING`: ``a backup (copy, zstd)``.
-        than: of files, the baseline's name.
+        than: what it is compared with, if that has a name.
+        is_of_files: whether it compares other tools' files.
         doubt: why it is undecided or invalid, beyond the interval.
         values: both sides: ``84.2 → 86.8 µs``; empty if unknown.
         actual: the actual quotient of an injected slowdown.
@@ -97,13 +99,15 @@ class Outcome:
     actual: float | None = None
     seconds: float | None = None
     is_lone: bool = False
+    is_of_files: bool = False
     is_encryption: bool = True
 
     @property
     def label(self) -> str:
         """As a row of a table: ``AES-256, 16 threads``, ``while changing the key``."""
         if self.kind is Kind.DURING:
-            return ", ".join(filter(None, (f"while {self.operation}", self.place)))
+            whose = self.name if self.is_encryption else ""
+            return ", ".join(filter(None, (whose, f"while {self.operation}", self.place)))
         return ", ".join(filter(None, (self.name, self.operation, self.place)))
 
 
@@ -135,11 +139,8 @@ def is_encryption(condition: Condition) -> bool:
 def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
     condition, settings = verdict.condition, result.settings
     kind, operation = _kind(condition)
-    measure = next((one for one in result.of(ActionMeasure) if one.condition == condition), None)
-    estimate, seconds = verdict.ratio, None
-    if kind is Kind.DURING and measure is not None:
-        # Whole trials go on after the operation; its users want to know how slow it is meanwhile.
-        estimate, seconds = measure.while_ratio or estimate, measure.seconds.median
+    measure = _measure(condition, result)
+    estimate = shown_ratio(verdict, result)
     has_data = bool(verdict.baseline_value)
     left, right = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit) if has_data else ("", "")
     besides = "work" if kind is Kind.OPERATION else ""
@@ -155,9 +156,23 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         doubt=_doubt(verdict, settings),
         values=sides_text(left, right),
         actual=verdict.actual,
-        seconds=seconds,
+        seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
         is_encryption=is_encryption(condition),
+        than="one with them" if kind is Kind.WORKLOAD and condition.is_plain else "",
     )
+
+
+def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
+    """The overhead of a verdict; of an operation during the workload, that of the time in which it runs.
+
+    Whole trials go on after the operation, and the verdict is on them; its users ask how slow it is meanwhile.
+    """
+    measure = _measure(verdict.condition, result)
+    return verdict.ratio if measure is None or measure.while_ratio is None else measure.while_ratio
+
+
+def _measure(condition: Condition, result: RunResult) -> ActionMeasure | None:
+    return next((one for one in result.of(ActionMeasure) if one.condition == condition), None)
 
 
 def _kind(condition: Condition) -> tuple[Kind, str]:
@@ -182,12 +197,14 @@ def _operation(level: str) -> str:
 
 def _name(condition: Condition, result: RunResult) -> str:
     if condition.role in (Role.IDENTICAL, Role.INJECTED):
-        return condition_label(condition, result.settings)
+        return kind_label(condition)
     if result.settings.external_servers is not None and not condition.is_plain:
         return "your encrypted server"
     words = compared_words(condition)
     used = result.ciphers_in_force.get(str(condition.level("cipher")))
     name = "encryption" if words == _ENCRYPTED else words
+    if condition.is_plain and words.startswith("plain "):
+        name = words.replace("plain", "an unencrypted copy", 1)
     return f"{name} (in fact {used})" if used else name
 
 
@@ -209,11 +226,12 @@ def _doubt(verdict: Verdict, settings: RunSettings) -> str:
 
 
 def of_files(result: AnalysisResult) -> list[Outcome]:
-    """The comparisons that decide."""
-    return [_of_comparison(comparison, result) for comparison in result.primary]
+    """The comparisons that decide; each names its metric if these differ."""
+    metrics = {comparison.metric for comparison in result.primary}
+    return [_of_comparison(one, result, names_metric=len(metrics) > 1) for one in result.primary]
 
 
-def _of_comparison(comparison: Comparison, result: AnalysisResult) -> Outcome:
+def _of_comparison(comparison: Comparison, result: AnalysisResult, *, names_metric: bool) -> Outcome:
     estimate, what = deciding(comparison), metric_words(comparison.metric)
     sides = unit_amounts((comparison.baseline.value, comparison.condition.value), comparison.unit)
     is_gate = result.budget is not None
@@ -223,9 +241,10 @@ def _of_comparison(comparison: Comparison, result: AnalysisResult) -> Outcome:
         effect=None if estimate is None else effect_of(estimate, bounds_of(result), is_gate=is_gate),
         quotient=comparison.quotient if comparison.ratio is None else comparison.ratio.median,
         cost=Cost(what, is_time=what in _TIMES),
-        place=", ".join(place_words(comparison, result.primary)),
+        place=", ".join((*((what,) if names_metric else ()), *place_words(comparison, result.primary))),
         than=printable(comparison.baseline.condition),
-        doubt=_doubt_of_files(comparison, result),
+        doubt=printable(_doubt_of_files(comparison, result)),
+        is_of_files=True,
         values=sides_text(*sides),
         is_lone=is_lone(comparison),
         is_encryption=is_of_encryption(comparison, result),

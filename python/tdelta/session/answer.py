@@ -17,6 +17,7 @@ from tdelta.inference.agents import agent_cautions, load_agents
 from tdelta.inference.between import version_differences
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, is_whole_run
 from tdelta.inference.cost_breakdown import cost_breakdowns
+from tdelta.inference.decisions import most_severe
 from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
@@ -210,8 +211,9 @@ def assemble(
     agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
-    if is_whole_run(idle, plan.settings) and decision is not Decision.INVALID:
-        verdicts, decision = tuple(_without_work(verdicts)), Decision.UNDECIDED
+    if is_whole_run(idle, plan.settings):
+        verdicts = tuple(_without_work(verdicts))
+        decision = most_severe(verdict.decision for verdict in verdicts if verdict.primary)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     actions = action_measures(trials, plan.settings)
     return RunResult(
@@ -326,7 +328,7 @@ def _fixed(request: RunRequest) -> dict[str, Level]:
 def _without_work(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """Primary verdicts on encrypted copies that encrypted next to nothing: undecided."""
     for verdict in verdicts:
-        if verdict.primary and verdict.condition.is_encrypted:
+        if verdict.primary and verdict.condition.is_encrypted and verdict.decision is not Decision.INVALID:
             reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
             yield dataclasses.replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
         else:

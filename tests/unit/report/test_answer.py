@@ -183,23 +183,43 @@ def test_a_run_that_ended_at_once_has_no_answer_yet() -> None:
 def test_a_configuration_without_a_measured_block_has_no_figure() -> None:
     wide = Estimate(1.0, (0.2, 3.0), (0.1, 5.0), 0.4, 0.1, 0.4)
     text = sentence(one(wide, Decision.UNDECIDED, value=0.0, reasons=("no complete block",)))
-    assert text == "UNDECIDED: no result for AES-256: no complete block."
+    assert text == "NO ANSWER YET: the run ended before its first round was complete."
 
 
 def test_identical_copies_that_seem_to_differ_fail_the_self_test() -> None:
     copy = s.condition("none", Role.IDENTICAL)
     head = s.verdict(s.estimate(1.05, 0.01), Decision.SLOWER, primary=True, of=copy)
-    text = sentence(s.result(Decision.SLOWER, (head,), s.settings(s.PLAIN, copy), noise_floor=()))
-    assert text.startswith("SELF-TEST FAILED: an identical copy measured +5.0%")
-    assert "ncryption" not in text
+    result = s.result(Decision.SLOWER, (head,), s.settings(s.PLAIN, copy), noise_floor=())
+    assert sentence(result).startswith("SELF-TEST FAILED: an identical copy measured +5.0%")
+    assert exit_code(result) is ExitCode.INVALID
 
 
-@pytest.mark.parametrize(("actual", "word"), [(1.0521, "PASSED"), (1.0752, "FAILED")])
-def test_an_injected_slowdown_must_be_found_at_its_actual_size(actual: float, word: str) -> None:
+@pytest.mark.parametrize(("decision", "word"), [(Decision.SLOWER, "PASSED"), (Decision.UNDECIDED, "UNDECIDED")])
+def test_an_injected_slowdown_is_shown_with_its_actual_size(decision: Decision, word: str) -> None:
     run = s.injected()
-    text = sentence(replace(run, verdicts=(replace(run.primary[1], actual=actual),)))
+    head = replace(run.primary[1], decision=decision, actual=1.0521)
+    text = sentence(replace(run, decision=decision, verdicts=(head,)))
     assert text.startswith(f"SELF-TEST {word}: ")
-    assert f"actual +{100 * (actual - 1):.1f}%" in text
+    assert "actual +5.2%" in text
+
+
+def test_a_self_test_beside_encryption_has_a_sentence_of_its_own() -> None:
+    run, test = s.slower(), s.injected()
+    both = replace(run, verdicts=(*run.verdicts, *test.primary))
+    answer = run_answer(both)
+    first = "SLOWER: AES-256 makes this workload 3.1% slower (2.4% to 3.8%)."
+    assert answer.sentence.startswith(f"{first} SELF-TEST PASSED: ")
+    assert line(answer, "Response time")
+
+
+def test_operations_are_named_each_with_its_own_time() -> None:
+    run = s.acted()
+    during = next(v for v in run.primary if dict(v.condition.levels).get("during", "nothing") != "nothing")
+    levels = tuple((name, "rotate" if name == "during" else level) for name, level in during.condition.levels)
+    other = replace(during, condition=replace(during.condition, levels=levels))
+    text = sentence(replace(run, verdicts=(*run.verdicts, other)))
+    assert text.startswith("CONVERSION and KEY ROTATION: encrypting the database takes ")
+    assert "Changing the master key takes " in text
 
 
 def test_trials_that_only_one_side_lost_are_in_the_first_line() -> None:

@@ -76,14 +76,14 @@ def _in_clear(markers: int) -> str:
 
 def lines(result: RunResult) -> Iterator[Line]:
     """Which files can still be read after an operation that encrypts."""
-    for left in _left(result).values():
+    for action, left in _left(result).items():
         rows = [one.file_class for one in left if one.there]
         deleted = [one.file_class for one in left if one.deleted]
         texts = [
             f"{what} in {', '.join(files)}" for what, files in (("rows", rows), ("deleted rows", deleted)) if files
         ]
         if texts:
-            yield Line("Still readable", "; ".join(texts))
+            yield Line("Still readable", f"after {action}: {'; '.join(texts)}")
 
 
 def _left_blocks(result: RunResult) -> Iterator[Block]:

@@ -24,6 +24,7 @@ _LOGICAL = (
     " backup as it is written."
 )
 _IN_CLEAR = "in the clear"
+_MOST_LINES = 3
 
 
 def blocks(result: RunResult) -> list[Block]:
@@ -43,13 +44,17 @@ def blocks(result: RunResult) -> list[Block]:
 def lines(result: RunResult) -> Iterator[Line]:
     """How much larger backups are without compressible data, and which of them can be read without the key."""
     shown = _shown(result)
-    for one in shown:
-        plain = next((p for p in shown if p.action == one.action and p.condition.role is Role.BASELINE), None)
-        if plain is None or one is plain:
-            continue
-        sides = " → ".join(amounts((plain.backup_bytes, one.backup_bytes), "bytes"))
+    encrypted = [one for one in shown if one.condition.is_protected]
+    several = len({one.condition.level("cipher") for one in encrypted}) > 1
+    for one in encrypted[:_MOST_LINES]:
+        place = (one.condition.stratum, one.action)
+        plain = next(
+            (p for p in shown if not p.condition.is_protected and (p.condition.stratum, p.action) == place), None
+        )
+        sizes = (one.backup_bytes,) if plain is None else (plain.backup_bytes, one.backup_bytes)
+        name = f"{_name(one, result)}, " if several else ""
         clear = ", readable without the key" if one.in_the_clear else ""
-        yield Line("Backup size", f"{sides} ({action_label(one.action)}){clear}")
+        yield Line("Backup size", f"{' → '.join(amounts(sizes, 'bytes'))} ({name}{action_label(one.action)}){clear}")
 
 
 def _name(one: BackupMeasure, result: RunResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tdelta.records import NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.answer import run_answer
@@ -11,6 +12,7 @@ from tdelta.report.details import notes
 from tdelta.report.findings.registry import placed
 from tdelta.report.findings.stalls import parting
 from tdelta.report.labels import condition_label, metric_name, surroundings
+from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.figures.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.report.page.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
 
@@ -33,7 +35,8 @@ def forest_rows(result: RunResult) -> list[Row]:
 
 def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
     """A primary verdict, and below it the typical operation."""
-    yield verdict_row(verdict, label(verdict.condition, result.settings))
+    shown = replace(verdict, ratio=shown_ratio(verdict, result))
+    yield verdict_row(shown, label(verdict.condition, result.settings))
     if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
         yield Row("typical transaction", verdict.typical, "informational", RowStyle.PLAIN)
 

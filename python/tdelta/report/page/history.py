@@ -84,7 +84,7 @@ def _series_blocks(history: History) -> list[Block]:
 
 def _how(history: History) -> list[Block]:
     blocks: list[Block] = [Paragraph(_HOW)]
-    limit = f"A change of at most {share(history.tolerance)[:-2]} points is within the tolerance."
+    limit = f"A change of at most {share(history.tolerance).removesuffix('%')} points is within the tolerance."
     blocks.append(Paragraph(limit))
     if history.left_out:
         blocks += [Heading("Left out"), Listing([("", left_out_words(one)) for one in history.left_out])]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tdelta import __version__
 from tdelta.design.actions import NOTHING, parse_action
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Role, RunResult
 from tdelta.report.answer import run_answer
 from tdelta.report.blocks import Block, Listing, Page, Paragraph, Section
 from tdelta.report.page.answer import primary_forest
@@ -66,7 +66,12 @@ def _topics(results: Sequence[RunResult]) -> set[str]:
     for result in results:
         if result.settings.workload == "spill":
             found.add("spill")
-        for condition in (verdict.condition for verdict in result.primary):
+        if result.settings.options.get("rate") is not None:
+            found.add("rate")
+        judged = [
+            v for v in result.primary if v.decision is not Decision.INVALID and v.condition.role is Role.TREATMENT
+        ]
+        for condition in (verdict.condition for verdict in judged):
             levels = {name: str(level) for name, level in condition.levels}
             operations = {parse_action(levels[name]).name for name in ("work", "during") if _is_operation(levels, name)}
             found |= {_SAME.get(name, name) for name in operations}
