@@ -22,9 +22,9 @@ from support.prospect_samples import PROSPECTS
 from support.reading import outline
 from support.readings import FOLDER, READINGS
 from tdelta import __version__
+from tdelta.document.blocks import Page
 from tdelta.report.analysis.page import compose_analysis
 from tdelta.report.analysis.terminal import analysis_text
-from tdelta.report.blocks import Page
 from tdelta.report.calibration import calibration_text
 from tdelta.report.cipher_cost import cipher_cost_text
 from tdelta.report.listings import dry_run_text, engines_text, studies_text

@@ -17,8 +17,8 @@ from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
+    from tdelta.document.blocks import Page
     from tdelta.records import RunResult
-    from tdelta.report.blocks import Page
 
 
 @click.command(cls=Command)

@@ -41,7 +41,7 @@ class _Answer(click.ParamType[str]):
 
 
 def _answers() -> tuple[str, ...]:
-    from tdelta.report.labels import decision_names
+    from tdelta.document.labels import decision_names
 
     return decision_names()
 

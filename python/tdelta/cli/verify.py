@@ -91,8 +91,8 @@ def _is_path(target: str) -> bool:
 
 def _tick(observer: Callable[[Event], None], paths: tuple[Path, ...]) -> Callable[[str, int], None]:
     """Tells how far the reading is, once it takes longer than a moment."""
+    from tdelta.document.quantities import amounts, counted
     from tdelta.records import Phase
-    from tdelta.report.quantities import amounts, counted
 
     began = time.monotonic()
     total = sum(path.stat().st_size for path in paths if path.exists())

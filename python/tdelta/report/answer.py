@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tdelta.design.factors import WORKLOAD_WORKS
+from tdelta.document.blocks import Block, Column, Line, Lines, Paragraph, Table
+from tdelta.document.effect import Cost, Effect, cost_of, edges, effect_of, limits
+from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
+from tdelta.document.quantities import MISSING, change, counted, duration, printable, rate, share, small_share, wrap
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
@@ -34,13 +38,9 @@ from tdelta.records import (
 )
 from tdelta.report.analysis.cautions import files_against_trust
 from tdelta.report.analysis.words import throughput_text
-from tdelta.report.blocks import Block, Column, Line, Lines, Paragraph, Table
 from tdelta.report.command import next_command, run_command
-from tdelta.report.effect import Cost, Effect, cost_of, edges, effect_of, limits
 from tdelta.report.findings.registry import answer_lines
-from tdelta.report.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
 from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
-from tdelta.report.quantities import MISSING, change, counted, duration, printable, rate, share, small_share, wrap
 from tdelta.report.subject import subject
 
 MOST_LINES = 10

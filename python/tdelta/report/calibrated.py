@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from tdelta.document.quantities import counted, percent, small_share
 from tdelta.inference import Held, held
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.records import CalibrationUsed, Decision, DetectableEffect, Metric, RunResult, RunSettings
-from tdelta.report.quantities import counted, percent, small_share
 from tdelta.report.values import record_values
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.records import Counted, DetectableEffect, InjectedTally, MachineCalibration, Metric, MetricNoise
 from tdelta.report.calibrated import detectable_values
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
-from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.report.values import record_values, values_of
 from tdelta.session.calibration_lookup import MOST_DAYS
 

@@ -9,6 +9,18 @@ from datetime import UTC, datetime
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.labels import compared_label, condition_label, metric_name
+from tdelta.document.quantities import (
+    MISSING,
+    counted,
+    decimals,
+    interval,
+    percent,
+    printable,
+    ratio_cells,
+    share,
+    small_share,
+)
 from tdelta.records import Metric, RunResult
 from tdelta.records.history import (
     Against,
@@ -22,18 +34,6 @@ from tdelta.records.history import (
     Series,
 )
 from tdelta.report.drawing import NARROWEST, bar, draw, paragraph, plain_table
-from tdelta.report.labels import compared_label, condition_label, metric_name
-from tdelta.report.quantities import (
-    MISSING,
-    counted,
-    decimals,
-    interval,
-    percent,
-    printable,
-    ratio_cells,
-    share,
-    small_share,
-)
 from tdelta.report.values import record_values
 
 HISTORY_SCHEMA = "tdelta.history/1"

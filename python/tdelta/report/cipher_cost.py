@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from tdelta.document.quantities import MISSING, duration, small_share
 from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
 from tdelta.measure.page_tasks import LEVELS
 from tdelta.report.drawing import NARROWEST, draw, paragraph
-from tdelta.report.quantities import MISSING, duration, small_share
 from tdelta.report.values import record_values, values_of
 
 CIPHER_COST_SCHEMA = "tdelta.cipher-cost/1"

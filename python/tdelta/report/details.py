@@ -6,16 +6,9 @@ import math
 from collections.abc import Iterator
 from itertools import groupby
 
-from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
-from tdelta.report.answer import throughputs
-from tdelta.report.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
-from tdelta.report.calibrated import held_text, used_text
-from tdelta.report.command import next_command, repeat_command
-from tdelta.report.effect import edges, limits
-from tdelta.report.findings.registry import SHOWN
-from tdelta.report.findings.servers import differing_lines
-from tdelta.report.findings.stalls import parting
-from tdelta.report.labels import (
+from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.document.effect import edges, limits
+from tdelta.document.labels import (
     MARKS,
     condition_label,
     database_text,
@@ -28,7 +21,7 @@ from tdelta.report.labels import (
     transaction_name,
     with_labels,
 )
-from tdelta.report.quantities import (
+from tdelta.document.quantities import (
     MISSING,
     amounts,
     change,
@@ -42,6 +35,13 @@ from tdelta.report.quantities import (
     share,
     small_share,
 )
+from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
+from tdelta.report.answer import throughputs
+from tdelta.report.calibrated import held_text, used_text
+from tdelta.report.command import next_command, repeat_command
+from tdelta.report.findings.registry import SHOWN
+from tdelta.report.findings.servers import differing_lines
+from tdelta.report.findings.stalls import parting
 
 VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
 """The meaning of the two values beside a change."""

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.report.blocks import Block, Cell, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
-from tdelta.report.blocks import Table as BlockTable
-from tdelta.report.quantities import wrap
+from tdelta.document.blocks import Block, Cell, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
+from tdelta.document.blocks import Table as BlockTable
+from tdelta.document.quantities import wrap
 
 NARROWEST = 40
 """Columns that text is laid out for at least."""

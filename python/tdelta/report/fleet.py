@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.effect import limits
+from tdelta.document.labels import condition_label, decision_word
+from tdelta.document.quantities import counted, printable, ratio_cells
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
-from tdelta.report.effect import limits
 from tdelta.report.formats.rows import Cell, csv_text, finite, valid
-from tdelta.report.labels import condition_label, decision_word
-from tdelta.report.quantities import counted, printable, ratio_cells
 
 if TYPE_CHECKING:
     from tdelta.records import RunResult

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.labels import database_text
+from tdelta.document.quantities import amounts, counted, duration, printable
 from tdelta.engines.profile import EngineInfo
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.labels import database_text
-from tdelta.report.quantities import amounts, counted, duration, printable
 from tdelta.report.values import record_values
 from tdelta.session.external_servers import engines_of
 from tdelta.session.outlook import DryRun

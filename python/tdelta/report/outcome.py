@@ -7,6 +7,9 @@ from enum import Enum, auto
 
 from tdelta.design.actions import NOTHING
 from tdelta.design.factors import WORKLOAD_WORKS
+from tdelta.document.effect import TIME, Cost, Effect, cost_of, effect_of, limits
+from tdelta.document.labels import action_label, compared_words, kind_label, metric_name, surroundings
+from tdelta.document.quantities import amounts, printable, sides_text, small_share
 from tdelta.records import (
     ActionMeasure,
     AnalysisResult,
@@ -21,9 +24,6 @@ from tdelta.records import (
 )
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import bounds_of, deciding, is_lone, is_of_encryption, metric_words, place_words
-from tdelta.report.effect import TIME, Cost, Effect, cost_of, effect_of, limits
-from tdelta.report.labels import action_label, compared_words, kind_label, metric_name, surroundings
-from tdelta.report.quantities import amounts, printable, sides_text, small_share
 
 _DOUBTS = "too few rounds, outlying trials or stalls"
 _ENCRYPTED = "encrypted"

@@ -17,6 +17,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from tdelta.document.labels import condition_label
+from tdelta.document.quantities import counted, decimals, duration, estimate_text, interval, percent
 from tdelta.records import (
     BlockDone,
     Condition,
@@ -30,8 +32,6 @@ from tdelta.records import (
     TrialDone,
 )
 from tdelta.report.drawing import bar
-from tdelta.report.labels import condition_label
-from tdelta.report.quantities import counted, decimals, duration, estimate_text, interval, percent
 
 _BAR_COLUMNS = 24
 _PROGRESS_COLUMNS = 24

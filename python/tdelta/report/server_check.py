@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.quantities import duration
 from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
 from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.quantities import duration
 from tdelta.report.values import record_values
 
 SERVER_CHECK_SCHEMA = "tdelta.check-servers/1"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.labels import decision_word, is_called
+from tdelta.document.quantities import amounts, counted, decimals, percent, points, printable
 from tdelta.records.kept import RunKind
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
-from tdelta.report.labels import decision_word, is_called
-from tdelta.report.quantities import amounts, counted, decimals, percent, points, printable
 from tdelta.session.keeping import Shelf
 from tdelta.store import RunStatus, RunSummary
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.design.factors import cache_bytes
+from tdelta.document.labels import cache_text, is_served
+from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
 from tdelta.records import RunResult, RunSettings, SettingsCompared
-from tdelta.report.labels import cache_text, is_served
-from tdelta.report.quantities import amounts, counted
 
 _LIBRARY = "library under test"
 _AS_ASKED = 0.1

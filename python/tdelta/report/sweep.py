@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tdelta.document.labels import compared_label, kind_label, level_text, surroundings
 from tdelta.records import Condition, PublishedCell, Role, RunResult, ServerMeasures, Verdict
-from tdelta.report.labels import compared_label, kind_label, level_text, surroundings
 
 THREADS = "threads"
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.labels import MARKS, STYLES, listed
+from tdelta.document.quantities import MISSING, amounts, counted
 from tdelta.engines.files import class_of
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
@@ -19,8 +21,6 @@ from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.report.drawing import draw, paragraph, parts_of, plain_table
 from tdelta.report.findings import evidence
-from tdelta.report.labels import MARKS, STYLES, listed
-from tdelta.report.quantities import MISSING, amounts, counted
 from tdelta.report.values import values_of
 
 VERIFY_SCHEMA = "tdelta.verify/1"

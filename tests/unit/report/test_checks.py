@@ -1,9 +1,9 @@
 import pytest
 
 from support import samples as s
+from tdelta.document.labels import MARKS, listed
 from tdelta.messages.checks import CHECKS
 from tdelta.records import CheckState, Validity
-from tdelta.report.labels import MARKS, listed
 from tdelta.report.values import record_values
 
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from support import samples as s
+from tdelta.document.blocks import Cell, Table
 from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
-from tdelta.report.blocks import Cell, Table
 from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from support import samples as s
+from tdelta.document.blocks import Block, Paragraph
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
-from tdelta.report.blocks import Block, Paragraph
 from tdelta.report.document import document, to_json
 from tdelta.report.findings.registry import SHOWN, Shown
 from tdelta.report.page.compose import compose

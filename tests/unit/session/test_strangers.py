@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.refused import Part, has
+from tdelta.document.quantities import small_share
 from tdelta.errors import ImportFault
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.messages import Caution, Reason
@@ -19,7 +20,6 @@ from tdelta.report.analysis.page import compose_analysis
 from tdelta.report.analysis.words import is_of_encryption
 from tdelta.report.answer import files_answer
 from tdelta.report.page.render import render
-from tdelta.report.quantities import small_share
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
 Write = Callable[[Iterable[float]], str]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tdelta.document.quantities import counted, printable
 from tdelta.records import AnalysisResult, NoteCode
-from tdelta.report.quantities import counted, printable
 
 _WORST_FIRST = {
     code: at

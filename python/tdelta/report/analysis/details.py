@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
+from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.document.quantities import MISSING, counted, estimate_text, interval_of, printable, small_share
 from tdelta.inference.observed import NO_SPEEDUP
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.notes import note_lines
@@ -20,8 +22,6 @@ from tdelta.report.analysis.words import (
     single_run_estimate,
     value_words,
 )
-from tdelta.report.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
-from tdelta.report.quantities import MISSING, counted, estimate_text, interval_of, printable, small_share
 
 _MOST_REASONS = 12
 _SPELLED_OUT = 3

@@ -12,12 +12,12 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.quantities import printable
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page import plot
-from tdelta.report.quantities import printable
 
 _CURVE = 64.0
 _ROW = 96.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from tdelta.document.quantities import percent, printable, rate
 from tdelta.records import Comparison, Level, NoteCode, RunNote
-from tdelta.report.quantities import percent, printable, rate
 
 _Figures: TypeAlias = Sequence[tuple[float, ...]]
 _Run: TypeAlias = tuple[frozenset[tuple[str, Level]], str, str]

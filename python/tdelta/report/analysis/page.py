@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
+from tdelta.document.blocks import Block, Code, Column, Figure, Heading, Listing, Page, Paragraph, Section, Table
+from tdelta.document.forest import Limits, Row, RowStyle, forest
+from tdelta.document.quantities import counted, printable, share
+from tdelta.document.wording import mark
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
 from tdelta.report.analysis.details import caution_blocks, comparison_table, support_blocks
@@ -23,11 +27,7 @@ from tdelta.report.analysis.words import (
     tolerance_of,
 )
 from tdelta.report.answer import files_answer
-from tdelta.report.blocks import Block, Code, Column, Figure, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
-from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
-from tdelta.report.page.wording import mark
-from tdelta.report.quantities import counted, printable, share
 
 _PICTURES = 8
 """Comparisons whose posteriors are drawn; the forest plot and the table have all of them."""

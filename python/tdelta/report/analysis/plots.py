@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from rich.text import Text
 
+from tdelta.document.quantities import printable
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import axis_text, spread_text, unit_amounts
 from tdelta.report.drawing import bar, paragraph
-from tdelta.report.quantities import printable
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LINES = 3

@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tdelta.document.blocks import Block, Listing, Medium, Paragraph
+from tdelta.document.quantities import MISSING, amounts, counted, printable, small_share
 from tdelta.records import AnalysisResult, Comparison, ObservedSide, ObservedTail, TailRatio
 from tdelta.report.analysis.words import label, side_titles
-from tdelta.report.blocks import Block, Listing, Medium, Paragraph
 from tdelta.report.findings.tails import (
     TailGroup,
     TailRow,
@@ -21,7 +22,6 @@ from tdelta.report.findings.tails import (
     tail_table,
     time_text,
 )
-from tdelta.report.quantities import MISSING, amounts, counted, printable, small_share
 
 P99 = "p99"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.quantities import counted, printable
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison
 from tdelta.report.analysis.cautions import files_against_trust
@@ -16,7 +17,6 @@ from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.words import label, value_words
 from tdelta.report.answer import files_answer
 from tdelta.report.drawing import NARROWEST, draw, paragraph, parts_of
-from tdelta.report.quantities import counted, printable
 from tdelta.report.terminal import DEFAULT_WIDTH
 from tdelta.report.values import record_values, values_of
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tdelta.document.quantities import MINUS, MISSING, SECONDS, amounts, printable, rate
 from tdelta.records import Spread
-from tdelta.report.quantities import MINUS, MISSING, SECONDS, amounts, printable, rate
 
 if TYPE_CHECKING:
     from tdelta.inference.posterior import FloatArray

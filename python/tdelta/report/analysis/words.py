@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tdelta.document.labels import decision_word, level_text
+from tdelta.document.quantities import change, decimals, percent, printable, share, sides_text
 from tdelta.importers.words import is_about_encryption
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
 from tdelta.report.analysis.units import unit_amounts
-from tdelta.report.labels import decision_word, level_text
-from tdelta.report.quantities import change, decimals, percent, printable, share, sides_text
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
 _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tdelta.design.actions import ACTIONS, parse_action
+from tdelta.document.blocks import Block, Cell, Column, Line, Medium, Paragraph, Table, columns
+from tdelta.document.labels import action_label
+from tdelta.document.quantities import MISSING, amounts
+from tdelta.document.wording import label
 from tdelta.records import ActionMeasure, LeftInClear, RunResult, Typical
-from tdelta.report.blocks import Block, Cell, Column, Line, Medium, Paragraph, Table, columns
-from tdelta.report.labels import action_label
 from tdelta.report.page.figures.actions import block_of, curves
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts
 
 _NOTE = (
     "Medians over the trials. The workload column is how long the workload took during which the operation ran; CPU and"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
+from tdelta.document.labels import action_label, compared_label, surroundings
+from tdelta.document.quantities import amounts
 from tdelta.records import BackupMeasure, Role, RunResult
-from tdelta.report.blocks import Block, Line, Paragraph, Table, columns
-from tdelta.report.labels import action_label, compared_label, surroundings
-from tdelta.report.quantities import amounts
 
 _NOTE = (
     "Medians over the trials. On disk is what the files with the rows take there, holes left out. The ratio is bytes"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tdelta.document.blocks import Block, Paragraph, Table, columns
+from tdelta.document.quantities import amounts
+from tdelta.document.wording import label
 from tdelta.records import ClientMemory, RunResult
-from tdelta.report.blocks import Block, Paragraph, Table, columns
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import amounts
 
 _NOTE = (
     "The largest resident set of the client's process in a trial, with its interpreter and driver, and the response"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tdelta.document.blocks import Block, Medium, Paragraph
+from tdelta.document.forest import Row, forest, limits_of
+from tdelta.document.labels import contrast_label, contrast_title, metric_name
 from tdelta.records import Contrast, Estimate, RunResult
-from tdelta.report.blocks import Block, Medium, Paragraph
-from tdelta.report.labels import contrast_label, contrast_title, metric_name
-from tdelta.report.page.figures.forest import Row, forest, limits_of
 
 
 def blocks(result: RunResult) -> list[Block]:

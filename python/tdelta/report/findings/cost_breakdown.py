@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from tdelta.document.blocks import Block, Cell, Paragraph, Table, columns
+from tdelta.document.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
+from tdelta.document.wording import label
 from tdelta.records import (
     Amount,
     ComponentKind,
@@ -16,10 +19,7 @@ from tdelta.records import (
     RunResult,
     RunSettings,
 )
-from tdelta.report.blocks import Block, Cell, Paragraph, Table, columns
 from tdelta.report.findings.profiles import function_name
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
 
 NAMES = {
     ComponentKind.CIPHER: "cipher",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tdelta.document.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table
+from tdelta.document.quantities import MISSING, amounts
+from tdelta.document.wording import label
 from tdelta.records import EvidenceState, FileEvidence, RunResult, RunSettings
-from tdelta.report.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts
 
 _NO_ROWS = "other"
 _NAMED = 3

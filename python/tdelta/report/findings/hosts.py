@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tdelta.document.blocks import Block, Paragraph, Table, columns
+from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.quantities import duration, interval, percent, share
+from tdelta.document.wording import label
 from tdelta.records import AgentEffect, AgentUse, Condition, HostEffect, HostOverhead, Hosts, LoadAgents, RunResult
-from tdelta.report.blocks import Block, Paragraph, Table, columns
-from tdelta.report.labels import condition_label, metric_name, surroundings
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import duration, interval, percent, share
 
 
 def agent_blocks(result: RunResult) -> Iterator[Block]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tdelta.document.blocks import Block, Cell, Column, Paragraph, Table, columns
+from tdelta.document.quantities import MISSING, cut, printable, signed_amount, small_amount
+from tdelta.document.wording import label
 from tdelta.records import ClassShare, CpuProfile, FunctionClass, FunctionShare, RunResult
-from tdelta.report.blocks import Block, Cell, Column, Paragraph, Table, columns
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, cut, printable, signed_amount, small_amount
 
 FUNCTIONS_SHOWN = 12
 _NAME_WIDTH = 34

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from tdelta.document.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.document.effect import limits
+from tdelta.document.labels import decision_word, level_text, metric_name
+from tdelta.document.quantities import MISSING, decimals, interval, interval_of, percent
+from tdelta.document.wording import decided, has_data, is_invalid, label, median_text
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
-from tdelta.report.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
-from tdelta.report.effect import limits
-from tdelta.report.labels import decision_word, level_text, metric_name
-from tdelta.report.page.wording import decided, has_data, is_invalid, label, median_text
-from tdelta.report.quantities import MISSING, decimals, interval, interval_of, percent
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
 from tdelta.session.studies import Study, studies
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from tdelta.document.blocks import Block, Line, Medium, Section, is_for
 from tdelta.records import (
     ActionMeasure,
     BackupMeasure,
@@ -37,7 +38,6 @@ from tdelta.records import (
     Traces,
     VersionDifference,
 )
-from tdelta.report.blocks import Block, Line, Medium, Section, is_for
 from tdelta.report.findings import (
     actions,
     backups,

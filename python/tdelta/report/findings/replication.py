@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tdelta.document.blocks import Block, Column, Medium, Paragraph, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.quantities import MISSING, amounts, ratio_cells
+from tdelta.document.wording import label
 from tdelta.records import Estimate, ReplicationMeasure, RunResult, Typical
-from tdelta.report.blocks import Block, Column, Medium, Paragraph, Table, columns
-from tdelta.report.effect import limits
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, ratio_cells
 
 _NOTE = (
     "Medians over the trials, per operation of the load where nothing else is said. Where the replica is stopped beside"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from tdelta.document.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.records import RunResult, ServerMeasures, SettingsCompared, Typical
-from tdelta.report.blocks import Block, Cell, Column, Heading, Medium, Paragraph, Table, columns, for_page
 from tdelta.report.page.figures.serving import time_figure
-from tdelta.report.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.report.sweep import server_groups, server_label
 
 _NOTE = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
+from tdelta.document.effect import Effect, edges
+from tdelta.document.labels import carried_words, condition_label, surroundings
+from tdelta.document.quantities import counted, percent
 from tdelta.inference.decisions import decide, decide_gate
 from tdelta.records import CarryOver, Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
-from tdelta.report.blocks import Block, Line, Paragraph, Table, columns
-from tdelta.report.effect import Effect, edges
-from tdelta.report.labels import carried_words, condition_label, surroundings
-from tdelta.report.quantities import counted, percent
 
 TITLES = ("trials", "outliers", "of the time", "stalls", "they add")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from tdelta.document.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.quantities import MISSING, amounts, rate, ratio_cells
+from tdelta.document.wording import label
 from tdelta.records import CheckpointMeasure, Estimate, RunResult, StepMeasure, Typical
-from tdelta.report.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
-from tdelta.report.effect import limits
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, rate, ratio_cells
 
 _CHECKPOINT_NOTE = (
     "Medians over the trials. What a trial leaves to be written is written after it, in no response time: on servers"

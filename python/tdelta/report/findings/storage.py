@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tdelta.document.blocks import Block, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.labels import decision_word, storage_words
+from tdelta.document.quantities import MISSING, amounts, ratio_cells
+from tdelta.document.wording import label
 from tdelta.records import DataSize, RunResult, StorageLayer, Verdict
-from tdelta.report.blocks import Block, Listing, Medium, Paragraph, Table, columns
-from tdelta.report.effect import limits
-from tdelta.report.labels import decision_word, storage_words
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, ratio_cells
 
 _NOTE = (
     "Overheads are of the primary metric, over twins without any encryption on storage of the same kind. In force:"

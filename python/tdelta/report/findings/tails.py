@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tdelta.document.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.labels import condition_label, transaction_name
+from tdelta.document.quantities import MISSING, amounts, counted, percent, small_share
+from tdelta.document.wording import label
 from tdelta.records import (
     ALL,
     BadTrials,
@@ -21,10 +25,6 @@ from tdelta.records import (
     TailRatio,
     TailUnit,
 )
-from tdelta.report.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
-from tdelta.report.labels import condition_label, transaction_name
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, counted, percent, small_share
 
 APPROXIMATE = "p99 (approximate)"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tdelta.document.blocks import Block, Paragraph, Table, columns
+from tdelta.document.quantities import MISSING, amounts, small_count
+from tdelta.document.wording import label
 from tdelta.records import EvidenceState, RunResult, TemporaryData
-from tdelta.report.blocks import Block, Paragraph, Table, columns
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, small_count
 
 _NOTE = (
     "Of one operation: what the database asked the system to write (median), and the engine's own counts of temporary"

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from tdelta.document.blocks import Block, Medium, Paragraph, Table, columns
+from tdelta.document.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
+from tdelta.document.wording import label
 from tdelta.records import Estimate, RunResult, StatementTrace, Traces
-from tdelta.report.blocks import Block, Medium, Paragraph, Table, columns
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
 
 _WIDTHS = {Medium.TERMINAL: 80, Medium.PAGE: 160}
 HEADINGS = ("physical", "logical", "current")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tdelta.document.blocks import Block, Paragraph
+from tdelta.document.labels import kind_label, level_text, metric_name, surroundings
+from tdelta.document.quantities import ratio_cells, share
 from tdelta.records import RunResult, VersionDifference
 from tdelta.records.history import Change
-from tdelta.report.blocks import Block, Paragraph
 from tdelta.report.changes import chance_words, points_text
-from tdelta.report.labels import kind_label, level_text, metric_name, surroundings
-from tdelta.report.quantities import ratio_cells, share
 
 _NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tdelta.document.labels import condition_label
 from tdelta.records import RunResult, Verdict
 from tdelta.records.history import Against
-from tdelta.report.labels import condition_label
 
 ALL = "all"
 """The transaction of verdicts over the whole mix."""

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET  # writes only; what is read elsewhere goes through a parser of the importers'
 
+from tdelta.document.effect import limits
+from tdelta.document.labels import decision_word
+from tdelta.document.quantities import estimate_text
 from tdelta.records import CheckState, Decision, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.effect import limits
 from tdelta.report.formats.answered import Answered
-from tdelta.report.labels import decision_word
-from tdelta.report.quantities import estimate_text
 
 _FAILURE, _ERROR, _SKIPPED = "failure", "error", "skipped"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

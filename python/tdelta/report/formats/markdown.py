@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tdelta.document.effect import limits
+from tdelta.document.labels import decision_word, metric_name, transaction_name
+from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.changes import against_sentences
-from tdelta.report.effect import limits
 from tdelta.report.formats.answered import Answered
-from tdelta.report.labels import decision_word, metric_name, transaction_name
-from tdelta.report.quantities import amounts, counted, duration, printable, ratio_cells
 
 _MARKS = {
     Decision.WITHIN: "✅",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tdelta.document.blocks import Block, Figure, Section
+from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
+from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
 from tdelta.records import NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.blocks import Block, Figure, Section
 from tdelta.report.details import notes
 from tdelta.report.findings.registry import placed
 from tdelta.report.findings.stalls import parting
-from tdelta.report.labels import condition_label, metric_name, surroundings
 from tdelta.report.outcome import shown_ratio
-from tdelta.report.page.figures.forest import Row, RowStyle, forest, limits_of, verdict_row
-from tdelta.report.page.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
 
 
 def answer_section(result: RunResult) -> Section:

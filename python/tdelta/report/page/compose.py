@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tdelta import __version__
+from tdelta.document.blocks import Page
+from tdelta.document.wording import date_text, is_invalid, run_words
 from tdelta.report.answer import run_answer
-from tdelta.report.blocks import Page
 from tdelta.report.findings.registry import sections as finding_sections
 from tdelta.report.page.answer import answer_section
 from tdelta.report.page.gather import RunData
@@ -18,7 +19,6 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
-from tdelta.report.page.wording import date_text, is_invalid, run_words
 
 MARKER = "tdelta report"
 """How the comment in the first line of every page begins."""

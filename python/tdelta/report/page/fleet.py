@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
+from tdelta.document.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
+from tdelta.document.effect import limits
+from tdelta.document.labels import condition_label, decision_word
+from tdelta.document.quantities import MISSING, printable, ratio_cells
 from tdelta.records import Decision
-from tdelta.report.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
-from tdelta.report.effect import limits
 from tdelta.report.fleet import Answered, fleet_headline, on_one_line
-from tdelta.report.labels import condition_label, decision_word
 from tdelta.report.page.compose import MARKER
-from tdelta.report.quantities import MISSING, printable, ratio_cells
 
 _NO_ANSWER = "no answer"
 _STATES = {Decision.NEGLIGIBLE: "good", Decision.WITHIN: "good", Decision.OVER: "bad", Decision.INVALID: "bad"}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from tdelta import __version__
+from tdelta.document.blocks import Block, Column, Heading, Listing, Page, Paragraph, Section, Table
+from tdelta.document.labels import condition_label
+from tdelta.document.quantities import MISSING, counted, ratio_cells, share, small_share
+from tdelta.document.wording import chance
 from tdelta.records import RunResult
 from tdelta.records.history import Against, History
-from tdelta.report.blocks import Block, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.changes import (
     against_sentences,
     left_out_words,
@@ -14,11 +17,8 @@ from tdelta.report.changes import (
     series_name,
     series_sentence,
 )
-from tdelta.report.labels import condition_label
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.history import history_figure
-from tdelta.report.page.wording import chance
-from tdelta.report.quantities import MISSING, counted, ratio_cells, share, small_share
 
 _HOW = (
     "Places where the overhead may have changed are proposed by Apache Otava (E-divisive means) and judged by the runs'"

@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from tdelta import __version__
-from tdelta.report.blocks import Medium, Page, is_for
-from tdelta.report.quantities import glued
+from tdelta.document.blocks import Medium, Page, is_for
+from tdelta.document.quantities import glued
 
 # The colours of the page, by theme: one accent, greys, and an alarm that is used for nothing but alarms.
 #

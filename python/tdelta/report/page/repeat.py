@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from tdelta.document.blocks import Block, Code, Column, Heading, Listing, Paragraph, Section, Table
+from tdelta.document.quantities import MISSING, amounts, counted, duration
+from tdelta.document.wording import date_text, label, run_words
 from tdelta.records import Role, RunResult
-from tdelta.report.blocks import Block, Code, Column, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.details import ended, open_loop_words, trial_words
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.wording import date_text, label, run_words
-from tdelta.report.quantities import MISSING, amounts, counted, duration
 
 _ROLES = {
     Role.BASELINE: "baseline",

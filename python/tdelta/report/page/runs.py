@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tdelta import __version__
 from tdelta.design.actions import NOTHING, parse_action
+from tdelta.document.blocks import Block, Listing, Page, Paragraph, Section
+from tdelta.document.quantities import counted
+from tdelta.document.wording import is_invalid, run_words
 from tdelta.records import Decision, Role, RunResult
 from tdelta.report.answer import run_answer
-from tdelta.report.blocks import Block, Listing, Page, Paragraph, Section
 from tdelta.report.page.answer import primary_forest
 from tdelta.report.page.compose import MARKER
-from tdelta.report.page.wording import is_invalid, run_words
-from tdelta.report.quantities import counted
 from tdelta.report.subject import subject
 
 _QUESTIONS = {

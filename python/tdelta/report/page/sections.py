@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdelta.records import (
-    Condition,
-    Estimate,
-    Metric,
-    Role,
-    RunResult,
-    Verdict,
-)
-from tdelta.report.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
-from tdelta.report.details import VALUES_NOTE
-from tdelta.report.effect import limits
-from tdelta.report.findings.registry import placed
-from tdelta.report.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
-from tdelta.report.page.figures.differences import differences
-from tdelta.report.page.figures.forest import Row, forest, limits_of, verdict_row
-from tdelta.report.page.figures.latency import TAILS, latency_curves
-from tdelta.report.page.figures.posteriors import posteriors
-from tdelta.report.page.figures.pressure import pressure
-from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
-from tdelta.report.page.figures.sweep import sweep_figure
-from tdelta.report.page.gather import RunData
-from tdelta.report.page.wording import (
+from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
+from tdelta.document.effect import limits
+from tdelta.document.forest import Row, forest, limits_of, verdict_row
+from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
+from tdelta.document.quantities import amounts, interval_of, share, small_share
+from tdelta.document.wording import (
     UNRELIABLE,
     decided,
     has_data,
@@ -34,7 +18,23 @@ from tdelta.report.page.wording import (
     limit_words,
     median_text,
 )
-from tdelta.report.quantities import amounts, interval_of, share, small_share
+from tdelta.records import (
+    Condition,
+    Estimate,
+    Metric,
+    Role,
+    RunResult,
+    Verdict,
+)
+from tdelta.report.details import VALUES_NOTE
+from tdelta.report.findings.registry import placed
+from tdelta.report.page.figures.differences import differences
+from tdelta.report.page.figures.latency import TAILS, latency_curves
+from tdelta.report.page.figures.posteriors import posteriors
+from tdelta.report.page.figures.pressure import pressure
+from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
+from tdelta.report.page.figures.sweep import sweep_figure
+from tdelta.report.page.gather import RunData
 
 _ALL = "all"
 _TOLERANCE = 2e-3

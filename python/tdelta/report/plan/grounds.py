@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.labels import carried_words
+from tdelta.document.quantities import amounts, duration, share
 from tdelta.records.prospects import NoiseAtLength, Prospect
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import carried_words
-from tdelta.report.quantities import amounts, duration, share
 
 _INDENT = "  "
 

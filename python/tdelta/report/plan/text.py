@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.document.quantities import counted, duration, share
 from tdelta.records import Decision
 from tdelta.records.prospects import Attainability, Prospect, Target, Width
 from tdelta.report.command import plan_command, run_command
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.plan.grounds import grounds
-from tdelta.report.quantities import counted, duration, share
 from tdelta.report.values import record_values, values_of
 
 _ROWS = 10

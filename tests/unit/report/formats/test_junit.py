@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support import samples as s
+from tdelta.document.labels import decision_word
 from tdelta.records import Decision, RunResult
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit
-from tdelta.report.labels import decision_word
 
 from .conftest import NASTY, answered
 

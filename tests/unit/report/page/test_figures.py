@@ -8,18 +8,18 @@ import pytest
 
 from support import samples as s
 from support import stored as t
+from tdelta.document.blocks import Cell, Figure, Table
+from tdelta.document.forest import Limits, Row, RowStyle, forest
+from tdelta.document.wording import chance
 from tdelta.inference import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
-from tdelta.report.blocks import Cell, Figure, Table
 from tdelta.report.page.figures.differences import differences
-from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.figures.latency import latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_tables, resource_values
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import trust_section
-from tdelta.report.page.wording import chance
 
 TOLERANCE = Limits(tolerance=(0.98, 1.02))
 

@@ -8,11 +8,11 @@ import pytest
 from support import samples as s
 from support import stored as t
 from support.reading import read
+from tdelta.document.blocks import WIDTH, Figure
 from tdelta.inference import densities, paired_ratios
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
 from tdelta.report.answer import run_answer
-from tdelta.report.blocks import WIDTH, Figure
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render

@@ -9,12 +9,12 @@ from string import ascii_uppercase
 from markupsafe import Markup
 
 from tdelta.design.actions import parse_action
+from tdelta.document import plot
+from tdelta.document.blocks import SMALL_WIDTH, Figure, Medium, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.quantities import duration, percent, ratio_cells
+from tdelta.document.wording import label
 from tdelta.records import ActionMeasure, Estimate, RunResult
-from tdelta.report.blocks import SMALL_WIDTH, Figure, Medium, Table, columns
-from tdelta.report.effect import limits
-from tdelta.report.page import plot
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import duration, percent, ratio_cells
 
 _LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 12.0, 230.0, 48.0
 _ASIDE = 9.0

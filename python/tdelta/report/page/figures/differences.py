@@ -15,14 +15,14 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.plot.marks import number
+from tdelta.document.quantities import percent
+from tdelta.document.wording import is_known, label, median_text
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page import plot
 from tdelta.report.page.clock import Clock, clock
-from tdelta.report.page.plot.marks import number
-from tdelta.report.page.wording import is_known, label, median_text
-from tdelta.report.quantities import percent
 
 _PANEL = 150.0
 _TITLE = 26.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.labels import decision_word
+from tdelta.document.quantities import ratio_cells
+from tdelta.document.wording import date_text, mark
 from tdelta.records.history import History, Series
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.changes import change_words, metric_words, point_label, points_text, series_name
-from tdelta.report.labels import decision_word
-from tdelta.report.page import plot
-from tdelta.report.page.wording import date_text, mark
-from tdelta.report.quantities import ratio_cells
 
 _LEFT = 62.0
 _RIGHT = 16.0

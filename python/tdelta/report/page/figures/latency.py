@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.quantities import amounts, multiple, percent
+from tdelta.document.wording import label
 from tdelta.records import Condition, Role, RunSettings
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page import plot
 from tdelta.report.page.gather import MARKS, Latency
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import amounts, multiple, percent
 
 _LEFT = 66.0
 _TITLE = 28.0

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tdelta.inference import Density
-from tdelta.records import Role, RunSettings
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.effect import limits
-from tdelta.report.page.figures.forest import ratio_ticks
-from tdelta.report.page.plot import (
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.effect import limits
+from tdelta.document.forest import ratio_ticks
+from tdelta.document.plot import (
     SMALL,
     Frame,
     Scale,
@@ -30,8 +28,10 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.wording import chance, label, limit_words, median_text
-from tdelta.report.quantities import interval_of, percent, share
+from tdelta.document.quantities import interval_of, percent, share
+from tdelta.document.wording import chance, label, limit_words, median_text
+from tdelta.inference import Density
+from tdelta.records import Role, RunSettings
 
 _CURVE = 58.0
 _ROW = 84.0

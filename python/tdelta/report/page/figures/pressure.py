@@ -7,10 +7,8 @@ from statistics import fmean
 
 from markupsafe import Markup
 
-from tdelta.records import Trial
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page.clock import Clock, clock
-from tdelta.report.page.plot import (
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.plot import (
     Frame,
     Scale,
     bottom_axis,
@@ -22,7 +20,9 @@ from tdelta.report.page.plot import (
     share_ticks,
     text,
 )
-from tdelta.report.quantities import small_share
+from tdelta.document.quantities import small_share
+from tdelta.records import Trial
+from tdelta.report.page.clock import Clock, clock
 
 _NAMES = {
     "cpu_some": "some task waited for a CPU",

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.labels import is_served
+from tdelta.document.plot import drawing, rect, text, wrapped
+from tdelta.document.quantities import MISSING, amounts, share
+from tdelta.document.wording import label, listed
 from tdelta.inference import in_complete_blocks
 from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.labels import is_served
-from tdelta.report.page.plot import drawing, rect, text, wrapped
-from tdelta.report.page.wording import label, listed
-from tdelta.report.quantities import MISSING, amounts, share
 
 _BAR = 14.0
 _STEP = 26.0

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from tdelta.document.blocks import WIDTH, Figure, Medium, Table
+from tdelta.document.plot import drawing, rect, text, wrapped
+from tdelta.document.quantities import share
+from tdelta.document.wording import label
 from tdelta.records import Role, RunResult, ServerMeasures
-from tdelta.report.blocks import WIDTH, Figure, Medium, Table
-from tdelta.report.page.plot import drawing, rect, text, wrapped
-from tdelta.report.page.wording import label
-from tdelta.report.quantities import share
 from tdelta.report.sweep import server_label
 
 _BAR = 14.0

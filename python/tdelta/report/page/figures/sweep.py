@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.forest import Limits, RowStyle
+from tdelta.document.labels import level_text
+from tdelta.document.quantities import MISSING, interval_of, percent
+from tdelta.document.wording import decided, has_data, is_known, median_text
 from tdelta.records import Decision, Estimate, RunResult
-from tdelta.report.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.labels import level_text
-from tdelta.report.page import plot
-from tdelta.report.page.figures.forest import Limits, RowStyle
-from tdelta.report.page.wording import decided, has_data, is_known, median_text
-from tdelta.report.quantities import MISSING, interval_of, percent
 from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
 
 _LEFT = 62.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tdelta.report.page.plot import (
+from tdelta.document.plot import (
     clock_ticks,
     linear_steps,
     log_steps,

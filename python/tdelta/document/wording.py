@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tdelta.document.labels import condition_label, decision_word, surroundings
+from tdelta.document.quantities import MISSING, decimals, multiple, percent, share
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
-from tdelta.report.labels import condition_label, decision_word, surroundings
-from tdelta.report.quantities import MISSING, decimals, multiple, percent, share
 
 _MARKS = {
     Decision.SLOWER: "▲",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.document.plot import Scale, ratio_scale, scale_over
 from tdelta.errors import TdeltaError
-from tdelta.report.page.plot import Scale, ratio_scale, scale_over
 
 values = st.floats(min_value=-1e6, max_value=1e6)
 positive = st.floats(min_value=1e-6, max_value=1e6)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.samples import estimate
-from tdelta.report import quantities as q
+from tdelta.document import quantities as q
 
 
 @pytest.mark.parametrize(

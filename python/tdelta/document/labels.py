@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import share_of_capacity
 from tdelta.design.layout import COMPARED, PLAIN
+from tdelta.document.quantities import amounts, counted, interval, percent, share
 from tdelta.engines.registry import servers
 from tdelta.records import (
     PLAIN_STORAGE,
@@ -27,7 +28,6 @@ from tdelta.records import (
     Validity,
 )
 from tdelta.records.prospects import CarryOver
-from tdelta.report.quantities import amounts, counted, interval, percent, share
 
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
 """The worst first."""

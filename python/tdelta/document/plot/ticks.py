@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tdelta.report.quantities import percent
+from tdelta.document.quantities import percent
 
 _NICE = (1.0, 2.0, 5.0, 10.0)
 _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from tdelta.report.page.plot.marks import line, rect, text
-from tdelta.report.page.plot.scale import Scale
-from tdelta.report.page.plot.text import SMALL, text_width, wrapped
-from tdelta.report.page.plot.ticks import Tick
+from tdelta.document.plot.marks import line, rect, text
+from tdelta.document.plot.scale import Scale
+from tdelta.document.plot.text import SMALL, text_width, wrapped
+from tdelta.document.plot.ticks import Tick
 
 _GAP = 10.0
 """Pixels between two labels of an axis, at least."""

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from tdelta.errors import TdeltaError
-from tdelta.report.page.plot import (
+from tdelta.document.plot import (
     SMALL,
     Frame,
     Tick,
@@ -22,7 +21,8 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.plot.marks import number, polyline
+from tdelta.document.plot.marks import number, polyline
+from tdelta.errors import TdeltaError
 from tdelta.report.page.render import DARK, LIGHT
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=30)

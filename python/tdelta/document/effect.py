@@ -1,15 +1,15 @@
 """How a change is worded: ``3.1% slower (2.4% to 3.8%)``, ``6.6 times as long (6.4 to 6.8 times)``, ``+3.1%``.
 
 Words for people who do not know what a ratio of means is. Changes of twice as much and more are multiples. Figures keep
-their side of every limit (`tdelta.report.quantities`); nothing is decided here.
+their side of every limit (`tdelta.document.quantities`); nothing is decided here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tdelta.document.quantities import MINUS, MULTIPLE_FROM, change, decimals, figures, interval, percent
 from tdelta.records import Estimate, Metric, RunSettings
-from tdelta.report.quantities import MINUS, MULTIPLE_FROM, change, decimals, figures, interval, percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Templates draw them as a page; `tdelta.report.drawing` draws them in a terminal, which has less room: cells and columns
 state which of them are for the page alone. Text is plain text; the templates escape it. Only a figure's drawings are
-`Markup`, made and escaped by `tdelta.report.page.plot`.
+`Markup`, made and escaped by `tdelta.document.plot`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of (mark, text), the mark maybe empty, else one of `tdelta.report.labels.MARKS`.
+    """A list of (mark, text), the mark maybe empty, else one of `tdelta.document.labels.MARKS`.
 
     ``kind`` is ``plain``, ``cautions`` or ``checks``.
     """

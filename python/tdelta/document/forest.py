@@ -13,11 +13,11 @@ from enum import StrEnum
 
 from markupsafe import Markup
 
+from tdelta.document import plot
+from tdelta.document.blocks import WIDTH, Cell, Column, Figure, Table
+from tdelta.document.quantities import MISSING, interval_of, multiple, percent
+from tdelta.document.wording import decided, has_data, is_known, median_text, overhead
 from tdelta.records import Decision, Estimate, RunSettings, Verdict
-from tdelta.report.blocks import WIDTH, Cell, Column, Figure, Table
-from tdelta.report.page import plot
-from tdelta.report.page.wording import decided, has_data, is_known, median_text, overhead
-from tdelta.report.quantities import MISSING, interval_of, multiple, percent
 
 _ROW = 34.0
 _DENSE_ROW = 27.0

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from tdelta.report.page.plot.marks import line, path, polyline
-from tdelta.report.page.plot.scale import Scale
+from tdelta.document.plot.marks import line, path, polyline
+from tdelta.document.plot.scale import Scale
 
 if TYPE_CHECKING:
     from tdelta.inference.posterior import FloatArray

@@ -4,7 +4,7 @@ Colours and type come from the page's style sheet through class names, so that o
 print. Coordinates are pixels of the drawing's own viewBox, in which a label is as large as on the page.
 """
 
-from tdelta.report.page.plot.axes import (
+from tdelta.document.plot.axes import (
     Frame,
     band,
     bottom_axis,
@@ -14,8 +14,8 @@ from tdelta.report.page.plot.axes import (
     roomy,
     vertical_line,
 )
-from tdelta.report.page.plot.densities import density
-from tdelta.report.page.plot.marks import (
+from tdelta.document.plot.densities import density
+from tdelta.document.plot.marks import (
     circle,
     diamond,
     drawing,
@@ -28,9 +28,9 @@ from tdelta.report.page.plot.marks import (
     square,
     text,
 )
-from tdelta.report.page.plot.scale import Scale, ratio_scale, scale_over
-from tdelta.report.page.plot.text import SIZE, SMALL, text_width, wrapped
-from tdelta.report.page.plot.ticks import (
+from tdelta.document.plot.scale import Scale, ratio_scale, scale_over
+from tdelta.document.plot.text import SIZE, SMALL, text_width, wrapped
+from tdelta.document.plot.ticks import (
     Tick,
     clock_ticks,
     linear_steps,

@@ -6,7 +6,7 @@ out with them, so that they do not run into each other whichever face a reader h
 
 from __future__ import annotations
 
-from tdelta.report.quantities import glued
+from tdelta.document.quantities import glued
 
 SIZE = 13.0
 """The size of a figure's labels, px; the style sheet sets the same."""
