@@ -28,7 +28,7 @@ If ~/.zshrc does not have them yet, add these two lines, with no other compinit 
 @click.command(cls=Command)
 @click.argument("shell", type=click.Choice(_SHELLS), required=False)
 @click.option(
-    "--install", cls=Option, is_flag=True, help="Write it where SHELL looks for it, and say what else is to be done."
+    "--install", cls=Option, is_flag=True, help="Write it where SHELL looks for it, and show the remaining steps."
 )
 def completion(shell: str | None, install: bool) -> int:
     """Print the script that makes SHELL complete tdelta's commands, options, engines, studies and runs.
