@@ -3,6 +3,7 @@
 import ast
 import functools
 import io
+import re
 import tokenize
 from pathlib import Path
 
@@ -32,6 +33,29 @@ def texts() -> list[tuple[str, str]]:
             if token.type == tokenize.COMMENT:
                 found.append((f"{where}:{token.start[0]}", token.string))
     return found
+
+
+HABITS = {
+    r"\b(?:is|are) of\b|(?:^|(?<=[.!?:] ))Of\b|\bof \w+'s\b": 0.336,
+    r"\b(?:says?|said|tells?|told)\b": 1.026,
+    r"\b(?:asked|met)\b": 0.201,
+    r"nothing is decided|decides? nothing": 0.037,
+    r"\bso many\b|\bas (?:many|much|long)\b": 0.192,
+    r"\b(?:is|are) to\b(?! the)|\bto be had\b": 0.028,
+    r"(?i)\b(?:mended|anew|hardly|meanwhile|whatever|however|spoilt|anyhow|surely|all the same|as ever)\b": 0.253,
+    r"^#+ (?:What|How|Is|Are|Nothing|Who|Which|When|Where|Why|Does|Do|Can)\b": 0.3,
+}
+"""Habits of a foreign hand, and how often per 1,000 words each may occur: a quarter of the first review's rates."""
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_habit_stays_rare_in_what_users_read(habit: str) -> None:
+    """README, docs and the catalogues of messages (docs/messages.md); docs/cli.md has the help."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    words = len(re.findall(r"[A-Za-z][\w'-]*", text))
+    found = [match[0] for match in re.finditer(habit, text, re.MULTILINE)]
+    assert 1000 * len(found) / words <= HABITS[habit], found
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

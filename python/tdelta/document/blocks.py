@@ -126,11 +126,15 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A labeled line of an answer. ``is_warning``: a reason to distrust it."""
+    """A labeled line of an answer.
+
+    ``is_warning``: a reason to distrust it. ``is_command``: a command, maybe with a comment; it can be pasted as shown.
+    """
 
     title: str
     text: str
     is_warning: bool = False
+    is_command: bool = False
 
 
 @dataclass(frozen=True, slots=True)

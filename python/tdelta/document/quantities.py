@@ -211,6 +211,8 @@ def glued(text: str) -> str:
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Fold a paragraph to ``width`` columns, never between a number and its unit or inside an interval.
 
+    Characters that would move the cursor become question marks: texts may quote files of other people.
+
     Args:
         text: one paragraph; its line breaks are kept.
         indent: what continuation lines begin with.
@@ -218,9 +220,36 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
         folded = textwrap.wrap(
-            glued(paragraph), max(20, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            glued(printable(paragraph)),
+            max(20, width),
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
         lines += [line.replace(_NO_BREAK, " ") for line in folded or [""]]
+    return lines
+
+
+def wrap_command(text: str, width: int) -> list[str]:
+    """Fold a command and its comment so that a shell still reads one command; arguments stay whole.
+
+    Args:
+        text: ``command  # comment``; the comment is optional.
+        width: columns; an argument that is longer stays on one line.
+    """
+    command, _, comment = printable(text).partition("  # ")
+    if len(text) <= width:
+        return [printable(text)]
+    lines = [""]
+    for argument in re.findall(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""", command):
+        if lines[-1] and len(f"{lines[-1]} {argument} \\") > width:
+            lines[-1] += " \\"
+            lines.append("")
+        lines[-1] += f" {argument}" if lines[-1] else argument
+    if comment and len(f"{lines[-1]}  # {comment}") <= width:
+        lines[-1] += f"  # {comment}"
+    elif comment:
+        lines += [f"# {line}" for line in wrap(comment, width - 2)]
     return lines
 
 

@@ -330,7 +330,6 @@ AGAINST_TRUST = {
         "overheads are of a trial by itself: the trial after an encrypted one costs {effect}% ({interval}), which"
         " encrypted work after encrypted work pays, too"
     ),
-    "twins-differ": "identical {twins} twins differ by {difference}%",
     "round-effect": "the overhead changes from round to round by {sd:.1f%}: only more rounds narrow the interval",
     "block-effect": "the overhead changes during the run by {sd:.1f%}: a longer run may show another",
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",

@@ -135,7 +135,7 @@ def run_answer(result: RunResult, name: str = "last") -> Answer:
         *_noise(result),
         *_encrypted(result),
     )
-    below = (Line("Valid for", _valid_for(result)), Line("Next", _next(result, name)))
+    below = (Line("Valid for", _valid_for(result)), Line("Next", _next(result, name), is_command=True))
     lines = _with_cautions(above, against_trust(result), below)
     rows = _rows(outcomes, MOST_LINES - _height(lines)) if has_answer else ()
     return Answer(text, decision, lines, rows, limit.level)
@@ -148,7 +148,7 @@ def files_answer(result: AnalysisResult, command: str = "") -> Answer:
         command: the command line that gave it.
     """
     outcomes, limit = of_files(result), Limit(result.tolerance, result.budget)
-    following = Line("Next", f"{command} --details".strip())
+    following = Line("Next", f"{command} --details".strip(), is_command=True)
     if not outcomes:
         text = "NO ANSWER YET: the two sides have no metric in common."
         return Answer(text, Decision.UNDECIDED, (*_left_out(result), following))
@@ -240,6 +240,9 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
         return f"{where}the result for {one.name} is not reliable{f' ({one.doubt})' if one.doubt else ''}"
     within = f", within {share(limit.tolerance)}"
     span = f" ({effect.signed_span()})" if has_span else ""
+    if one.decision is Decision.NEGLIGIBLE and effect.is_one_sided:
+        change = _phrase(one, effect.degree(one.cost, *_words(one)))
+        return f"{where}{change}{span and f' ({effect.span()})'}, less than {_limit_words(limit)}"
     if one.decision is Decision.NEGLIGIBLE:
         return f"{where}{_same(one)}{within}{span}"
     if not effect.is_one_sided:
@@ -506,7 +509,8 @@ def _row(one: Outcome, *, has_span: bool) -> tuple[str, ...]:
     signed = (one.effect or effect_without_interval(one.quotient)).signed()
     if one.effect is None and not one.values:
         signed = MISSING
-    return one.label, signed, *((span,) if has_span else ()), decision_word(one.decision, one.cost.words)
+    whole = " (whole trial)" if one.is_of_part else ""
+    return one.label, signed, *((span,) if has_span else ()), f"{decision_word(one.decision, one.cost.words)}{whole}"
 
 
 def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
@@ -568,7 +572,7 @@ def _cpu(result: RunResult) -> Iterator[Line]:
         yield Line(title, f"{degree} ({effect.span()})")
         return
     ends = dict.fromkeys(effect.signed() for effect in sorted(effects, key=lambda one: one.median)[:: len(effects) - 1])
-    yield Line(title, f"{' to '.join(ends)} per transaction")
+    yield Line(title, f"{'between ' if len(ends) > 1 else ''}{' and '.join(ends)} (best estimates)")
 
 
 def _noise(result: RunResult) -> Iterator[Line]:
@@ -582,7 +586,7 @@ def _noise(result: RunResult) -> Iterator[Line]:
         return
     parts = [
         _apart(some, kind, result)
-        for is_plain, kind in ((True, "plain"), (False, "encrypted"))
+        for is_plain, kind in ((True, "unencrypted"), (False, "encrypted"))
         if (some := [noise for noise in floors if (noise.condition is None) is is_plain])
     ]
     yield Line("Noise", f"identical copies differed by {' and '.join(parts)}")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tdelta.document.blocks import Block, Cell, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
 from tdelta.document.blocks import Table as BlockTable
-from tdelta.document.quantities import wrap
+from tdelta.document.quantities import printable, wrap, wrap_command
 
 NARROWEST = 40
 """Columns that text is laid out for at least."""
@@ -124,7 +124,8 @@ def _lines(given: Sequence[Line], width: int) -> list[Text | Table]:
             parts += paragraph(f"{line.title}: {line.text}", width, style, indent="  ")
             continue
         title = "" if line.title == before else line.title
-        for at, text in enumerate(wrap(line.text, width - room)):
+        folded = wrap_command(line.text, width - room) if line.is_command else wrap(line.text, width - room)
+        for at, text in enumerate(folded):
             parts.append(Text.assemble((f"{title if at == 0 else '':<{room}}", "dim"), (text, style)))
         before = line.title
     return parts
@@ -147,8 +148,8 @@ def _table(block: BlockTable, width: int) -> Table:
 
 def _cell(cell: str | Cell, indent: str = "", style: str = "") -> Text:
     if isinstance(cell, str):
-        return Text(indent + cell, style=style)
-    text = cell.text if cell.brief is None else cell.brief
+        return Text(indent + printable(cell), style=style)
+    text = printable(cell.text if cell.brief is None else cell.brief)
     return Text(indent + text, style=style or _STATES.get(cell.state) or _DECISIONS.get(cell.state, ""))
 
 

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from tdelta.design.actions import NOTHING
 from tdelta.design.factors import WORKLOAD_WORKS
-from tdelta.document.effect import TIME, Cost, Effect, cost_of, effect_of, limits
+from tdelta.document.effect import TIME, Cost, Effect, cost_of, edges, effect_of, limits
 from tdelta.document.labels import action_label, compared_words, kind_label, metric_name, surroundings
 from tdelta.document.quantities import amounts, printable, sides_text, small_share
 from tdelta.records import (
@@ -81,6 +81,7 @@ class Outcome:
         values: both sides: ``84.2 → 86.8 µs``; empty if unknown.
         actual: the actual quotient of an injected slowdown.
         seconds: how long an operation takes during the workload.
+        is_of_part: whether the effect is of a part of the trials and, taken alone, would be decided otherwise.
         is_lone: whether each side is a single run.
         is_encryption: whether a speed-up would be odd.
     """
@@ -98,6 +99,7 @@ class Outcome:
     values: str = ""
     actual: float | None = None
     seconds: float | None = None
+    is_of_part: bool = False
     is_lone: bool = False
     is_of_files: bool = False
     is_encryption: bool = True
@@ -157,6 +159,7 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         values=sides_text(left, right),
         actual=verdict.actual,
         seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
+        is_of_part=estimate is not verdict.ratio and _side(estimate, settings) is not verdict.decision,
         is_encryption=is_encryption(condition),
         than="one with them" if kind is Kind.WORKLOAD and condition.is_plain else "",
     )
@@ -169,6 +172,15 @@ def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
     """
     measure = _measure(verdict.condition, result)
     return verdict.ratio if measure is None or measure.while_ratio is None else measure.while_ratio
+
+
+def _side(estimate: Estimate, settings: RunSettings) -> Decision:
+    """What the 95% interval alone says of the tolerance."""
+    low, high = estimate.hdi95
+    least, most = edges(settings.tolerance)
+    if low > most or high < least:
+        return Decision.SLOWER if low > most else Decision.FASTER
+    return Decision.NEGLIGIBLE if least <= low and high <= most else Decision.UNDECIDED
 
 
 def _measure(condition: Condition, result: RunResult) -> ActionMeasure | None:

@@ -1,4 +1,5 @@
 import math
+import shlex
 
 import pytest
 from hypothesis import given
@@ -84,3 +85,19 @@ def test_folding_keeps_numbers_with_their_units_and_loses_no_word(width: int, le
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())
     for kept in ("+3.1%", "+2.4% to +3.8%", "12 µs"):
         assert any(kept in line for line in lines)
+
+
+_ARGUMENTS = st.lists(st.text("abc-=:,'9 ", min_size=1, max_size=30), min_size=1, max_size=12)
+
+
+@given(arguments=_ARGUMENTS, comment=st.sampled_from(["", "charts in one HTML file"]), width=st.integers(20, 70))
+def test_a_folded_command_is_still_the_same_command_to_a_shell(arguments: list[str], comment: str, width: int) -> None:
+    command = shlex.join(["tdelta", *arguments])
+    lines = q.wrap_command(f"{command}  # {comment}" if comment else command, width)
+    pasted = "\n".join(f"    {line}" for line in lines).replace("\\\n", "")
+    assert shlex.split(pasted, comments=True) == ["tdelta", *arguments]
+
+
+def test_folded_texts_and_commands_move_no_cursor() -> None:
+    assert q.wrap("a\x1b[2Jb", 30) == ["a?[2Jb"]
+    assert q.wrap_command("tdelta show 'a\x1b[2Jb'", 30) == ["tdelta show 'a?[2Jb'"]

@@ -222,6 +222,15 @@ def test_operations_are_named_each_with_its_own_time() -> None:
     assert "Changing the master key takes " in text
 
 
+def test_a_figure_of_a_part_of_the_trials_is_told_apart_from_the_verdict_on_all() -> None:
+    run = s.acted()
+    head = next(v for v in run.primary if dict(v.condition.levels).get("during", "nothing") != "nothing")
+    verdicts = (replace(head, decision=Decision.UNDECIDED), *(v for v in run.verdicts if v.condition != head.condition))
+    rows = [row for row in run_answer(replace(run, verdicts=verdicts)).rows if row[0].startswith("while ")]
+    assert [row[-1] for row in rows if row[-1].startswith("undecided")] == ["undecided (whole trial)"]
+    assert all("whole trial" not in row[-1] for row in run_answer(run).rows)
+
+
 def test_trials_that_only_one_side_lost_are_in_the_first_line() -> None:
     run = s.negligible()
     lost = Reason.of("one-sided-failures", lost=9, trials=240, plain_lost=0, plain_trials=240)
