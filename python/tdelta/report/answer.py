@@ -15,7 +15,18 @@ from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.blocks import Block, Column, Line, Lines, Paragraph, Table
 from tdelta.document.effect import Cost, Effect, cost_of, edges, effect_of, limits
 from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
-from tdelta.document.quantities import MISSING, change, counted, duration, printable, rate, share, small_share, wrap
+from tdelta.document.quantities import (
+    MISSING,
+    change,
+    counted,
+    decimals,
+    duration,
+    printable,
+    rate,
+    share,
+    small_share,
+    wrap,
+)
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
@@ -248,7 +259,7 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if not effect.is_one_sided:
         best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_span else ""
         return f"{where}{_phrase(one, _reach(one, effect))}{best}"
-    if one.decision is Decision.UNDECIDED and not one.doubt and not effect.is_multiple:
+    if _names_limit(one):
         direction = effect.degree(one.cost, *_words(one)).partition(" ")[2]
         best = f" (best estimate {effect.amount()})" if has_span else ""
         reached = _phrase(one, f"{effect.span()} {direction}")
@@ -258,6 +269,13 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if one.decision is Decision.UNDECIDED:
         return f"{text}, but {one.doubt}" if one.doubt else text
     return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption else "")
+
+
+def _names_limit(one: Outcome) -> bool:
+    """Whether the clause on an undecided outcome names the limit that its one-sided interval includes."""
+    effect = one.effect
+    is_short = effect is not None and effect.is_one_sided and not effect.is_multiple
+    return is_short and one.decision is Decision.UNDECIDED and not one.doubt
 
 
 def _limit_words(limit: Limit) -> str:
@@ -472,6 +490,8 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     match one.decision:
         case Decision.UNDECIDED if one.is_lone:
             return (Line("What helps", "at least three runs of each, in turn"),)
+        case Decision.UNDECIDED if _names_limit(one):
+            return (Line("Confidence", f"{limit.level}; {none}"),)
         case Decision.UNDECIDED:
             across = "the range includes " + (
                 f"the budget of {budget}"
@@ -571,8 +591,12 @@ def _cpu(result: RunResult) -> Iterator[Line]:
         degree = effect.degree(cost)
         yield Line(title, f"{degree} ({effect.span()})")
         return
-    ends = dict.fromkeys(effect.signed() for effect in sorted(effects, key=lambda one: one.median)[:: len(effects) - 1])
-    yield Line(title, f"{'between ' if len(ends) > 1 else ''}{' and '.join(ends)} (best estimates)")
+    medians = sorted(effect.median for effect in effects)
+    places = decimals(medians, edges(settings.tolerance))
+    ends = dict.fromkeys(change(ratio, places) for ratio in (medians[0], medians[-1]))
+    yield Line(
+        title, f"between {' and '.join(ends)} (best estimates)" if len(ends) > 1 else f"{next(iter(ends))} for each"
+    )
 
 
 def _noise(result: RunResult) -> Iterator[Line]:
