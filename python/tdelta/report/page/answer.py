@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tdelta.document.blocks import Block, Figure, Section
+from tdelta.document.blocks import Block, Figure, Lines, Section
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.document.labels import condition_label, metric_name, surroundings
 from tdelta.document.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
@@ -19,7 +19,8 @@ from tdelta.report.outcome import shown_ratio
 
 def answer_section(result: RunResult) -> Section:
     """The lines of the answer, one picture of them, and what else they rest on."""
-    blocks: list[Block] = [run_answer(result, result.settings.run_id).lines_block()]
+    lines = run_answer(result, result.settings.run_id).lines
+    blocks: list[Block] = [Lines([line for line in lines if not line.text.startswith("tdelta report ")])]
     if result.primary:
         blocks.append(primary_forest(result))
     blocks += [] if is_invalid(result) else notes(result)
