@@ -24,7 +24,6 @@ from tdelta.records import (
     CalibrationUsed,
     CheckpointMeasure,
     CheckState,
-    ClientMemory,
     ComponentKind,
     Condition,
     Contrast,
@@ -1046,27 +1045,6 @@ def backed_up() -> RunResult:
     return result(Decision.SLOWER, heads, given, actions=actions, backups=backups)
 
 
-def fetching() -> RunResult:
-    heads, conditions, found, floors = [], [], [], []
-    for stratum, (size, peak, us) in enumerate(((10, 68.4e6, 950.0), (1000, 84.9e6, 402.0))):
-
-        def of(cipher: str, role: Role = Role.TREATMENT, stratum: int = stratum, size: int = size) -> Condition:
-            return Condition((("cipher", cipher), ("threads", 1), ("fetch_size", size)), role, stratum)
-
-        plain, twin, aes = of("none", Role.BASELINE), of("none", Role.AA), of("encrypted")
-        conditions += [plain, twin, aes]
-        heads.append(
-            verdict(estimate(1.06, 0.01), Decision.SLOWER, primary=True, of=aes, baseline=plain, value=1.06 * us)
-        )
-        floors.append(noise(estimate(1.001, 0.005), stratum))
-        found += [
-            ClientMemory(one, 24, Typical(peak, 1.01 * peak, 1.03 * peak), Typical(us, 1.02 * us, 1.05 * us))
-            for one in (plain, twin, aes)
-        ]
-    given = settings(*conditions, engine="mariadb", workload="read-only", study="read-only-sweep")
-    return result(Decision.SLOWER, tuple(heads), given, noise_floor=tuple(floors), client_memory=tuple(found))
-
-
 def spilling() -> RunResult:
     """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
 
@@ -1199,7 +1177,6 @@ SAMPLES = {
         bulk,
         replicated,
         stored,
-        fetching,
         spilling,
         traced,
         profiled,

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tdelta.inference.cautions import FEWEST_BLOCKS
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_named
-from tdelta.inference.serving import typical, typical_of
+from tdelta.inference.serving import typical
 from tdelta.records import (
     CheckpointMeasure,
-    ClientMemory,
     Estimate,
     Measurement,
     ReplicationMeasure,
@@ -110,28 +109,6 @@ def step_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[StepM
                     files_bytes=statistics.median(sizes) if sizes else None,
                 )
             )
-    return tuple(found)
-
-
-ARRAYS = ("fetch_size", "load_by")
-"""The factors that decide how many rows a client holds."""
-
-_US = 1e3
-
-
-def client_memory(trials: Iterable[Trial], settings: RunSettings) -> tuple[ClientMemory, ...]:
-    """The client's memory, in the design's order; nothing where no factor of `ARRAYS` varies, or none was read."""
-    levels = [dict(condition.levels) for condition in settings.conditions]
-    if not any(len({one.get(factor) for one in levels}) > 1 for factor in ARRAYS):
-        return ()
-    of = by_condition(trials)
-    found = []
-    for condition in settings.conditions:
-        measured = [m for m in of.get(condition.key, ()) if m.operations]
-        peaks = [float(m.client.peak_rss_bytes) for m in measured if m.client.peak_rss_bytes is not None]
-        if peaks:
-            response_us = typical(measured, lambda m: m.response_ns / _US)
-            found.append(ClientMemory(condition, len(measured), typical_of(peaks), response_us))
     return tuple(found)
 
 

@@ -95,7 +95,6 @@ from tdelta.records.serving import (
     Bottleneck,
     CacheUse,
     CheckpointMeasure,
-    ClientMemory,
     Moved,
     ReplicationMeasure,
     ServerMeasures,

@@ -75,22 +75,6 @@ class StepMeasure(Finding):
 
 
 @dataclass(frozen=True, slots=True)
-class ClientMemory(Finding):
-    """The client's memory under one condition, over its trials; of runs that vary how it fetches or loads rows.
-
-    ``peak_rss_bytes`` is the largest resident set of the client's process in a trial, of all load agents together,
-    its interpreter and libraries included. ``response_us`` is of one operation.
-    """
-
-    FINDING = "client_memory"
-
-    condition: Condition
-    trials: int
-    peak_rss_bytes: Typical
-    response_us: Typical
-
-
-@dataclass(frozen=True, slots=True)
 class CheckpointMeasure(Finding):
     """The checkpoints of one condition; of runs in which any trial had one.
 

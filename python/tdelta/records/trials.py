@@ -152,14 +152,12 @@ class AgentPart:
 class Client:
     """What drove a database: CPU seconds of the load loop beside a server, 0 where both are one process.
 
-    ``agents`` are the parts of load agents, by their names; empty without them. ``peak_rss_bytes`` is the largest
-    resident set of the client's process during the trial, that of agents added up; None where it was not read.
+    ``agents`` are the parts of load agents, by their names; empty without them.
     """
 
     cpu_user_seconds: float = 0.0
     cpu_system_seconds: float = 0.0
     agents: Mapping[str, AgentPart] = field(default_factory=dict)
-    peak_rss_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

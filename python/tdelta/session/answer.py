@@ -18,7 +18,7 @@ from tdelta.inference.between import version_differences
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, is_whole_run
 from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.decisions import most_severe
-from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
+from tdelta.inference.described import checkpoint_measures, replication_measures, step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
@@ -273,7 +273,6 @@ def assemble(
             *servers,
             *_known(agents),
             *_known(judgement.hosts),
-            *client_memory(trials, plan.settings),
             *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
             *_known(checks.settings_compared()),
             *tails,

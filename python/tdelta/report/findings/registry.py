@@ -15,7 +15,6 @@ from tdelta.records import (
     BackupMeasure,
     CarryOver,
     CheckpointMeasure,
-    ClientMemory,
     Contrast,
     CostBreakdown,
     CpuProfile,
@@ -41,7 +40,6 @@ from tdelta.records import (
 from tdelta.report.findings import (
     actions,
     backups,
-    client_memory,
     contrasts,
     cost_breakdown,
     evidence,
@@ -89,7 +87,6 @@ SHOWN: list[Shown] = [
     Shown((ServerMeasures,), servers.blocks, "servers", "Servers"),
     Shown((LoadAgents,), hosts.agent_blocks, "agents", "Load generators"),
     Shown((Hosts,), hosts.blocks, "hosts", "Hosts"),
-    Shown((ClientMemory,), client_memory.blocks, "client-memory", "Client memory"),
     Shown((StepMeasure,), steps.blocks, "steps", "Bulk loads and rebuilds"),
     Shown((ActionMeasure,), actions.blocks, "actions", "Operations", actions.lines),
     Shown((BackupMeasure,), backups.blocks, "backups", "Backups", backups.lines),
