@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tdelta.inference.actions import action_measures, left_cautions, while_ratios
 
 from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
-from tdelta.inference.actions import action_measures, left_cautions, while_ratios
-from tdelta.records import Condition, LeftInClear, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta.findings.actions import LeftInClear
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 
 def of(during: str, role: Role = Role.TREATMENT) -> Condition:

@@ -1,19 +1,10 @@
 import numpy as np
 import pytest
 
+from tdelta.findings.checkpoints import CheckpointMeasure
 from tdelta.inference.cautions import FEWEST_BLOCKS
 from tdelta.inference.described import checkpoint_measures
-from tdelta.records import (
-    Checkpoint,
-    CheckpointMeasure,
-    Condition,
-    Measurement,
-    Metric,
-    Role,
-    RunSettings,
-    SpanTotals,
-    Trial,
-)
+from tdelta.records import Checkpoint, Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
 TWIN = Condition((("cipher", "none"), ("threads", 1)), Role.AA)

@@ -4,7 +4,7 @@ import pytest
 from tdelta.inference.cautions import FEWEST_BLOCKS
 from tdelta.inference.described import replication_measures
 from tdelta.records import Condition, Level, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
-from tdelta.records.serving import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
+from tdelta.records.trials import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 
 ROUNDS = 4
 OPERATIONS = 10

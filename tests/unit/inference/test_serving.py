@@ -5,9 +5,10 @@ import pytest
 
 from support.flat import changed
 from support.refused import check_messages, coded
+from tdelta.findings.servers import Bottleneck, ServerMeasures, TimeSpent
 from tdelta.inference import bottleneck, cache_cautions, server_measures
 from tdelta.messages import Caution
-from tdelta.records import Bottleneck, Condition, Measurement, ServerMeasures, TimeSpent, Trial
+from tdelta.records import Condition, Measurement, Trial
 
 from .builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 

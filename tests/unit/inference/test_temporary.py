@@ -3,8 +3,19 @@
 import pytest
 
 from tdelta.evidence import FileClass
-from tdelta.inference.temporary import CLASSES, WRITTEN, shown_by, spilled, temporary_data
-from tdelta.records import Condition, EvidenceState, FileEvidence, Measurement, Metric, Role, RunSettings, Trial, Usage
+from tdelta.findings.temporary import CLASSES, WRITTEN, shown_by, spilled
+from tdelta.records import (
+    Condition,
+    EvidenceState,
+    FileEvidence,
+    Measurement,
+    Metric,
+    Role,
+    RunSettings,
+    Trial,
+    Usage,
+    temporary_data,
+)
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
 AES = Condition((("cipher", "aes-256"), ("threads", 1)), Role.TREATMENT)

@@ -2,19 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from tdelta.inference.traces import statement_texts, statement_traces
-from tdelta.records import (
-    Condition,
-    Measurement,
-    Metric,
-    Role,
-    RunSettings,
-    SpanTotals,
-    StatementCost,
-    StatementTrace,
-    Trial,
-)
+
+from tdelta.findings.traces import StatementTrace
+from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, StatementCost, Trial
 
 PLAIN = Condition((("cipher", "none"),), Role.BASELINE, 0)
 TWIN = Condition((("cipher", "none"),), Role.AA, 0)

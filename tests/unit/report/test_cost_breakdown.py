@@ -1,10 +1,11 @@
 from dataclasses import replace
 
+from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
+
 from support import samples as s
 from tdelta.document.blocks import Cell, Table
 from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
-from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
 
 
 def cipher(condition: Condition, _settings: RunSettings) -> str:

@@ -1,9 +1,9 @@
 from rich.table import Table
 
 from support import samples as s
+from tdelta.findings.storage import blocks
 from tdelta.records import RunResult
 from tdelta.report.drawing import parts_of
-from tdelta.report.findings.storage import blocks
 
 
 def cells(result: RunResult) -> list[list[str]]:

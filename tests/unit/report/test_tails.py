@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
+from tdelta.findings.tails import TailRow, tail_groups, tail_notes, time_text
 from tdelta.records import BadTrials, TailMeasure
-from tdelta.report.findings.tails import TailRow, tail_groups, tail_notes, time_text
 from tdelta.report.terminal import render
 
 

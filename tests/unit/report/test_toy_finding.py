@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tdelta.report.findings.registry import SHOWN, Shown
 
 from support import samples as s
 from tdelta.document.blocks import Block, Paragraph
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
 from tdelta.report.document import document, to_json
-from tdelta.report.findings.registry import SHOWN, Shown
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render as page

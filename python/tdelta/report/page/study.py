@@ -1,80 +1,20 @@
-"""What was published for these conditions, beside what was measured here; a sweep as a grid."""
+"""What the study of a run is, and what was published for it, beside what was measured here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 
-from tdelta.document.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.document.blocks import Block, Column, Heading, Paragraph, Table
 from tdelta.document.effect import limits
-from tdelta.document.labels import decision_word, level_text, metric_name
-from tdelta.document.quantities import MISSING, decimals, interval, interval_of, percent
+from tdelta.document.labels import decision_word, metric_name
+from tdelta.document.quantities import MISSING, interval_of, percent
 from tdelta.document.wording import decided, has_data, is_invalid, label, median_text
-from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
-from tdelta.report.sweep import SweepCell, panels, sweep_cells
+from tdelta.findings.published import PublishedCell
+from tdelta.records import ALL, Decision, Metric, RunResult, RunSettings
 from tdelta.session.studies import Study, studies
 
 
-def blocks(result: RunResult) -> Iterator[Block]:
-    """In a terminal a sweep's overheads as a grid, with what was published; on the page what the study published."""
-    yield from _grid(result)
-    yield from for_page(_of_page(result))
-
-
-def _grid(result: RunResult) -> Iterator[Block]:
-    """Threads by all else that varies; nothing for a run that is no sweep."""
-    cells = sweep_cells(result)
-    if not cells:
-        return
-    has_published = {panel: any(c.published for c in cells if c.panel == panel) for panel in panels(cells)}
-    titles: list[str] = []
-    for panel, has in has_published.items():
-        titles += [panel or "overhead", *(["published"] if has else [])]
-    rows = [
-        (
-            name,
-            *chain.from_iterable(
-                _cell(row.get(panel), result, has_published=has) for panel, has in has_published.items()
-            ),
-        )
-        for name, row in _rows(cells).items()
-    ]
-    yield Table("", columns(*titles), rows, medium=Medium.TERMINAL)
-    note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95% interval."
-    yield Paragraph(note + _sources(cells), "note", Medium.TERMINAL)
-
-
-def _rows(cells: Sequence[SweepCell]) -> dict[str, dict[str, SweepCell]]:
-    """The cells of each row by their columns; with several ciphers, one's rows before the next one's."""
-    compared = list(dict.fromkeys(cell.compared for cell in cells))
-    rows: dict[str, dict[str, SweepCell]] = {}
-    for cell in sorted(cells, key=lambda c: compared.index(c.compared)):
-        threads = level_text("threads", cell.threads)
-        rows.setdefault(threads if len(compared) == 1 else f"{cell.compared}, {threads}", {})[cell.panel] = cell
-    return rows
-
-
-def _sources(cells: Sequence[SweepCell]) -> str:
-    sources = dict.fromkeys(c.published.source for c in cells if c.published is not None)
-    return f" Published: {'; '.join(sources)}; another product and machine, no check of this one." if sources else ""
-
-
-def _cell(cell: SweepCell | None, result: RunResult, *, has_published: bool) -> list[str]:
-    if cell is None:
-        return ["", *([""] if has_published else [])]
-    ratio = cell.verdict.ratio
-    places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
-    shown = (
-        f"{percent(ratio.median, places)} ({interval(ratio.hdi95, places)})" if cell.verdict.baseline_value else MISSING
-    )
-    return [shown, *([_published_text(cell)] if has_published else [])]
-
-
-def _published_text(cell: SweepCell) -> str:
-    return MISSING if cell.published is None else percent(cell.published.ratio)
-
-
-def _of_page(result: RunResult) -> Iterator[Block]:
+def study_blocks(result: RunResult) -> Iterator[Block]:
     study = _study(result.settings)
     if study is None:
         return

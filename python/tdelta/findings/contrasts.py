@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tdelta.document.blocks import Block, Medium, Paragraph
 from tdelta.document.forest import Row, forest, limits_of
 from tdelta.document.labels import contrast_label, contrast_title, metric_name
+from tdelta.findings.base import Kind
 from tdelta.records import Contrast, Estimate, RunResult
 
 
-def blocks(result: RunResult) -> list[Block]:
-    """What one factor does by itself, in the same blocks."""
-    if not result.of(Contrast):
-        return []
+def blocks(found: Sequence[Contrast], result: RunResult) -> Iterator[Block]:
     settings = result.settings
-    drawn: list[Row] = []
-    for factor in dict.fromkeys(c.factor for c in result.of(Contrast)):
-        drawn.append(Row(contrast_title(factor)))
-        for contrast in (c for c in result.of(Contrast) if c.factor == factor):
-            name, ratio = contrast_label(contrast, settings), contrast.ratio
-            drawn.append(Row(f"{name}, {metric_name(contrast.metric, settings)}", ratio, _side(ratio)))
+    rows: list[Row] = []
+    for factor in dict.fromkeys(one.factor for one in found):
+        rows.append(Row(contrast_title(factor)))
+        for one in (one for one in found if one.factor == factor):
+            name = f"{contrast_label(one, settings)}, {metric_name(one.metric, settings)}"
+            rows.append(Row(name, one.ratio, _side(one.ratio)))
     figure = forest(
         "contrasts",
         "What one factor does by itself",
-        drawn,
+        rows,
         limits_of(settings, is_primary=False),
         axis="one condition over the other",
         caption=(
@@ -33,11 +32,14 @@ def blocks(result: RunResult) -> list[Block]:
         ),
         noted="the 95% interval",
     )
+    yield replace(figure, medium=Medium.BOTH)
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
-    return [replace(figure, medium=Medium.BOTH), Paragraph(note, "note", Medium.TERMINAL)]
+    yield Paragraph(note, "note", Medium.TERMINAL)
 
 
 def _side(estimate: Estimate) -> str:
-    """Where the 95% interval lies, in two words; no decision."""
     low, high = estimate.hdi95
     return "above 0%" if low > 1 else "below 0%" if high < 1 else "holds 0%"
+
+
+KIND = Kind(Contrast, lambda run: run.contrasts, blocks, "posteriors")
