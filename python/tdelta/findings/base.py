@@ -52,7 +52,7 @@ class FinishedRun:
         of_transactions: the trials that are neither loads nor actions.
         is_spilling: whether the workload is to write temporary files.
         is_writing: whether its transactions change rows.
-        statements: the text of each, by name.
+        scripts: the statements of each transaction type.
         headings: by heading, the engine's counters of a statement to add up, and words for them.
         profiles: the CPU profiles that were requested.
         explained: what was measured for a cost breakdown apart from the trials.
@@ -76,7 +76,7 @@ class FinishedRun:
     of_transactions: Sequence[Trial] = ()
     is_spilling: bool = False
     is_writing: bool = False
-    statements: Mapping[str, str] = field(default_factory=dict)
+    scripts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     headings: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     profiles: Sequence[CpuProfile] = ()
     explained: Explained | None = None

@@ -74,19 +74,23 @@ class Traces(Finding):
 
 
 def of_run(run: FinishedRun) -> Iterator[Traces]:
-    """The statements in their order in the scripts; nothing where none was traced."""
-    names = [name for name in run.statements if any(name in trial.measurement.traced for trial in run.trials)]
-    if not any(trial.measurement.traced for trial in run.trials):
+    """The statements in their order in the scripts, ``NAME/N`` with N from 1; nothing where none was traced."""
+    traced = {name for trial in run.trials for name in trial.measurement.traced}
+    if not traced:
         return
+    numbered = ((f"{name}/{n}", text) for name, of in run.scripts.items() for n, text in enumerate(of, start=1))
+    sql = {name: " ".join(text.split()) for name, text in numbered if name in traced}
     ratios = [
-        inference.typical_ratios(run.trials, run.settings, {name: partial(of, name) for name in names})
+        inference.typical_ratios(run.trials, run.settings, {name: partial(of, name) for name in sql})
         for of in (_cpu_us, _elapsed_us)
     ]
     by_key = by_condition(run.trials)
     statements = tuple(
-        _trace(run, condition, name, by_key[condition.key], *(of.get((name, condition.key)) for of in ratios))
+        _trace(
+            run, condition, name, sql[name], by_key[condition.key], *(of.get((name, condition.key)) for of in ratios)
+        )
         for condition in run.settings.conditions
-        for name in names
+        for name in sql
         if any(name in measured.traced for measured in by_key.get(condition.key, ()))
     )
     yield Traces(
@@ -108,6 +112,7 @@ def _trace(
     run: FinishedRun,
     condition: Condition,
     name: str,
+    sql: str,
     measured: Sequence[Measurement],
     cpu: Estimate | None,
     elapsed: Estimate | None,
@@ -122,7 +127,7 @@ def _trace(
     return StatementTrace(
         condition=condition,
         statement=name,
-        sql=run.statements[name],
+        sql=sql,
         calls=calls,
         cpu_us=sum(cost.cpu_ns for cost in costs) / calls / _US,
         elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US,

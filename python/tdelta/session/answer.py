@@ -272,7 +272,10 @@ def _finished(
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,
         is_writing=plan.layout.writes,
-        statements=dict(_statements(plan)),
+        scripts={
+            name: [piece.text for piece in cut(str(script["text"]))[0] if piece.is_counted]
+            for name, script in plan.workload.scripts().items()
+        },
         headings=plan.engine.profile.headings,
         profiles=collectors.profiles.records() if plan.request.design.profile else (),
         explained=collectors.profiles.explained(),
@@ -284,13 +287,6 @@ def _kernel_crypto(storages: Mapping[str, StorageFound]) -> dict[str, str]:
     if not storages:
         return {}
     return {"kernel's AES-XTS": next((one.driver for one in storages.values() if one.driver), "not listed")}
-
-
-def _statements(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The name of each statement, ``NAME/N`` with N from 1, and its text on one line."""
-    for name, script in plan.workload.scripts().items():
-        counted = [piece.text for piece in cut(str(script["text"]))[0] if piece.is_counted]
-        yield from ((f"{name}/{number}", " ".join(text.split())) for number, text in enumerate(counted, start=1))
 
 
 def _cpus(machine: Mapping[str, object]) -> int:

@@ -1,13 +1,13 @@
 from rich.table import Table
 
 from support import samples as s
-from tdelta.findings.storage import blocks
+from tdelta.findings.storage import KIND
 from tdelta.records import RunResult
 from tdelta.report.drawing import parts_of
 
 
 def cells(result: RunResult) -> list[list[str]]:
-    (table,) = (part for part in parts_of(blocks(result), 100) if isinstance(part, Table))
+    (table,) = (part for part in parts_of(KIND.shown(result), 100) if isinstance(part, Table))
     return [[str(cell) for cell in column.cells] for column in table.columns]
 
 

@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tdelta.inference.traces import statement_texts, statement_traces
 
-from tdelta.findings.traces import StatementTrace
+from support.finished import found as findings
+from tdelta.findings.traces import KIND, StatementTrace, Traces
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, StatementCost, Trial
 
 PLAIN = Condition((("cipher", "none"),), Role.BASELINE, 0)
 TWIN = Condition((("cipher", "none"),), Role.AA, 0)
 AES = Condition((("cipher", "aes-256"),), Role.TREATMENT, 0)
-SQL = {"work/1": "BEGIN", "work/2": "INSERT", "work/3": "never run"}
+SCRIPTS = {"work": ("BEGIN", "INSERT\n  INTO t", "never run")}
 NEAREST = {
     "physical": (("misses",), "pages read"),
     "logical": (("hits", "misses"), "requests"),
@@ -62,9 +62,12 @@ def settings() -> RunSettings:
     )
 
 
+def computed(given: list[Trial], settings: RunSettings) -> tuple[Traces, ...]:
+    return findings(KIND, given, settings, scripts=SCRIPTS, headings=NEAREST)
+
+
 def found(given: list[Trial], settings: RunSettings) -> dict[tuple[str, Role], StatementTrace]:
-    traces = statement_traces(given, settings, SQL, NEAREST)
-    assert traces is not None
+    (traces,) = computed(given, settings)
     assert traces.headings == {"physical": "pages read", "logical": "requests"}
     return {(one.statement, one.condition.role): one for one in traces.statements}
 
@@ -79,7 +82,7 @@ def test_a_statement_has_its_totals_a_call(settings: RunSettings) -> None:
     assert one.rows == 2 + 100
     assert one.reads == {"physical": 5, "logical": 20}
     assert one.log_bytes == 20
-    assert one.sql == "INSERT"
+    assert one.sql == "INSERT INTO t"
     assert (one.cpu_ratio, one.elapsed_ratio) == (None, None)
 
 
@@ -102,8 +105,4 @@ def test_ratios_hold_the_truth_as_often_as_they_say(settings: RunSettings) -> No
 
 def test_a_run_without_a_trace_has_none(settings: RunSettings) -> None:
     given = [replace(t, measurement=replace(t.measurement, traced={})) for t in trials(1, 1.0, 1.0)]
-    assert statement_traces(given, settings, SQL, NEAREST) is None
-
-
-def test_texts_are_numbered_from_one_and_lie_on_one_line() -> None:
-    assert dict(statement_texts({"a": ["BEGIN", "SELECT 1\n  FROM t"]})) == {"a/1": "BEGIN", "a/2": "SELECT 1 FROM t"}
+    assert computed(given, settings) == ()

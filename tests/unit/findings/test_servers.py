@@ -2,15 +2,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from inference.builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 
+from support.finished import found as findings
 from support.flat import changed
 from support.refused import check_messages, coded
-from tdelta.findings.servers import Bottleneck, ServerMeasures, TimeSpent
-from tdelta.inference import bottleneck, cache_cautions, server_measures
+from tdelta.findings.base import FinishedRun
+from tdelta.findings.servers import KIND, Bottleneck, ServerMeasures, TimeSpent, bottleneck
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, Trial
-
-from .builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 
 COUNTERS = {"buffer_requests": 10_000, "buffer_reads": 500, "pages_read": 600, "log_bytes": 0}
 PRESSURE = {"cpu_some": 0.4, "io_some": 0.1}
@@ -35,7 +35,7 @@ def trials(given: Mapping[Condition, list[Measurement]]) -> list[Trial]:
 
 
 def measured(given: Mapping[Condition, list[Measurement]], cpus: int = 2) -> dict[str, ServerMeasures]:
-    found = server_measures(trials(given), settings(tuple(given)), cpus)
+    found = findings(KIND, trials(given), settings(tuple(given)), cpus=cpus)
     return {m.condition.key: m for m in found}
 
 
@@ -51,7 +51,7 @@ def spent(server: float, client: float, threads: int = 1, io: float | None = 0.0
 
 
 def test_an_embedded_engine_has_no_servers_measures() -> None:
-    assert server_measures(trials(same(measurement())), settings(), 2) == ()
+    assert findings(KIND, trials(same(measurement())), settings(), cpus=2) == ()
 
 
 def test_times_are_of_one_operation_and_the_rest_of_the_threads_time_is_waiting() -> None:
@@ -159,7 +159,7 @@ def test_a_server_that_is_kept_to_some_cpus_is_held_back_by_these() -> None:
 def cautions(aes_misses: int, aa_misses: int = 500) -> tuple[Caution, ...]:
     misses = {BASELINE: 500, AA: aa_misses, AES: aes_misses}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
-    return tuple(cache_cautions(tuple(found.values())))
+    return tuple(KIND.cautions(tuple(found.values()), FinishedRun(settings=settings(), trials=())))
 
 
 def test_twins_whose_caches_fare_alike_need_no_caution() -> None:

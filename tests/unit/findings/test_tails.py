@@ -3,16 +3,21 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from tdelta.findings.tails import TailRow, tail_groups, tail_notes, time_text
-from tdelta.records import BadTrials, TailMeasure
+from tdelta.findings.tails import TailRow, note, tail_groups, time_text
+from tdelta.records import BadTrials, RunResult, TailMeasure
 from tdelta.report.terminal import render
+
+
+def note_of(result: RunResult) -> str:
+    found = result.of(TailMeasure)
+    return note(found, found, result)
 
 
 def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
     result = s.with_tails()
-    assert "Closed loop" in tail_notes(result)[0]
+    assert "Closed loop" in note_of(result)
     opened = replace(result.settings, options={**result.settings.options, "rate": 100.0})
-    assert "Closed loop" not in tail_notes(replace(result, settings=opened))[0]
+    assert "Closed loop" not in note_of(replace(result, settings=opened))
 
 
 def bad_row(found: BadTrials) -> TailRow:
@@ -20,7 +25,7 @@ def bad_row(found: BadTrials) -> TailRow:
     measure = result.of(TailMeasure)[1]
     assert measure.exceedance is not None
     changed = replace(measure, exceedance=replace(measure.exceedance, bad_trials=found))
-    (group,) = (g for g in tail_groups(s.changed(result, tails=(changed,))) if "trials with any" in g.title)
+    (group,) = (g for g in tail_groups((changed,), result) if "trials with any" in g.title)
     return group.rows[0]
 
 
@@ -50,8 +55,8 @@ def test_bad_trials_of_one_round_say_that_instance_effects_is_assumed() -> None:
     found = measure.exceedance.bad_trials
     assert found is not None
     of_one = replace(measure, exceedance=replace(measure.exceedance, bad_trials=replace(found, rounds=1)))
-    assert "Of a single round" not in tail_notes(result)[0]
-    assert "Of a single round" in tail_notes(s.changed(result, tails=(of_one,)))[0]
+    assert "Of a single round" not in note_of(result)
+    assert "Of a single round" in note_of(s.changed(result, tails=(of_one,)))
 
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:

@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tdelta.inference.actions import action_measures, left_cautions, while_ratios
 
+from support.finished import found as findings
 from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
-from tdelta.findings.actions import LeftInClear
-from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta.findings.actions import KIND, LeftInClear, while_ratios
+from tdelta.findings.base import FinishedRun
+from tdelta.records import Condition, Estimate, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 
 def of(during: str, role: Role = Role.TREATMENT) -> Condition:
@@ -47,9 +48,14 @@ def trials(seed: int, rounds: int = 3, blocks: int = 4, **changed: int) -> list[
     return found
 
 
+def ratios_of(trials: list[Trial]) -> dict[str, Estimate]:
+    ratios = while_ratios(FinishedRun(settings=SETTINGS, trials=trials))
+    return {key: ratio for (_, key), ratio in ratios.items()}
+
+
 def test_what_was_injected_while_it_goes_on_is_found_though_whole_trials_dilute_it() -> None:
     found = trials(5)
-    ratios = while_ratios(found, SETTINGS)
+    ratios = ratios_of(found)
     assert set(ratios) == {c.key for c in CONDITIONS[2:]}
     totals = [sum(t.measurement.elapsed_ns for t in found if t.condition == c) for c in CONDITIONS]
     assert totals[4] / totals[0] < 1.3, "the trials hold mostly what comes after it"
@@ -57,7 +63,7 @@ def test_what_was_injected_while_it_goes_on_is_found_though_whole_trials_dilute_
 
 
 def test_intervals_hold_what_was_injected_and_call_nothing_where_nothing_was() -> None:
-    runs = [while_ratios(trials(seed), SETTINGS) for seed in range(40)]
+    runs = [ratios_of(trials(seed)) for seed in range(40)]
     for condition, truth in zip(CONDITIONS[2:], TRUTHS[2:], strict=True):
         held = sum(r[condition.key].hdi95[0] <= truth <= r[condition.key].hdi95[1] for r in runs)
         assert held >= 35, condition.key
@@ -67,7 +73,7 @@ def test_intervals_hold_what_was_injected_and_call_nothing_where_nothing_was() -
 
 
 def test_the_measures_have_it_beside_how_long_it_took() -> None:
-    found = action_measures(trials(5), SETTINGS)
+    found = findings(KIND, trials(5), SETTINGS)
     assert [one.condition for one in found] == list(CONDITIONS[2:])
     assert all(one.while_ratio is not None and one.seconds.median == pytest.approx(0.6) for one in found)
 
@@ -78,20 +84,21 @@ def test_what_is_left_in_the_clear_is_the_most_of_any_trial_by_class_of_file() -
     for trial, markers in zip(acts, (3, 0), strict=True):
         counters = {left(DELETED, "tables"): markers, left(THERE, "tables"): 0, left(THERE, "redo log"): 2}
         trial.measurement.engine_counters.update({f"action_{n}": c for n, c in counters.items()})  # type: ignore[attr-defined]
-    (measure,) = (one for one in action_measures(found, SETTINGS) if one.condition == CONDITIONS[4])
+    (measure,) = (one for one in findings(KIND, found, SETTINGS) if one.condition == CONDITIONS[4])
     assert measure.left == (LeftInClear("tables", 0, 3), LeftInClear("redo log", 2, 0))
     assert measure.counted == {}, "what is left is no count of the action's"
-    assert [one.text for one in left_cautions([measure])] == [
+    run = FinishedRun(settings=SETTINGS, trials=found)
+    assert [one.text for one in KIND.cautions([measure], run)] == [
         "after encrypt, rows of the database can still be read in its redo log",
         "after encrypt, rows that were deleted before can still be read in its tables: only what is written anew is"
         " encrypted",
     ]
-    assert list(left_cautions([replace(measure, action="decrypt")])) == []
+    assert list(KIND.cautions([replace(measure, action="decrypt")], run)) == []
 
 
 def test_a_database_that_counts_no_statements_has_no_ratio() -> None:
-    assert while_ratios(trials(5, **{WHILE_WORK: 0}), SETTINGS) == {}
+    assert ratios_of(trials(5, **{WHILE_WORK: 0})) == {}
 
 
 def test_one_block_has_no_ratio() -> None:
-    assert while_ratios(trials(5, rounds=1, blocks=1), SETTINGS) == {}
+    assert ratios_of(trials(5, rounds=1, blocks=1)) == {}

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from support.finished import found
+from tdelta.findings.replication import KIND
 from tdelta.inference.cautions import FEWEST_BLOCKS
-from tdelta.inference.described import replication_measures
 from tdelta.records import Condition, Level, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 from tdelta.records.trials import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 
@@ -42,7 +43,7 @@ def trials(level: Level, blocks: int, slower: float = 1.0) -> list[Trial]:
 
 @pytest.mark.parametrize("level", ["none", "semisync"])
 def test_a_replica_that_is_slower_by_so_much_is_found_to_be_inside_its_interval(level: Level) -> None:
-    _, twin, aes = replication_measures(trials(level, 40, slower=1.3), settings(level))
+    _, twin, aes = found(KIND, trials(level, 40, slower=1.3), settings(level))
     assert twin.time_ratio is None
     for ratio in (aes.time_ratio, aes.cpu_ratio):
         assert ratio is not None
@@ -50,22 +51,22 @@ def test_a_replica_that_is_slower_by_so_much_is_found_to_be_inside_its_interval(
 
 
 def test_replicas_that_are_alike_are_not_called_slower() -> None:
-    (*_, aes) = replication_measures(trials("none", 40), settings("none"))
+    (*_, aes) = found(KIND, trials("none", 40), settings("none"))
     assert aes.time_ratio is not None
     assert aes.time_ratio.hdi95[0] < 1.0 < aes.time_ratio.hdi95[1]
 
 
 def test_few_blocks_have_no_ratio() -> None:
     assert FEWEST_BLOCKS > 8
-    assert all(one.time_ratio is None for one in replication_measures(trials("none", 8), settings("none")))
+    assert all(one.time_ratio is None for one in found(KIND, trials("none", 8), settings("none")))
 
 
 def test_a_replica_that_was_stopped_has_a_rate_and_one_that_followed_a_lag() -> None:
-    stopped = replication_measures(trials("none", 8), settings("none"))[0]
+    stopped = found(KIND, trials("none", 8), settings("none"))[0]
     assert stopped.lag_bytes is stopped.lag_seconds is None
     assert stopped.apply_rate is not None
     assert stopped.apply_rate.median == pytest.approx(OPERATIONS / 5e-3, rel=0.05)
-    followed = replication_measures(trials("semisync", 8), settings("semisync"))[0]
+    followed = found(KIND, trials("semisync", 8), settings("semisync"))[0]
     assert followed.apply_rate is None
     assert followed.lag_seconds is not None
     assert followed.lag_seconds.median == pytest.approx(5e-3, rel=0.05)
@@ -75,4 +76,4 @@ def test_a_replica_that_was_stopped_has_a_rate_and_one_that_followed_a_lag() -> 
 
 def test_a_run_without_replicas_has_none() -> None:
     bare = [Trial(0, 0, 0, conditions("none")[0], "i", 0.0, Measurement(1, 1, {}, {}))]
-    assert replication_measures(bare, settings("none")) == ()
+    assert found(KIND, bare, settings("none")) == ()

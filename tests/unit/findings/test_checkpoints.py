@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tdelta.findings.checkpoints import CheckpointMeasure
+from support.finished import found as findings
+from tdelta.findings.checkpoints import KIND, CheckpointMeasure
 from tdelta.inference.cautions import FEWEST_BLOCKS
-from tdelta.inference.described import checkpoint_measures
 from tdelta.records import Checkpoint, Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
@@ -38,7 +38,7 @@ def of_aes(found: tuple[CheckpointMeasure, ...]) -> CheckpointMeasure:
 
 
 def test_a_checkpoint_that_takes_longer_has_its_ratio_and_no_verdict() -> None:
-    found = checkpoint_measures(trials(40, times=1.3, written=1.1), SETTINGS)
+    found = findings(KIND, trials(40, times=1.3, written=1.1), SETTINGS)
     aes = of_aes(found)
     assert aes.time_ratio is not None
     assert aes.time_ratio.hdi95[0] < 1.3 < aes.time_ratio.hdi95[1]
@@ -53,18 +53,18 @@ def test_a_checkpoint_that_takes_longer_has_its_ratio_and_no_verdict() -> None:
 
 @pytest.mark.parametrize(("blocks", "spared"), [(12, 0), (FEWEST_BLOCKS + 4, 5)])
 def test_few_blocks_with_checkpoints_have_no_ratio(blocks: int, spared: int) -> None:
-    aes = of_aes(checkpoint_measures(trials(blocks, spared=spared), SETTINGS))
+    aes = of_aes(findings(KIND, trials(blocks, spared=spared), SETTINGS))
     assert (aes.time_ratio, aes.checkpoints) == (None, blocks - spared)
 
 
 def test_bytes_that_were_not_counted_are_not_known() -> None:
-    aes = of_aes(checkpoint_measures(trials(20, counted=None), SETTINGS))
+    aes = of_aes(findings(KIND, trials(20, counted=None), SETTINGS))
     assert (aes.written_bytes, aes.written_ratio) == (None, None)
     assert aes.time_ratio is not None
 
 
 def test_a_run_without_checkpoints_has_none() -> None:
-    assert checkpoint_measures(trials(20, spared=20), SETTINGS) == ()
+    assert findings(KIND, trials(20, spared=20), SETTINGS) == ()
 
 
 def test_of_what_was_written_the_larger_count_holds() -> None:

@@ -2,8 +2,11 @@ import re
 
 import pytest
 
+from support import samples as s
+from support.finished import found
+from tdelta.findings.published import KIND, PublishedFigure
 from tdelta.records import Condition, Role
-from tdelta.session.published import PUBLISHED, published_cells
+from tdelta.session.published import PUBLISHED
 from tdelta.session.studies import studies
 
 FIGURES = [(name, figure) for name, figures in PUBLISHED.items() for figure in figures]
@@ -21,9 +24,10 @@ def test_figures_belong_to_studies_that_exist() -> None:
 
 
 @pytest.mark.parametrize(("study", "figure"), FIGURES)
-def test_every_figure_names_its_source_with_a_year_or_says_that_there_is_none(study: str, figure: object) -> None:
-    source = figure.source  # type: ignore[attr-defined]
-    assert re.search(r"\b(20\d\d|year not given)\b", source), (study, source)
+def test_every_figure_names_its_source_with_a_year_or_says_that_there_is_none(
+    study: str, figure: PublishedFigure
+) -> None:
+    assert re.search(r"\b(20\d\d|year not given)\b", figure.source), (study, figure.source)
 
 
 def test_what_was_not_published_as_a_ratio_has_none_and_what_was_has_it() -> None:
@@ -37,7 +41,8 @@ def of(cipher: str, role: Role = Role.TREATMENT, **levels: float) -> Condition:
 
 
 def cells(study: str, *conditions: Condition, **fixed: float) -> list[tuple[str, str]]:
-    return [(c.condition.key, f"{c.ratio:.3f}") for c in published_cells(study, conditions, fixed)]
+    cells = found(KIND, (), s.settings(*conditions), published=PUBLISHED.get(study, ()), levels=fixed)
+    return [(cell.condition.key, f"{cell.ratio:.3f}") for cell in cells]
 
 
 def test_published_figures_stand_beside_the_conditions_that_have_their_levels() -> None:

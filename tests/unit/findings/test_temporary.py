@@ -2,8 +2,9 @@
 
 import pytest
 
+from support.finished import found
 from tdelta.evidence import FileClass
-from tdelta.findings.temporary import CLASSES, WRITTEN, shown_by, spilled
+from tdelta.findings.temporary import CLASSES, KIND, WRITTEN, shown_by, spilled
 from tdelta.records import (
     Condition,
     EvidenceState,
@@ -14,7 +15,6 @@ from tdelta.records import (
     RunSettings,
     Trial,
     Usage,
-    temporary_data,
 )
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
@@ -64,7 +64,9 @@ def test_counts_are_of_one_operation_and_files_those_of_the_same_twin() -> None:
         trial(AES, measured(4, temporary_tables=1)),
         trial(AES, measured(40, temporary_tables=11)),
     ]
-    plain, aes = temporary_data(trials, SETTINGS, evidence, writes=False)
+    plain, aes = found(
+        KIND, trials, SETTINGS, of_transactions=trials, evidence=evidence, is_spilling=True, is_writing=False
+    )
     assert (plain.condition, plain.files, plain.trials, plain.spilled) == (PLAIN, {}, 1, 1)
     assert (aes.trials, aes.spilled, aes.written_bytes_per_operation) == (2, 1, 5.5)
     assert aes.counters == {"temporary_tables": 1.5}

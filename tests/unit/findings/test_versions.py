@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from support.finished import found as findings
 from tdelta.design import lay_out
-from tdelta.inference.between import version_differences
+from tdelta.findings.versions import KIND
 from tdelta.records import Decision, Estimate, Metric, RunSettings, Verdict
 from tdelta.records.history import Change
 
@@ -26,7 +27,7 @@ def found(
         for c in conditions
         if c.role.value == "treatment"
     ]  # fmt: skip
-    told = list(version_differences([*verdicts, replace(verdicts[0], primary=False)], settings))
+    told = findings(KIND, (), settings, verdicts=[*verdicts, replace(verdicts[0], primary=False)])
     assert {one.versus.level("server") for one in told} == {"10.11"}
     assert all(one.versus.level("threads") == one.condition.level("threads") for one in told)
     return {(one.condition.level("server"), one.condition.level("threads")): one.difference.change for one in told}
