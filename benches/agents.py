@@ -245,7 +245,7 @@ def answer(of: random.Random, number: int) -> dict[str, Any]:
         "retries": {},
         "stopped_by": "count",
     }
-    extra = {"client_cpu_user_seconds": 0.5, "client_cpu_system_seconds": 0.3, "client_peak_rss_bytes": 1 << 25}
+    extra = {"client_cpu_user_seconds": 0.5, "client_cpu_system_seconds": 0.3}
     times = {"began_ns": began, "ended_ns": ended, "clock_error_ns": 1000}
     ok = {"outcome": outcome, "spans": spans, "histograms": histograms, "extra": extra, **times}
     return {"ok": ok, "node": f"n{number}"}

@@ -8,7 +8,7 @@ from tdelta.driver.acting import COUNTED, Act, Halt, Outcome, alone, prepared
 from tdelta.driver.servers import Server
 from tdelta.engines.servers import ServerEngine, ServerSettings
 from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site, TwinRows
-from tdelta.records.actions import BACKUP, SEARCHED
+from tdelta.records.trials import BACKUP, SEARCHED
 
 RESTARTS = ("restart", "recovery:mb=1", "storm:connections=5")
 

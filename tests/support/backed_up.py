@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from support.file_actions import Acted
 from tdelta.driver.acting import COUNTED
-from tdelta.records.actions import BACKUP, SEARCHED
+from tdelta.records.trials import BACKUP, SEARCHED
 
 CIPHER = "aes-256"
 ENCRYPTED_RATIO = 1.1

@@ -17,7 +17,7 @@ from tdelta.engines.shared.private.instances import ServerTwin
 from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import ServerLost
 from tdelta.records import Measurement
-from tdelta.records.serving import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
+from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 

@@ -5,26 +5,32 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tdelta.engines.registry import profiles
-from tdelta.inference.between import version_differences
+from tdelta.findings.actions import ActionMeasure, LeftInClear
+from tdelta.findings.backups import BackupMeasure
+from tdelta.findings.base import KINDS, FinishedRun
+from tdelta.findings.checkpoints import CheckpointMeasure
+from tdelta.findings.data_sizes import DataSize
+from tdelta.findings.published import PublishedCell
+from tdelta.findings.replication import ReplicationMeasure
+from tdelta.findings.servers import Bottleneck, CacheUse, Moved, ServerMeasures, TimeSpent
+from tdelta.findings.steps import StepMeasure
+from tdelta.findings.storage import of_run as layers_of
+from tdelta.findings.temporary import TemporaryData
+from tdelta.findings.traces import StatementTrace, Traces
+from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.findings.versions import of_run as versions_of
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE, SPILLED
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
-    FINDINGS,
-    ActionMeasure,
     AgentEffect,
     AgentUse,
     Amount,
-    BackupMeasure,
     BadTrials,
-    Bottleneck,
-    CacheUse,
     CalibrationUsed,
-    CheckpointMeasure,
     CheckState,
-    ClientMemory,
     ComponentKind,
     Condition,
     Contrast,
@@ -33,7 +39,6 @@ from tdelta.records import (
     CostItem,
     Counts,
     DatabaseFacts,
-    DataSize,
     Decision,
     DetectableEffect,
     Estimate,
@@ -47,42 +52,30 @@ from tdelta.records import (
     HostOverhead,
     Hosts,
     InstanceEffectPrior,
-    LeftInClear,
     Level,
     LoadAgents,
     LoopFacts,
     Metric,
-    Moved,
     NoiseFloor,
     Percentile,
     Percentile99,
-    PublishedCell,
-    ReplicationMeasure,
     Role,
     RunResult,
     RunSettings,
     Sampled,
     ServerFacts,
-    ServerMeasures,
     ServersFacts,
     SettingDifference,
-    SettingsCompared,
     StallMeasure,
-    StatementTrace,
-    StepMeasure,
     StorageFound,
     TailMeasure,
     TailRatio,
     TailUnit,
-    TemporaryData,
-    TimeSpent,
-    Traces,
     Typical,
     Validity,
     Verdict,
 )
 from tdelta.records.prospects import CarryOver, ShareEffect
-from tdelta.session.housing import storage_layers
 
 RUN_ID = "20261121-2112-k3vq"
 TOLERANCE = 0.02
@@ -211,7 +204,7 @@ def changed(result: RunResult, **changes: Any) -> RunResult:
     counts, loop = (
         {f.name: changes.pop(f.name) for f in fields(of) if f.name in changes} for of in (Counts, LoopFacts)
     )
-    found = {name: changes.pop(name) for name in FINDINGS if name in changes}
+    found = {name: changes.pop(name) for name in KINDS if name in changes}
     kept = [one for one in result.findings if one.FINDING not in found]
     more = [one for given in found.values() for one in (given if isinstance(given, tuple) else (given,))]
     return replace(
@@ -553,7 +546,7 @@ def versions() -> RunResult:
     return changed(
         made,
         versions={**made.versions, "MariaDB": f"{old}, {new}", "library under test": f"MariaDB {old} and {new}"},
-        version_differences=tuple(version_differences(made.verdicts, given)),
+        version_differences=tuple(versions_of(FinishedRun(settings=given, trials=(), verdicts=made.verdicts))),
     )
 
 
@@ -1004,7 +997,7 @@ def stored() -> RunResult:
         searched(both, "storage", EvidenceState.ENCRYPTED, 0),
     )
     given = settings(plain, *layers, engine="sqlite", workload="order-entry", options={})
-    stored = tuple(storage_layers(found, tuple(layers)))
+    stored = tuple(layers_of(FinishedRun(settings=given, trials=(), storages=found)))
     return result(Decision.SLOWER, heads, given, storage=stored, evidence=evidence)
 
 
@@ -1044,27 +1037,6 @@ def backed_up() -> RunResult:
         backup(conditions[3], 36e6, 4.31, dump=32),
     )
     return result(Decision.SLOWER, heads, given, actions=actions, backups=backups)
-
-
-def fetching() -> RunResult:
-    heads, conditions, found, floors = [], [], [], []
-    for stratum, (size, peak, us) in enumerate(((10, 68.4e6, 950.0), (1000, 84.9e6, 402.0))):
-
-        def of(cipher: str, role: Role = Role.TREATMENT, stratum: int = stratum, size: int = size) -> Condition:
-            return Condition((("cipher", cipher), ("threads", 1), ("fetch_size", size)), role, stratum)
-
-        plain, twin, aes = of("none", Role.BASELINE), of("none", Role.AA), of("encrypted")
-        conditions += [plain, twin, aes]
-        heads.append(
-            verdict(estimate(1.06, 0.01), Decision.SLOWER, primary=True, of=aes, baseline=plain, value=1.06 * us)
-        )
-        floors.append(noise(estimate(1.001, 0.005), stratum))
-        found += [
-            ClientMemory(one, 24, Typical(peak, 1.01 * peak, 1.03 * peak), Typical(us, 1.02 * us, 1.05 * us))
-            for one in (plain, twin, aes)
-        ]
-    given = settings(*conditions, engine="mariadb", workload="read-only", study="read-only-sweep")
-    return result(Decision.SLOWER, tuple(heads), given, noise_floor=tuple(floors), client_memory=tuple(found))
 
 
 def spilling() -> RunResult:
@@ -1199,7 +1171,6 @@ SAMPLES = {
         bulk,
         replicated,
         stored,
-        fetching,
         spilling,
         traced,
         profiled,

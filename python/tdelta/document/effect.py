@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tdelta.document.quantities import MINUS, MULTIPLE_FROM, change, decimals, figures, interval, percent
+from tdelta.document.quantities import (
+    MINUS,
+    MISSING,
+    MULTIPLE_FROM,
+    change,
+    decimals,
+    figures,
+    interval,
+    percent,
+    ratio_cells,
+)
 from tdelta.records import Estimate, Metric, RunSettings
 
 
@@ -132,3 +142,8 @@ def cost_of(metric: Metric, words: str) -> Cost:
 
 def _unsigned(ratio: float, places: int) -> str:
     return percent(ratio, places).lstrip(f"+{MINUS}")
+
+
+def described_cells(ratio: Estimate | None, settings: RunSettings) -> tuple[str, str]:
+    """A ratio on which nothing is decided, and its 95% interval; dashes where there is none."""
+    return (MISSING, MISSING) if ratio is None else ratio_cells(ratio, limits(settings))

@@ -105,11 +105,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         injected=Injected(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
         queue=Queue(outcome["queued_operations"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
-        client=Client(
-            extra.get("client_cpu_user_seconds", 0.0),
-            extra.get("client_cpu_system_seconds", 0.0),
-            peak_rss_bytes=extra.get("client_peak_rss_bytes"),
-        ),
+        client=Client(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
         usage=Usage.of(
             extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         ),

@@ -27,7 +27,7 @@ from tdelta.evidence.inflated import Inflate
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
 from tdelta.records import Level, Usage
-from tdelta.records.actions import BACKUP, SEARCHED
+from tdelta.records.trials import BACKUP, SEARCHED
 
 NONE, ZSTD, OWN = "none", "zstd", "own"
 COMPRESSIONS = (NONE, ZSTD, OWN)

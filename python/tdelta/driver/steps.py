@@ -33,9 +33,7 @@ def client_step(step: str, answer: Mapping[str, Any]) -> Measurement:
     used = answer["usage"]
     return Measurement(
         **_one(step, answer),
-        client=Client(
-            used["cpu_user_seconds"], used["cpu_system_seconds"], peak_rss_bytes=answer.get("peak_rss_bytes")
-        ),
+        client=Client(used["cpu_user_seconds"], used["cpu_system_seconds"]),
     )
 
 

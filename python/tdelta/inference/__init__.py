@@ -10,7 +10,11 @@ the log scale of costs and speaks in ratios; the unit of evidence is the trial i
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tdelta.inference.agents import load_agents
+    from tdelta.inference.between import difference
+    from tdelta.inference.cost_breakdown import cost_breakdowns
     from tdelta.inference.decisions import decide, decide_gate, most_severe
+    from tdelta.inference.described import described_ratios, typical_ratios
     from tdelta.inference.pictures import (
         Density,
         PairedRatios,
@@ -20,7 +24,6 @@ if TYPE_CHECKING:
         paired_ratios,
     )
     from tdelta.inference.run_analysis import Judgement, analyze_run, gate_answered, interim_estimates
-    from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
     from tdelta.inference.simulated import Held, held
     from tdelta.inference.stopping import (
         LEAST_WIDTH,
@@ -31,15 +34,20 @@ if TYPE_CHECKING:
         target_width,
         width,
     )
+    from tdelta.inference.tails import mix_percentiles, tail_cautions, tail_measures
 else:
     from tdelta.lazily import lazy_getattr
 
     __getattr__ = lazy_getattr(
         __name__,
+        agents=("load_agents",),
+        between=("difference",),
+        cost_breakdown=("cost_breakdowns",),
         decisions=("decide", "decide_gate", "most_severe"),
+        described=("described_ratios", "typical_ratios"),
+        tails=("mix_percentiles", "tail_cautions", "tail_measures"),
         run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
         pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
-        serving=("bottleneck", "cache_cautions", "server_measures"),
         simulated=("Held", "held"),
         stopping=(
             "LEAST_WIDTH",

@@ -23,9 +23,7 @@ import numpy as np
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import beta_quantile
-from tdelta.inference.serving import typical_of
-from tdelta.messages import Caution
-from tdelta.records import Role, RunSettings, Trial
+from tdelta.records import Role, RunSettings, Trial, Typical
 from tdelta.records.hosts import AgentEffect, AgentUse, LoadAgents
 from tdelta.records.trials import AgentPart, overlap, skew_ns
 
@@ -36,35 +34,18 @@ _NOTHING = 1e-24
 """What rounding makes of ratios that are equal."""
 
 
-def load_agents(trials: Iterable[Trial], settings: RunSettings) -> LoadAgents | None:
-    """What the agents of a run did; None where it had none."""
+def load_agents(trials: Iterable[Trial], settings: RunSettings) -> LoadAgents:
+    """What the agents of a run did that had any."""
     of_agents = [trial for trial in trials if trial.measurement.agents]
-    if not of_agents:
-        return None
     parts = [trial.measurement.agents for trial in of_agents]
     names = sorted({name for one in parts for name in one}, key=lambda name: (len(name), name))
     return LoadAgents(
         trials=len(of_agents),
-        overlap=typical_of([overlap(one) for one in parts]),
-        skew_seconds=typical_of([skew_ns(one) * _NS for one in parts]),
+        overlap=Typical.of(overlap(one) for one in parts),
+        skew_seconds=Typical.of(skew_ns(one) * _NS for one in parts),
         clock_error_seconds=max(part.clock_error_ns for one in parts for part in one.values()) * _NS,
         agents=tuple(_use(name, [one[name] for one in parts if name in one]) for name in names),
         effects=tuple(effect for panel in panels(of_agents, settings) for effect in _effects(panel, names)),
-    )
-
-
-def agent_cautions(found: LoadAgents | None) -> tuple[Caution, ...]:
-    """What is to be said of a verdict whose agents see different overheads."""
-    apart = [] if found is None else [effect for effect in found.effects if effect.is_apart]
-    return tuple(
-        Caution.of(
-            "agents-differ",
-            condition=effect.condition.key,
-            low=100 * (min(effect.ratios) - 1),
-            high=100 * (max(effect.ratios) - 1),
-            sd=100 * effect.between_sd,
-        )
-        for effect in apart
     )
 
 
@@ -135,7 +116,7 @@ def _use(name: str, parts: Sequence[AgentPart]) -> AgentUse:
         agent=name,
         nodes=tuple(dict.fromkeys(part.node for part in parts)),
         operations=sum(part.operations for part in parts),
-        cpu_share=typical_of([part.cpu_share for part in parts]),
-        late_seconds=typical_of([part.began_ns * _NS for part in parts]),
-        waited_seconds=typical_of([part.waited_ns * _NS for part in parts]),
+        cpu_share=Typical.of(part.cpu_share for part in parts),
+        late_seconds=Typical.of(part.began_ns * _NS for part in parts),
+        waited_seconds=Typical.of(part.waited_ns * _NS for part in parts),
     )

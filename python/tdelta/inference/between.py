@@ -13,48 +13,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tdelta.design.factors import VERSIONS
 from tdelta.inference.posterior import FloatArray, Posterior, integrated, shortest, sinh_spaced
-from tdelta.records import Condition, Decision, Estimate, RunSettings, Verdict
-from tdelta.records.history import Change, OverheadChange, VersionDifference
-
-# Does encryption cost more in one version than in another? The difference of two overheads of the same run.
-#
-# Versions are strata: each has plain twins of its own, and a condition is judged against those of its
-# version. The two ratios share no twin, so the model is that of two runs (`tdelta.inference.between`). What
-# both versions' blocks have in common would narrow the difference; it is left out.
-
-
-def version_differences(verdicts: Iterable[Verdict], settings: RunSettings) -> Iterator[VersionDifference]:
-    """Each primary verdict of a later version beside that of the first one, all other levels alike."""
-    primary = [verdict for verdict in verdicts if verdict.primary]
-    for factor in VERSIONS:
-        first: dict[object, Verdict] = {}
-        for verdict in primary:
-            if factor not in dict(verdict.condition.levels):
-                continue
-            earlier = first.setdefault((_but(verdict.condition, factor), verdict.metric), verdict)
-            if earlier is not verdict:
-                is_valid = Decision.INVALID not in (earlier.decision, verdict.decision)
-                yield VersionDifference(
-                    factor=factor,
-                    condition=verdict.condition,
-                    versus=earlier.condition,
-                    metric=verdict.metric,
-                    earlier=earlier.ratio,
-                    later=verdict.ratio,
-                    difference=difference(verdict.ratio, earlier.ratio, settings.tolerance, is_valid=is_valid),
-                )
-
-
-def _but(condition: Condition, factor: str) -> object:
-    levels = tuple((name, level) for name, level in condition.levels if name != factor)
-    return condition.role, condition.injected, levels
-
+from tdelta.records import Estimate
+from tdelta.records.history import Change, OverheadChange
 
 _POINTS = 400
 _REACH = 60.0

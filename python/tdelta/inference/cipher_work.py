@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.page_counts import counted_names
-from tdelta.inference.temporary import TEMPORARY
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, RunSettings, Trial
-from tdelta.records.trials import by_condition
+from tdelta.records.trials import TEMPORARY, by_condition
 
 FEWEST_PAGES = 0.05
 """Pages per operation below which a cost per page would be all noise."""

@@ -90,7 +90,7 @@ def tail_measures(
     return tuple(measure for panel in found for measure in _of_panel(panel, gathered, latency_limit_ns, settings.seed))
 
 
-def percentiles(
+def mix_percentiles(
     trials: Sequence[Trial], settings: RunSettings, read: Callable[[], Iterable[Trial]]
 ) -> tuple[Percentile, ...]:
     """The mix's percentiles of every judged condition, `SHOWN_QUANTILES` of each, whatever the run's length.

@@ -4,7 +4,6 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``tolerance``, ``budget``, ``injected``) is that quotient less one (0.031).
 """
 
-from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
 from tdelta.records.analysis import (
     AnalysisResult,
     Comparison,
@@ -39,8 +38,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.findings import FINDINGS, Estimate, Finding
-from tdelta.records.history import VersionDifference
+from tdelta.records.findings import Estimate, Finding, Typical
 from tdelta.records.hosts import AgentEffect, AgentUse, HostEffect, HostOverhead, Hosts, LoadAgents
 from tdelta.records.observed import (
     ALL,
@@ -64,8 +62,6 @@ from tdelta.records.profile import (
     FunctionShare,
     ProfiledSide,
     Sampled,
-    StatementTrace,
-    Traces,
 )
 from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
@@ -80,31 +76,16 @@ from tdelta.records.results import (
     LoopFacts,
     Metric,
     NoiseFloor,
-    PublishedCell,
     RunResult,
     RunSettings,
     ServerFacts,
     ServersFacts,
     SettingDifference,
     StallMeasure,
-    TemporaryData,
+    StorageFound,
     Validity,
     Verdict,
 )
-from tdelta.records.serving import (
-    Bottleneck,
-    CacheUse,
-    CheckpointMeasure,
-    ClientMemory,
-    Moved,
-    ReplicationMeasure,
-    ServerMeasures,
-    SettingsCompared,
-    StepMeasure,
-    TimeSpent,
-    Typical,
-)
-from tdelta.records.storage import DataSize, StorageFound, StorageLayer
 from tdelta.records.tails import (
     BadTrials,
     Exceedance,

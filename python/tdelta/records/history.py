@@ -6,27 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
-from tdelta.records.findings import Estimate, Finding
+from tdelta.records.findings import Estimate
 from tdelta.records.results import Decision, Metric
-
-
-@dataclass(frozen=True, slots=True)
-class VersionDifference(Finding):
-    """One condition in a version beside the same condition in the first version asked for.
-
-    Each is over the baseline of its own version. ``factor`` is ``server`` or ``library``; ``earlier`` is the ratio in
-    the first version (``versus``), ``later`` in this one (``condition``). ``difference`` decides nothing.
-    """
-
-    FINDING = "version_differences"
-
-    factor: str
-    condition: Condition
-    versus: Condition
-    metric: Metric
-    earlier: Estimate
-    later: Estimate
-    difference: OverheadChange
 
 
 class Change(StrEnum):

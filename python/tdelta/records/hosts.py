@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
-from tdelta.records.findings import Estimate, Finding
-from tdelta.records.serving import Typical
+from tdelta.records.findings import Estimate, Finding, Typical
 
 _NONE = Typical(0.0, 0.0, 0.0)
 

@@ -14,27 +14,6 @@ from tdelta.records.conditions import Condition
 from tdelta.records.findings import Estimate, Finding
 from tdelta.records.parts import part
 
-
-@dataclass(frozen=True, slots=True)
-class TemporaryData(Finding):
-    """The temporary data of one condition; of workloads that say that they spill.
-
-    ``spilled`` of the ``trials`` wrote temporary files with every operation, or with as many as there are operations.
-    ``written_bytes_per_operation`` is what the database asked the system to write, median; ``counters`` are the
-    engine's own (`tdelta.inference.temporary.TEMPORARY`), of one operation. ``files`` says of each class of temporary
-    files what the search found in it; empty where the condition's instance was searched under another, or not at all.
-    """
-
-    FINDING = "temporary"
-
-    condition: Condition
-    trials: int
-    spilled: int
-    written_bytes_per_operation: float
-    counters: Mapping[str, float] = field(default_factory=dict)
-    files: Mapping[str, EvidenceState] = field(default_factory=dict)
-
-
 F = TypeVar("F", bound=Finding)
 
 DEFAULT_TOLERANCE = 0.02
@@ -151,18 +130,6 @@ class Contrast(Finding):
     ratio: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedCell(Finding):
-    """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
-
-    FINDING = "published"
-
-    condition: Condition
-    ratio: float
-    quote: str
-    source: str
-
-
 class EvidenceState(StrEnum):
     """What a search for planted plaintext says of one class of one twin's files.
 
@@ -249,6 +216,22 @@ class Validity:
     @property
     def why_invalid(self) -> Reason:
         return Reason.of("check-failed", check=self.check, detail=self.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFound:
+    """What the folders of twins on one kind of storage were found to be.
+
+    ``encryption`` is what the kernel's tables say that encrypts them, for people; empty where nothing does.
+    ``is_image``: they lie on images in loop devices, and not in a folder. ``is_direct``: these devices pass by the page
+    cache of the images. ``driver`` is what ``/proc/crypto`` has for AES-XTS, which fscrypt and LUKS use; empty where it
+    lists none.
+    """
+
+    encryption: str
+    is_image: bool
+    is_direct: bool
+    driver: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,27 @@ from typing import Any
 from tdelta.records.conditions import Condition
 from tdelta.records.parts import part
 
+BACKUP = "backup_"
+"""What the counters of backups begin with."""
+
+SEARCHED = "markers_in_"
+"""What a backup's counters of planted markers begin with; the class of the files follows."""
+
+TEMPORARY = ("temporary_tables", "temporary_files", "sort_merge_passes", "temporary_bytes")
+"""Counters of temporary data: tables on disk, files, passes over a sort's files, bytes in files."""
+
+LOG_BYTES = "replica_log_bytes"
+LAG_BYTES = "replica_lag_bytes"
+LAG_NS = "replica_lag_ns"
+APPLY_NS = "replica_apply_ns"
+CPU_NS = "replica_cpu_ns"
+CONFIRMED = "replica_confirmed"
+UNCONFIRMED = "replica_unconfirmed"
+"""Counters of a trial, among those of its engine. ``LOG_BYTES``: of the primary's log that the load wrote. When the
+load ended, ``LAG_BYTES`` of them were not applied, and ``LAG_NS`` later all were. Where the replica was stopped beside
+the load, it was given the log after it, and applied it in ``APPLY_NS``. ``CPU_NS`` is of the replica's processes, until
+it was at rest. Of the commits, ``CONFIRMED`` waited for the replica's word, ``UNCONFIRMED`` should have and did not."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpanTotals:
@@ -152,14 +173,12 @@ class AgentPart:
 class Client:
     """What drove a database: CPU seconds of the load loop beside a server, 0 where both are one process.
 
-    ``agents`` are the parts of load agents, by their names; empty without them. ``peak_rss_bytes`` is the largest
-    resident set of the client's process during the trial, that of agents added up; None where it was not read.
+    ``agents`` are the parts of load agents, by their names; empty without them.
     """
 
     cpu_user_seconds: float = 0.0
     cpu_system_seconds: float = 0.0
     agents: Mapping[str, AgentPart] = field(default_factory=dict)
-    peak_rss_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from tdelta.document.quantities import (
     small_share,
     wrap,
 )
+from tdelta.findings import answer_lines
+from tdelta.findings.steps import StepMeasure
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
@@ -43,14 +45,12 @@ from tdelta.records import (
     Role,
     RunResult,
     RunSettings,
-    StepMeasure,
     Validity,
     Verdict,
 )
 from tdelta.report.analysis.cautions import files_against_trust
 from tdelta.report.analysis.words import throughput_text
 from tdelta.report.command import next_command, run_command
-from tdelta.report.findings.registry import answer_lines
 from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
 from tdelta.report.subject import subject
 

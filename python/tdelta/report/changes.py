@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -11,16 +10,14 @@ from rich.text import Text
 
 from tdelta.document.labels import compared_label, condition_label, metric_name
 from tdelta.document.quantities import (
-    MISSING,
     counted,
-    decimals,
-    interval,
     percent,
     printable,
     ratio_cells,
     share,
     small_share,
 )
+from tdelta.document.wording import chance, points_text
 from tdelta.records import Metric, RunResult
 from tdelta.records.history import (
     Against,
@@ -30,7 +27,6 @@ from tdelta.records.history import (
     History,
     HistoryPoint,
     LeftOut,
-    OverheadChange,
     Series,
 )
 from tdelta.report.drawing import NARROWEST, bar, draw, paragraph, plain_table
@@ -53,16 +49,6 @@ _WHY = {
     "unlabelled": "it has no label",
 }
 _NO_CHANGE_OF_ONE = "one run shows no change"
-
-
-def points_text(change: OverheadChange) -> str:
-    """A difference of overheads in percentage points: ``+10.0 points (95% interval +8.6 … +11.4)``."""
-    if not math.isfinite(change.median):
-        return MISSING
-    ends = (1 + change.hdi95[0], 1 + change.hdi95[1])
-    places = decimals((1 + change.median, *ends))
-    median = percent(1 + change.median, places).removesuffix("%")
-    return f"{median} points (95% interval {interval(ends, places)})"
 
 
 def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
@@ -98,19 +84,9 @@ def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
         Change.UNCHANGED: f"unchanged: {figures}, within {limit}",
         Change.INVALID: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
         Change.UNDECIDED: (
-            f"undecided: {figures}; the probability that it is larger at all is"
-            f" {chance_words(difference.mass_above_zero)}"
+            f"undecided: {figures}; the probability that it is larger at all is {chance(difference.mass_above_zero)}"
         ),
     }[difference.change]
-
-
-def chance_words(mass: float) -> str:
-    """A probability as a percentage; ``> 99.9%`` near either end."""
-    if not math.isfinite(mass):
-        return MISSING
-    if mass > 0.9995:
-        return "> 99.9%"
-    return "< 0.1%" if mass < 0.0005 else f"{100 * mass:.1f}%"
 
 
 def series_name(series: Series, history: History) -> str:

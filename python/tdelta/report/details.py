@@ -35,13 +35,16 @@ from tdelta.document.quantities import (
     share,
     small_share,
 )
-from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
+from tdelta.findings import blocks_of
+from tdelta.findings.servers import ServerMeasures
+from tdelta.findings.stalls import parting
+from tdelta.findings.steps import StepMeasure
+from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, Verdict
 from tdelta.report.answer import throughputs
 from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.findings.registry import SHOWN
-from tdelta.report.findings.servers import differing_lines
-from tdelta.report.findings.stalls import parting
+from tdelta.report.sweep import sweep_grid
 
 VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
 """The meaning of the two values beside a change."""
@@ -67,8 +70,8 @@ def details(result: RunResult) -> Iterator[Block]:
     if result.verdicts:
         yield from verdict_blocks(result)
     yield from notes(result)
-    for one in SHOWN:
-        yield from one.blocks(result)
+    yield from sweep_grid(result)
+    yield from blocks_of(result)
     if checks := [(MARKS[s], with_labels(text, result.settings)) for s, text in summed_up(result.validity)]:
         yield Heading("Checks", Medium.BOTH)
         yield Listing(checks, "checks")
@@ -214,7 +217,9 @@ def facts(result: RunResult) -> Iterator[str]:
     yield f"run {settings.run_id}, seed {settings.seed}: {settings.engine}, workload {settings.workload}"
     if name := result.versions.get("library under test"):
         yield f"library: {name}"
-    yield from differing_lines(result)
+    if (compared := result.one(SettingsCompared)) is not None and result.of(ServerMeasures):
+        for kind, names in compared.differing.items():
+            yield f"set on {kind} and not on plain twins: {', '.join(names)}"
     if settings.database is not None:
         yield f"{database_text(settings.database)}; {origin_text(settings.database)}"
     if settings.external_servers is not None:

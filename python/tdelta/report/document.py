@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tdelta.findings import kinds
 from tdelta.messages import Refusal
-from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
+from tdelta.records import Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
 from tdelta.report.answer import against_trust, run_answer
 from tdelta.report.calibrated import simulated, used_values
 from tdelta.report.command import repeat_command
@@ -40,7 +41,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "simulated_coverage": values_of(simulated(result)),
         "barely_encrypted": dict(result.barely_encrypted),
         "ciphers_in_force": dict(result.ciphers_in_force),
-        **{name: _found(result, kind) for name, kind in FINDINGS.items()},
+        **{kind.record.FINDING: _found(result, kind.record) for kind in kinds()},
         "overridden": list(result.overridden),
         **record_values(result.loop),
         "validity": values_of(result.validity),

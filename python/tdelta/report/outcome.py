@@ -10,8 +10,8 @@ from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.effect import TIME, Cost, Effect, cost_of, edges, effect_of, limits
 from tdelta.document.labels import action_label, compared_words, kind_label, metric_name, surroundings
 from tdelta.document.quantities import amounts, printable, sides_text, small_share
+from tdelta.findings.actions import ActionMeasure
 from tdelta.records import (
-    ActionMeasure,
     AnalysisResult,
     Comparison,
     Condition,

@@ -10,7 +10,8 @@ from tdelta.document.labels import cache_text, is_served
 from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
-from tdelta.records import RunResult, RunSettings, SettingsCompared
+from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.records import RunResult, RunSettings
 
 _LIBRARY = "library under test"
 _AS_ASKED = 0.1

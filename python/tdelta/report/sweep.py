@@ -5,11 +5,16 @@ Sorts what was judged, measured and published into cells; computes none of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from tdelta.document.labels import compared_label, kind_label, level_text, surroundings
-from tdelta.records import Condition, PublishedCell, Role, RunResult, ServerMeasures, Verdict
+from tdelta.document.blocks import Block, Medium, Paragraph, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.labels import compared_label, level_text, metric_name, surroundings
+from tdelta.document.quantities import MISSING, decimals, interval, percent
+from tdelta.findings.published import PublishedCell
+from tdelta.records import Condition, Role, RunResult, Verdict
 
 THREADS = "threads"
 
@@ -56,21 +61,54 @@ def panels(cells: Iterable[SweepCell]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell.panel for cell in cells))
 
 
-def server_groups(result: RunResult) -> dict[str, list[ServerMeasures]]:
-    """The servers' measures by what varies beside threads; within it by threads, plain and encrypted beside each other.
+def sweep_grid(result: RunResult) -> Iterator[Block]:
+    """A terminal's table of a sweep: threads by all else that varies; nothing for another run."""
+    cells = sweep_cells(result)
+    if not cells:
+        return
+    has_published = {panel: any(c.published for c in cells if c.panel == panel) for panel in panels(cells)}
+    titles: list[str] = []
+    for panel, has in has_published.items():
+        titles += [panel or "overhead", *(["published"] if has else [])]
+    rows = [
+        (
+            name,
+            *chain.from_iterable(
+                _cell(row.get(panel), result, has_published=has) for panel, has in has_published.items()
+            ),
+        )
+        for name, row in _rows(cells).items()
+    ]
+    yield Table("", columns(*titles), rows, medium=Medium.TERMINAL)
+    note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95% interval."
+    yield Paragraph(note + _sources(cells), "note", Medium.TERMINAL)
 
-    A/A twins are left out.
-    """
-    shown = [m for m in result.of(ServerMeasures) if m.condition.role not in (Role.AA, Role.BB)]
-    groups: dict[str, list[ServerMeasures]] = {panel_of(m.condition, result): [] for m in shown}
-    for measured in sorted(shown, key=lambda m: int(m.condition.level(THREADS))):
-        groups[panel_of(measured.condition, result)].append(measured)
-    return groups
+
+def _rows(cells: Sequence[SweepCell]) -> dict[str, dict[str, SweepCell]]:
+    """The cells of each row by their columns; with several ciphers, one's rows before the next one's."""
+    compared = list(dict.fromkeys(cell.compared for cell in cells))
+    rows: dict[str, dict[str, SweepCell]] = {}
+    for cell in sorted(cells, key=lambda c: compared.index(c.compared)):
+        threads = level_text(THREADS, cell.threads)
+        rows.setdefault(threads if len(compared) == 1 else f"{cell.compared}, {threads}", {})[cell.panel] = cell
+    return rows
 
 
-def server_label(measured: ServerMeasures, result: RunResult) -> str:
-    """A server within its group: ``16 threads, plain``, ``aes-256, tables only``."""
-    condition = measured.condition
-    name = "plain" if condition.role is Role.BASELINE else kind_label(condition)
-    threads = {m.condition.level(THREADS) for m in result.of(ServerMeasures)}
-    return name if len(threads) == 1 else f"{level_text(THREADS, condition.level(THREADS))}, {name}"
+def _sources(cells: Sequence[SweepCell]) -> str:
+    sources = dict.fromkeys(c.published.source for c in cells if c.published is not None)
+    return f" Published: {'; '.join(sources)}; another product and machine, no check of this one." if sources else ""
+
+
+def _cell(cell: SweepCell | None, result: RunResult, *, has_published: bool) -> list[str]:
+    if cell is None:
+        return ["", *([""] if has_published else [])]
+    ratio = cell.verdict.ratio
+    places = decimals((ratio.median, *ratio.hdi95), limits(result.settings))
+    shown = (
+        f"{percent(ratio.median, places)} ({interval(ratio.hdi95, places)})" if cell.verdict.baseline_value else MISSING
+    )
+    return [shown, *([_published_text(cell)] if has_published else [])]
+
+
+def _published_text(cell: SweepCell) -> str:
+    return MISSING if cell.published is None else percent(cell.published.ratio)

@@ -17,10 +17,10 @@ from tdelta.document.quantities import MISSING, amounts, counted
 from tdelta.engines.files import class_of
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
+from tdelta.findings import evidence
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.report.drawing import draw, paragraph, parts_of, plain_table
-from tdelta.report.findings import evidence
 from tdelta.report.values import values_of
 
 VERIFY_SCHEMA = "tdelta.verify/1"
@@ -81,7 +81,7 @@ def readings_text(
 
 
 def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
-    lines = parts_of(evidence.blocks(result), width)
+    lines = parts_of(evidence.KIND.shown(result), width)
     if not lines:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
     checks = [

@@ -11,41 +11,30 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tdelta.engines.capabilities import Cautioned
-from tdelta.inference import Judgement, cache_cautions, server_measures
-from tdelta.inference.actions import action_measures, backup_measures, left_cautions
-from tdelta.inference.agents import agent_cautions, load_agents
-from tdelta.inference.between import version_differences
+from tdelta.findings import findings_of
+from tdelta.findings.base import FinishedRun
+from tdelta.inference import Judgement
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, is_whole_run
-from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.decisions import most_severe
-from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
-from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
-from tdelta.inference.temporary import temporary_data
-from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     Counts,
-    DataSize,
     Decision,
-    FileEvidence,
-    Finding,
-    Level,
     LoopFacts,
     Metric,
     Role,
     RunResult,
     StorageFound,
-    TemporaryData,
     Trial,
     Validity,
     Verdict,
 )
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
-from tdelta.session.housing import storage_cautions, storage_layers
+from tdelta.session.housing import storage_cautions
 from tdelta.session.options import Option
 from tdelta.session.planning import Plan
-from tdelta.session.published import published_cells
+from tdelta.session.published import PUBLISHED
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.state import TrialSize
 from tdelta.session.values import Flag
@@ -200,7 +189,6 @@ def assemble(
     plan, state, trials, size = context.plan, context.state, context.trials, ready.size
     checks, profiles, search = collectors.checks, collectors.profiles, collectors.search
     machine, versions = context.store.machine(context.run_id), context.store.versions(context.run_id)
-    tails = tail_measures(trials, plan.settings, lambda: context.store.iter_trials(context.run_id))
     own = (*checks.validity(trials), *search.validity())
     validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
@@ -208,14 +196,12 @@ def assemble(
     failed = [check for check in own if check.is_invalid]
     if failed:
         verdicts, decision = tuple(_invalid(verdicts, failed)), Decision.INVALID
-    agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
     if is_whole_run(idle, plan.settings):
         verdicts = tuple(_without_work(verdicts))
         decision = most_severe(verdict.decision for verdict in verdicts if verdict.primary)
-    servers = server_measures(trials, plan.settings, _cpus(machine))
-    actions = action_measures(trials, plan.settings)
+    findings, cautions = findings_of(_finished(context, collectors, judgement, verdicts))
     return RunResult(
         settings=plan.settings,
         decision=decision,
@@ -226,10 +212,7 @@ def assemble(
             *judgement.cautions,
             *checks.cautions,
             *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
-            *left_cautions(actions),
-            *cache_cautions(servers),
-            *agent_cautions(agents),
-            *tail_cautions(trials, tails, plan.settings),
+            *cautions,
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
             *_loop_cautions(trials, dilution),
@@ -261,41 +244,42 @@ def assemble(
         overridden=tuple(map(str, overridden(plan.request))),
         ciphers_in_force=checks.ciphers_in_force,
         barely_encrypted=idle,
-        findings=(
-            *judgement.stalls,
-            *_known(judgement.order_effect),
-            *judgement.contrasts,
-            *version_differences(verdicts, plan.settings),
-            *storage_layers(state.storages, plan.conditions),
-            *checkpoint_measures(trials, plan.settings),
-            *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
-            *search.records(),
-            *servers,
-            *_known(agents),
-            *_known(judgement.hosts),
-            *client_memory(trials, plan.settings),
-            *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
-            *_known(checks.settings_compared()),
-            *tails,
-            *percentiles(trials, plan.settings, lambda: context.store.iter_trials(context.run_id)),
-            *step_measures(trials, plan.settings),
-            *actions,
-            *backup_measures(trials, plan.settings),
-            *replication_measures(trials, plan.settings),
-            *_temporary(context, search.records()),
-            *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
-            *(profiles.records() if plan.request.design.profile else ()),
-            *cost_breakdowns(trials, plan.settings, profiles.explained()),
-        ),
+        findings=findings,
     )
 
 
-def _temporary(context: RunContext, evidence: Sequence[FileEvidence]) -> tuple[TemporaryData, ...]:
-    plan = context.plan
-    if not plan.workload.spills:
-        return ()
-    trials = [trial for trial in context.trials if not plan.step(trial.condition)]
-    return temporary_data(trials, plan.settings, evidence, writes=plan.layout.writes)
+def _finished(
+    context: RunContext, collectors: Collectors, judgement: Judgement, verdicts: Sequence[Verdict]
+) -> FinishedRun:
+    """What findings are computed from."""
+    plan, state = context.plan, context.state
+    return FinishedRun(
+        settings=plan.settings,
+        trials=context.trials,
+        read_trials=lambda: context.store.iter_trials(context.run_id),
+        verdicts=verdicts,
+        stalls=judgement.stalls,
+        carry_over=() if judgement.order_effect is None else (judgement.order_effect,),
+        contrasts=judgement.contrasts,
+        hosts=() if judgement.hosts is None else (judgement.hosts,),
+        cpus=_cpus(context.store.machine(context.run_id)),
+        evidence=collectors.search.records(),
+        twin_settings=(collectors.checks.settings_compared(),),
+        storages=state.storages,
+        data_bytes=state.data_bytes,
+        published=PUBLISHED.get(plan.settings.study, ()),
+        levels={"threads": plan.request.work.threads, "cache": plan.request.twins.cache},
+        of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
+        is_spilling=plan.workload.spills,
+        is_writing=plan.layout.writes,
+        scripts={
+            name: [piece.text for piece in cut(str(script["text"]))[0] if piece.is_counted]
+            for name, script in plan.workload.scripts().items()
+        },
+        headings=plan.engine.profile.headings,
+        profiles=collectors.profiles.records() if plan.request.design.profile else (),
+        explained=collectors.profiles.explained(),
+    )
 
 
 def _kernel_crypto(storages: Mapping[str, StorageFound]) -> dict[str, str]:
@@ -305,24 +289,9 @@ def _kernel_crypto(storages: Mapping[str, StorageFound]) -> dict[str, str]:
     return {"kernel's AES-XTS": next((one.driver for one in storages.values() if one.driver), "not listed")}
 
 
-def _known(finding: Finding | None) -> tuple[Finding, ...]:
-    return () if finding is None else (finding,)
-
-
-def _statements(plan: Plan) -> dict[str, str]:
-    scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
-    pieces = {name: [piece.text for piece in cut(text)[0] if piece.is_counted] for name, text in scripts.items()}
-    return dict(statement_texts(pieces))
-
-
 def _cpus(machine: Mapping[str, object]) -> int:
     usable = machine.get("usable_cpus")
     return usable if isinstance(usable, int) else os.cpu_count() or 1
-
-
-def _fixed(request: RunRequest) -> dict[str, Level]:
-    """The levels of factors that the run does not vary, where published figures name them."""
-    return {"threads": request.work.threads, "cache": request.twins.cache}
 
 
 def _without_work(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

@@ -19,7 +19,7 @@ from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.evidence import MarkerHit
 from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Caution
-from tdelta.records import Condition, Measurement, StorageFound, StorageLayer, Usage
+from tdelta.records import Condition, Measurement, StorageFound, Usage
 from tdelta.session.planning import Plan
 
 _TEMPORARY = "TMPDIR"
@@ -30,9 +30,6 @@ _FILE_SYSTEM_BYTES = 64 << 20
 
 _SPARE = 1.0
 """How much larger an image is than what is estimated for its instance, as a share: rewritten files are there twice."""
-
-_BY_KERNEL = ("fscrypt", "dm-crypt")
-"""What `tdelta.measure.encrypted_folders` calls that which encrypts by the kernel's AES-XTS."""
 
 _ROOM_SECONDS = 0.5
 """What a room takes to be made and undone: 0.15 s on an idle machine."""
@@ -151,22 +148,3 @@ def storage_cautions(plan: Plan) -> Iterator[Caution]:
         yield Caution.of("storage-alone", product=plan.engine.product)
     if below := encryption_of(plan.base):
         yield Caution.of("storage-on-encrypted-disk", folder=str(plan.base), found=below)
-
-
-def storage_layers(found: Mapping[str, StorageFound], conditions: Sequence[Condition]) -> Iterator[StorageLayer]:
-    """A record of every condition that is judged for its encryption, where the run varies storage."""
-    for condition in conditions:
-        level = dict(condition.levels).get("storage")
-        if level not in found or not condition.is_protected:
-            continue
-        kind, here = storage_of(str(level)), found[str(level)]
-        yield StorageLayer(
-            condition=condition,
-            storage=str(level),
-            encryption=here.encryption,
-            is_image=here.is_image,
-            is_direct=here.is_direct,
-            driver=here.driver if any(name in here.encryption for name in _BY_KERNEL) else "",
-            in_clear=kind.in_clear,
-            protects=kind.protects,
-        )

@@ -2,16 +2,14 @@
 
 Facts with their source, never an opinion of them. ``ratio`` is a cost with encryption over the same cost without, so
 that above 1 is worse; where throughput was published it is plain over encrypted, which in a closed loop is the time of
-that above 1 is worse; where throughput was published it is plain over encrypted, which in a closed loop is the time of
 an operation. Tables that were printed are files (`tdelta.session.tables`), read from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
-from tdelta.records import Condition, Level, PublishedCell
+from tdelta.findings.published import PublishedFigure
 from tdelta.session.tables import PublishedTable, table
 
 _RECURRENTNULL = "recurrentnull blog, 2015; Oracle 12.1.0.2"
@@ -22,20 +20,6 @@ _SWEEP_DATA_GB = 50
 _POOLS = {"5 GB": "5 GB of 50 GB cached", "60 GB": "all in memory"}
 _PLAIN = "plain"
 _LARGE = 10_000.0
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedFigure:
-    """One finding. ``what`` says of what, ``quote`` as it was published; ``ratio`` is None where none was given.
-
-    ``levels`` are the factors' levels under which it was found, where a run may have the same.
-    """
-
-    what: str
-    quote: str
-    source: str
-    ratio: float | None = None
-    levels: tuple[tuple[str, Level], ...] = ()
 
 
 def _sweep(found: PublishedTable) -> Iterator[PublishedFigure]:
@@ -177,20 +161,3 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
     ),
 }
 """By the name of the study."""
-
-
-def published_cells(study: str, conditions: Sequence[Condition], fixed: Mapping[str, Level]) -> Iterator[PublishedCell]:
-    """What was published for the encrypted conditions of a run, by their levels.
-
-    Args:
-        study: the name of the run's study; of others nothing is said.
-        fixed: the levels of factors that the run does not vary.
-    """
-    for condition in conditions:
-        if not condition.is_encrypted:
-            continue
-        levels = dict(fixed) | dict(condition.levels)
-        for figure in PUBLISHED.get(study, ()):
-            is_here = figure.levels and all(levels.get(name) == level for name, level in figure.levels)
-            if is_here and figure.ratio is not None:
-                yield PublishedCell(condition, figure.ratio, figure.quote, figure.source)

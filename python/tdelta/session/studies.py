@@ -13,8 +13,9 @@ from typing import Any
 from tdelta.engines.registry import ENGINES, profile, study_settings
 from tdelta.engines.shared.study_settings import BACKUPS, WAREHOUSE_WORK
 from tdelta.errors import UnknownName, UsageError
+from tdelta.findings.published import PublishedFigure
 from tdelta.messages import Refusal
-from tdelta.session.published import PUBLISHED, PublishedFigure
+from tdelta.session.published import PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)

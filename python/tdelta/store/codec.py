@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 
 from tdelta.errors import Defect, StoreError
 from tdelta.messages import Refusal
-from tdelta.records import FINDINGS, Finding
+from tdelta.records import Finding
+from tdelta.records.findings import known_findings
 from tdelta.records.parts import flat, flat_hints, nested
 
 T = TypeVar("T")
@@ -119,10 +120,10 @@ def _decode(kind: Any, data: object, where: str) -> object:
 
 def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) -> object:
     """A finding says of which kind it is, since a result holds all kinds side by side."""
-    name = data.get(KIND)
-    if not isinstance(name, str) or not issubclass(FINDINGS.get(name, Finding), kind) or name not in FINDINGS:
-        raise StoreError(Refusal.of("not-a-finding", known=", ".join(FINDINGS), name=repr(name)).at(where))
-    return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != KIND}, where)
+    name, known = data.get(KIND), known_findings()
+    if not isinstance(name, str) or name not in known or not issubclass(known[name], kind):
+        raise StoreError(Refusal.of("not-a-finding", known=", ".join(known), name=repr(name)).at(where))
+    return _decode_record(known[name], {key: item for key, item in data.items() if key != KIND}, where)
 
 
 def _decode_record(kind: type, data: object, where: str) -> object:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, TextIO, TypeAlias
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.inputs import real_path, written_to
 from tdelta.messages import Refusal
-from tdelta.records import FINDINGS, CarryOver, CostBreakdown, Measurement, RunResult, SpanTotals, TailMeasure, Trial
+from tdelta.records import Measurement, RunResult, SpanTotals, Trial
+from tdelta.records.findings import known_findings
 from tdelta.records.parts import flat, flat_hints
-from tdelta.store.codec import KIND, dumps, encode
+from tdelta.store.codec import dumps, encode
 from tdelta.store.rows import MAPPINGS
 from tdelta.store.store import Store
 
@@ -140,9 +142,9 @@ def _json_head(store: Store, run_id: str) -> dict[str, object]:
 def _result(result: RunResult) -> dict[str, object]:
     """The result with its findings by their kinds, and the texts of checks, reasons and cautions beside their codes."""
     values = encode(result)
-    stored = values.pop("findings")
-    for name, kind in FINDINGS.items():
-        found = [{key: item for key, item in one.items() if key != KIND} for one in stored if one[KIND] == name]
+    del values["findings"]
+    for name, kind in known_findings().items():
+        found = [_derived(one) for one in result.of(kind)]
         values[name] = next(iter(found), None) if kind.IS_SINGLE else found
     checks = [encode(check) | {"check": check.check, "detail": check.detail} for check in result.validity]
     verdicts = [
@@ -151,15 +153,17 @@ def _result(result: RunResult) -> dict[str, object]:
     ]
     cautions = [caution.text for caution in result.cautions]
     texts = {"validity": checks, "cautions": cautions, "caution_codes": values["cautions"], "verdicts": verdicts}
-    for breakdown, one in zip(result.of(CostBreakdown), values[CostBreakdown.FINDING], strict=True):
-        one |= {name: getattr(breakdown, name) for name in CostBreakdown.DERIVED}
-    if (carried := result.one(CarryOver)) is not None:
-        values[CarryOver.FINDING] |= {name: getattr(carried, name) for name in CarryOver.DERIVED}
-    for tail, one in zip(result.of(TailMeasure), values[TailMeasure.FINDING], strict=True):
-        for name, part in (("exceedance", tail.exceedance), ("p99", tail.p99)):
-            if part is not None:
-                one[name]["reason"] = part.reason
     return {**values, **texts}
+
+
+def _derived(value: Any) -> Any:
+    """A finding, or a part of one, with what is derived from its fields beside them."""
+    if isinstance(value, tuple | list):
+        return [_derived(one) for one in value]
+    if not dataclasses.is_dataclass(value):
+        return encode(value)
+    fields = {name: _derived(inner) for name, inner in flat(value)}
+    return fields | {name: encode(getattr(value, name)) for name in getattr(value, "DERIVED", ())}
 
 
 def _csv_columns(store: Store, run_id: str) -> list[str]:

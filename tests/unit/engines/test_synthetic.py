@@ -198,13 +198,9 @@ def warehouse_shown(result: Any) -> None:
 
 def load_shown(result: Any) -> None:
     assert {step["condition"]["load_by"] for step in result["steps"]} == {"direct", "arrays"}
-    assert {one["condition"]["load_by"] for one in result["client_memory"]} == {"direct", "arrays"}
 
 
 def sweep_shown(result: Any) -> None:
-    sizes = [(one["condition"]["fetch_size"], one["condition"]["cipher"]) for one in result["client_memory"]]
-    assert sorted(sizes) == [(10, "encrypted"), (10, "none"), (1000, "encrypted"), (1000, "none")]
-    assert all(one["peak_rss_bytes"]["median"] > 1 << 20 for one in result["client_memory"])
     assert {verdict["condition"]["fetch_size"] for verdict in result["verdicts"]} == {10, 1000}
 
 

@@ -8,6 +8,7 @@ from support import samples as s
 from tdelta.cli.exit_codes import ExitCode, analysis_exit_code, exit_code
 from tdelta.document.effect import TIME, Cost, Effect
 from tdelta.document.labels import condition_label, decision_word
+from tdelta.findings.stalls import parting
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.checks import NO_MARKER
@@ -27,7 +28,6 @@ from tdelta.records import (
 )
 from tdelta.report.analysis.terminal import analysis_text
 from tdelta.report.answer import MOST_LINES, WIDTH, Answer, against_trust, files_answer, run_answer
-from tdelta.report.findings.stalls import parting
 from tdelta.report.terminal import render
 
 RUNS = {name: sample() for name, sample in s.SAMPLES.items()}

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from tdelta.records import DatabaseFacts, RunResult, SettingsCompared
+from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.records import DatabaseFacts, RunResult
 from tdelta.report.subject import subject
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from support.refused import Coded, check_messages, coded, has
 from tdelta.driver.load_generator.command import LoadGenerator, parse_load
-from tdelta.inference.temporary import WRITTEN
+from tdelta.findings.temporary import WRITTEN
 from tdelta.messages import Detail
 from tdelta.messages.checks import IN_FORCE, SAME_WORK, SPILLED
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage

@@ -4,7 +4,7 @@ from support.refused import has
 from tdelta.errors import UsageError
 from tdelta.messages.checks import REPLICAS
 from tdelta.records import CheckState, Measurement, Trial, Validity
-from tdelta.records.serving import CONFIRMED, UNCONFIRMED
+from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session import RunRequest
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Jobs

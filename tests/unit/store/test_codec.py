@@ -9,26 +9,22 @@ from hypothesis import settings as hypothesis_settings
 from support.examples import conditions, result_of, results, settings, settings_of, trial_of, trials
 from support.refused import coded, refused
 from tdelta.errors import StoreError, TdeltaError
+from tdelta.findings.servers import Bottleneck, CacheUse, Moved, ServerMeasures, TimeSpent
+from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.messages import Reason
 from tdelta.records import (
-    Bottleneck,
-    CacheUse,
     Condition,
     Decision,
     Estimate,
     Exceedance,
     Exceeding,
-    Moved,
     Percentile99,
     Role,
     RunResult,
     RunSettings,
-    ServerMeasures,
-    SettingsCompared,
     TailMeasure,
     TailRatio,
     TailUnit,
-    TimeSpent,
     Trial,
     Typical,
     Verdict,

@@ -57,7 +57,6 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
     }
     extras = [answer["extra"] or {} for answer in answers]
     client = ("client_cpu_user_seconds", "client_cpu_system_seconds")
-    peaks = [extra.get("client_peak_rss_bytes") for extra in extras]
     return {
         "outcome": merged,
         "spans": _spans(answers),
@@ -65,7 +64,6 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
         "extra": {
             **extras[0],
             **{name: sum(extra.get(name, 0.0) for extra in extras) for name in client},
-            "client_peak_rss_bytes": None if None in peaks else sum(peaks),
         },
     }
 

@@ -12,16 +12,9 @@ from dataclasses import replace
 
 from tdelta.document.blocks import Block, Listing, Medium, Paragraph
 from tdelta.document.quantities import MISSING, amounts, counted, printable, small_share
+from tdelta.findings.tails import TailGroup, TailRow, interval_text, quotient_text, tail_table, time_text
 from tdelta.records import AnalysisResult, Comparison, ObservedSide, ObservedTail, TailRatio
 from tdelta.report.analysis.words import label, side_titles
-from tdelta.report.findings.tails import (
-    TailGroup,
-    TailRow,
-    interval_text,
-    quotient_text,
-    tail_table,
-    time_text,
-)
 
 P99 = "p99"
 

@@ -9,12 +9,13 @@ from tdelta.document.blocks import Block, Figure, Lines, Section
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.document.labels import condition_label, metric_name, surroundings
 from tdelta.document.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
+from tdelta.findings import placed
+from tdelta.findings.stalls import parting
 from tdelta.records import NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.details import notes
-from tdelta.report.findings.registry import placed
-from tdelta.report.findings.stalls import parting
 from tdelta.report.outcome import shown_ratio
+from tdelta.report.page.study import study_blocks
 
 
 def answer_section(result: RunResult) -> Section:
@@ -24,7 +25,7 @@ def answer_section(result: RunResult) -> Section:
     if result.primary:
         blocks.append(primary_forest(result))
     blocks += [] if is_invalid(result) else notes(result)
-    return Section("answer", "Result", [*blocks, *placed("answer", result)])
+    return Section("answer", "Result", [*blocks, *placed("answer", result), *study_blocks(result)])
 
 
 def forest_rows(result: RunResult) -> list[Row]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tdelta import __version__
 from tdelta.document.blocks import Page
 from tdelta.document.wording import date_text, is_invalid, run_words
+from tdelta.findings import sections as finding_sections
 from tdelta.report.answer import run_answer
-from tdelta.report.findings.registry import sections as finding_sections
 from tdelta.report.page.answer import answer_section
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import repeat_section

@@ -6,14 +6,13 @@ from tdelta import __version__
 from tdelta.document.blocks import Block, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.document.labels import condition_label
 from tdelta.document.quantities import MISSING, counted, ratio_cells, share, small_share
-from tdelta.document.wording import chance
+from tdelta.document.wording import chance, points_text
 from tdelta.records import RunResult
 from tdelta.records.history import Against, History
 from tdelta.report.changes import (
     against_sentences,
     left_out_words,
     metric_words,
-    points_text,
     series_name,
     series_sentence,
 )

@@ -18,6 +18,7 @@ from tdelta.document.wording import (
     limit_words,
     median_text,
 )
+from tdelta.findings import placed
 from tdelta.records import (
     Condition,
     Estimate,
@@ -27,7 +28,6 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.report.details import VALUES_NOTE
-from tdelta.report.findings.registry import placed
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
@@ -216,7 +216,14 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 
 def trust_section(data: RunData) -> Section:
     result = data.result
-    blocks = [*placed("trust", result), *_checks(result), *_cautions(result), *placed("settings", result)]
+    nothing = "This run did not search its files for planted plain text. What is known is under the checks below."
+    blocks: list[Block] = [
+        Heading("Is it really encrypted"),
+        *(tuple(placed("trust", result)) or (Paragraph(nothing, "note"),)),
+        *_checks(result),
+        *_cautions(result),
+        *placed("settings", result),
+    ]
     strips = pressure(data.trials)
     blocks += [strips] if strips else []
     return Section("trust", "Checks and cautions", blocks)

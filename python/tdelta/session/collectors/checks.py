@@ -13,11 +13,12 @@ from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
 from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
-from tdelta.inference.temporary import shown_by, spilled
+from tdelta.findings.temporary import shown_by, spilled
+from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.messages import Caution, Detail, Parameter, Refusal, RunPart
 from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
-from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
-from tdelta.records.serving import CONFIRMED, UNCONFIRMED
+from tdelta.records import CheckState, Condition, Trial, Validity
+from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.pace import LOOKED_AT
 from tdelta.session.planning import Plan

@@ -24,7 +24,6 @@ from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter
-from tdelta.measure.usage import PeakMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +119,7 @@ class DrivenHost(Host):
     def do_trial(self, request: Request) -> Reply:
         watched = self._observed.get("watch", [])
         counters, accounted, used = self._counters(), self._accounted(), _used(watched)
-        memory = PeakMemory()
-        memory.start()
         answer = super().do_trial(request)
-        peak_rss_bytes = memory.stop()
         grown = {name: now - used[name] for name, now in _used(watched).items()}
         outcome = answer["outcome"]
         client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
@@ -133,7 +129,6 @@ class DrivenHost(Host):
         now = self._counters()
         answer["extra"] = {
             **client,
-            "client_peak_rss_bytes": peak_rss_bytes,
             "usage": {name: round(amount) for name, amount in grown.items()},
             "counters": {name: now[name] - before for name, before in counters.items() if name in now},
         }
@@ -158,10 +153,8 @@ class DrivenHost(Host):
         """
         self._loads_directly = self.driver.direct is not None and request.get("load_by", "direct") == "direct"
         asking, self._asking = self._asking, self._cursor(None, is_limited=False)
-        memory = PeakMemory()
-        memory.start()
         try:
-            return {**super().do_step(request), "peak_rss_bytes": memory.stop()}
+            return super().do_step(request)
         finally:
             self._loads_directly = False
             self._asking.connection.close()

@@ -19,7 +19,7 @@ from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.errors import Defect, ExternalServerFault, ServerLost, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
-from tdelta.records.actions import BACKUP
+from tdelta.records.trials import BACKUP
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from tdelta.errors import Defect, EnvironmentFault
 from tdelta.evidence.search import TwinFile
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
-from tdelta.records.serving import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
+from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 
 NONE, ASYNC, SEMISYNC = "none", "async", "semisync"
 

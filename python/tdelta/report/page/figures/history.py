@@ -8,9 +8,9 @@ from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
 from tdelta.document.labels import decision_word
 from tdelta.document.quantities import ratio_cells
-from tdelta.document.wording import date_text, mark
+from tdelta.document.wording import date_text, mark, points_text
 from tdelta.records.history import History, Series
-from tdelta.report.changes import change_words, metric_words, point_label, points_text, series_name
+from tdelta.report.changes import change_words, metric_words, point_label, series_name
 
 _LEFT = 62.0
 _RIGHT = 16.0

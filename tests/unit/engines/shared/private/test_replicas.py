@@ -12,7 +12,7 @@ import pytest
 from tdelta.driver.acting import Halt
 from tdelta.engines.shared.private.replicas import Behind, Course, held_port
 from tdelta.records import Measurement, Usage
-from tdelta.records.serving import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
+from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 
 
 class FakeReplica:

@@ -1,0 +1,405 @@
+"""What a server and its client did under each condition, and what held the load back. Descriptive, no intervals.
+
+Medians over the trials of complete blocks, the same that the verdicts rest on. Where the time goes: the CPU time of the
+server (its whole process tree, background threads and coming to rest included) and of the client over the time of all
+threads; what is left, they waited. `bottleneck` has the rule by which that becomes a word.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from markupsafe import Markup
+
+from tdelta import inference
+from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Medium, Paragraph, Table, columns
+from tdelta.document.labels import kind_label, level_text, surroundings
+from tdelta.document.plot import drawing, rect, text, wrapped
+from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
+from tdelta.document.wording import label
+from tdelta.findings.base import FinishedRun, Kind
+from tdelta.messages import Caution
+from tdelta.records import Condition, Finding, Measurement, Role, RunResult, Typical
+
+SATURATED = 0.85
+"""The share of all CPUs in use from which on CPU is what holds a load back, whatever its threads wait for: the rest is
+lost to wake-ups and to the moments in which too few threads are ready."""
+
+ALIKE = 0.01
+"""Twins whose caches meet shares of requests farther apart than this are not twins."""
+
+_US = 1e6
+_REQUESTS, _MISSES = "buffer_requests", "buffer_reads"
+_THREADS = "threads"
+
+_NOTE = (
+    "Medians over the trials; CPU, pages and log are of one operation. Bottleneck: CPU where 85% of all CPUs are busy,"
+    " or of those that the server is kept to, else the largest part of the threads' time: CPU of server or client, I/O,"
+    " or other waiting (locks, network, scheduling)."
+)
+_INTRODUCTION = (
+    "The work of the servers and of the client while they were measured: described, not judged. Twins whose caches met"
+    " different shares of their requests would not be twins; the table below the figure has the hit ratio of each."
+)
+
+
+class Bottleneck(StrEnum):
+    """What holds a load back. ``waiting``: locks, network, scheduling."""
+
+    SERVER_CPU = "server CPU"
+    CLIENT_CPU = "client CPU"
+    IO = "I/O"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """Where the time of a load's threads goes, medians over trials.
+
+    The shares are of the time of all threads together; those of CPU may come to more than 1 where a server works in the
+    background, and ``waiting_share`` is then 0. ``io_share`` is the part of the waiting that the device's requests
+    account for at most, ``*_cores`` are CPUs busy on average, ``cores_at_most`` is how many this load could keep busy:
+    one for each thread, and no more than there are. The pressures are the shares of the time in which some task of the
+    machine was kept waiting (PSI). None stands for what the kernel does not tell.
+    """
+
+    server_share: float
+    client_share: float
+    waiting_share: float
+    io_share: float | None
+    server_cores: float
+    client_cores: float
+    cores_at_most: int
+    cpu_pressure: float | None
+    io_pressure: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How a server's page cache fared: the share of requests that it could meet, and counts of one operation."""
+
+    hit_ratio: Typical
+    requests: float
+    misses: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Pages and bytes of one operation, medians over trials; None for what the engine does not count."""
+
+    pages_read: float | None
+    pages_written: float | None
+    pages_encrypted: float | None
+    pages_decrypted: float | None
+    log_bytes: float | None
+    device_read_bytes: float
+    device_written_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMeasures(Finding):
+    """What a server and its client did under one condition, over the trials that the verdicts rest on. Descriptive.
+
+    ``throughput`` is operations per second, times are µs of one operation. ``cache`` is None where the engine does not
+    count requests.
+    """
+
+    FINDING = "servers"
+
+    condition: Condition
+    trials: int
+    throughput: Typical
+    response_us: Typical
+    server_cpu_us: Typical
+    client_cpu_us: Typical
+    time: TimeSpent
+    cache: CacheUse | None
+    moved: Moved
+    bottleneck: Bottleneck
+
+
+def of_run(run: FinishedRun) -> Iterator[ServerMeasures]:
+    """Every condition with complete blocks; nothing of an embedded engine, whose client has no CPU time of its own."""
+    if not any(trial.measurement.client_cpu_seconds > 0 for trial in run.trials):
+        return
+    by_key = inference.in_complete_blocks(run.trials, run.settings)
+    for condition in run.settings.conditions:
+        if measured := by_key.get(condition.key):
+            spent = _spent(measured, int(condition.level(_THREADS)), run.cpus)
+            kept_to = dict(condition.levels).get("cores")
+            yield ServerMeasures(
+                condition=condition,
+                trials=len(measured),
+                throughput=Typical.of(m.operations / _seconds(m) for m in measured),
+                response_us=Typical.of(m.response_ns / 1e3 for m in measured),
+                server_cpu_us=Typical.of(m.cpu_seconds * _US / m.operations for m in measured),
+                client_cpu_us=Typical.of(m.client_cpu_seconds * _US / m.operations for m in measured),
+                time=spent,
+                cache=_cache(measured),
+                moved=Moved(
+                    pages_read=_counted(measured, "pages_read"),
+                    pages_written=_counted(measured, "pages_written"),
+                    pages_encrypted=_counted(measured, "pages_encrypted"),
+                    pages_decrypted=_counted(measured, "pages_decrypted"),
+                    log_bytes=_counted(measured, "log_bytes"),
+                    device_read_bytes=statistics.median(
+                        m.usage.device_read_bytes / m.counted_operations for m in measured
+                    ),
+                    device_written_bytes=statistics.median(
+                        m.usage.device_written_bytes / m.counted_operations for m in measured
+                    ),
+                ),
+                bottleneck=bottleneck(spent, run.cpus, None if kept_to is None else int(kept_to)),
+            )
+
+
+def _spent(measured: Sequence[Measurement], threads: int, cpus: int) -> TimeSpent:
+    server = statistics.median(m.cpu_seconds / _seconds(m) for m in measured)
+    client = statistics.median(m.client_cpu_seconds / _seconds(m) for m in measured)
+    waiting = max(0.0, 1.0 - (server + client) / threads)
+    io_pressure, in_flight = _pressure(measured, "io_some"), _pressure(measured, "io_in_flight")
+    on_io = io_pressure if in_flight is None else in_flight / threads
+    return TimeSpent(
+        server_share=server / threads,
+        client_share=client / threads,
+        waiting_share=waiting,
+        io_share=None if on_io is None else min(waiting, on_io),
+        server_cores=server,
+        client_cores=client,
+        cores_at_most=min(threads, cpus),
+        cpu_pressure=_pressure(measured, "cpu_some"),
+        io_pressure=io_pressure,
+    )
+
+
+def _seconds(measured: Measurement) -> float:
+    """How long the recorded operations took; never 0, which only a clock that stands still would say."""
+    return max(measured.elapsed_ns, 1) / 1e9
+
+
+def _pressure(measured: Sequence[Measurement], name: str) -> float | None:
+    found = [m.pressure[name] for m in measured if name in m.pressure]
+    return statistics.median(found) if found else None
+
+
+def _cache(measured: Sequence[Measurement]) -> CacheUse | None:
+    counted = [m for m in measured if m.engine_counters.get(_REQUESTS, 0) > 0 and _MISSES in m.engine_counters]
+    if not counted:
+        return None
+    return CacheUse(
+        hit_ratio=Typical.of(
+            max(0.0, 1.0 - m.engine_counters[_MISSES] / m.engine_counters[_REQUESTS]) for m in counted
+        ),
+        requests=statistics.median(m.engine_counters[_REQUESTS] / m.counted_operations for m in counted),
+        misses=statistics.median(m.engine_counters[_MISSES] / m.counted_operations for m in counted),
+    )
+
+
+def _counted(measured: Sequence[Measurement], name: str) -> float | None:
+    """A counter of one operation; None where the engine has none of that name."""
+    found = [m.engine_counters[name] / m.counted_operations for m in measured if name in m.engine_counters]
+    return statistics.median(found) if found else None
+
+
+def bottleneck(spent: TimeSpent, cpus: int, server_cpus: int | None = None) -> Bottleneck:
+    """What holds a load back.
+
+    If the server keeps more than `SATURATED` of the CPUs busy that it is kept to (``server_cpus``): its CPU. If server
+    and client keep more than that of all CPUs busy: the CPU, of whichever uses more. Else the largest
+    part of the threads' time: CPU of the server, CPU of the client, I/O, or other waiting. I/O is what the requests in
+    flight on the server's device, so many for each thread, account for of the waiting, or where those are not known
+    the pressure of I/O.
+    """
+    if server_cpus is not None and spent.server_cores >= SATURATED * server_cpus:
+        return Bottleneck.SERVER_CPU
+    if spent.server_cores + spent.client_cores >= SATURATED * cpus:
+        return Bottleneck.SERVER_CPU if spent.server_cores >= spent.client_cores else Bottleneck.CLIENT_CPU
+    on_io = spent.io_share or 0.0
+    parts = {
+        Bottleneck.SERVER_CPU: spent.server_share,
+        Bottleneck.CLIENT_CPU: spent.client_share,
+        Bottleneck.IO: on_io,
+        Bottleneck.WAITING: spent.waiting_share - on_io,
+    }
+    return max(parts, key=lambda part: parts[part])
+
+
+def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -> Iterator[Caution]:
+    """Twins of one stratum whose caches met other shares of the requests than their baseline's."""
+    plain = {m.condition.stratum: m for m in found if m.condition.role is Role.BASELINE}
+    for measured in found:
+        baseline = plain.get(measured.condition.stratum)
+        if baseline is None or baseline.cache is None or measured.cache is None:
+            continue
+        here, there = measured.cache.hit_ratio.median, baseline.cache.hit_ratio.median
+        if abs(here - there) > ALIKE:
+            yield Caution.of(
+                "caches-differ",
+                condition=measured.condition.key,
+                met=here,
+                baseline=baseline.condition.key,
+                baseline_met=there,
+            )
+
+
+_NOTHING = (MISSING, "0", "0 B")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A heading and its figure. ``is_brief``: a terminal has it, too."""
+
+    title: str
+    of: Callable[[ServerMeasures], str | Cell]
+    is_brief: bool = True
+
+
+def _time(of: Typical) -> Cell:
+    low, median, high = amounts((of.low, of.median, of.high), "µs")
+    return Cell(f"{median} ({low.split(' ')[0]} … {high.split(' ')[0]})", brief=median)
+
+
+def _hits(cache: CacheUse | None) -> str | Cell:
+    if cache is None:
+        return MISSING
+    low, median, high = (100 * value for value in (cache.hit_ratio.low, cache.hit_ratio.median, cache.hit_ratio.high))
+    return Cell(f"{median:.2f}% ({low:.2f} … {high:.2f})", brief=f"{median:.2f}%")
+
+
+def _bytes(value: float | None) -> str:
+    return MISSING if value is None else amounts((value,), "bytes")[0]
+
+
+def _share(value: float | None) -> str:
+    return MISSING if value is None else share(round(value, 3))
+
+
+_COLUMNS = (
+    _Column("op/s", lambda m: rate(m.throughput.median)),
+    _Column("response", lambda m: _time(m.response_us), is_brief=False),
+    _Column("server\nCPU", lambda m: _time(m.server_cpu_us)),
+    _Column("client\nCPU", lambda m: _time(m.client_cpu_us)),
+    _Column("CPUs\nbusy", lambda m: f"{m.time.server_cores + m.time.client_cores:.2f}"),
+    _Column("server", lambda m: _share(m.time.server_share), is_brief=False),
+    _Column("client", lambda m: _share(m.time.client_share), is_brief=False),
+    _Column("waiting", lambda m: _share(m.time.waiting_share), is_brief=False),
+    _Column("of that I/O", lambda m: _share(m.time.io_share), is_brief=False),
+    _Column("CPU\npressure", lambda m: _share(m.time.cpu_pressure), is_brief=False),
+    _Column("I/O\npressure", lambda m: _share(m.time.io_pressure), is_brief=False),
+    _Column("cache\nhits", lambda m: _hits(m.cache)),
+    _Column("cache\nmisses", lambda m: MISSING if m.cache is None else small_count(m.cache.misses), is_brief=False),
+    _Column("pages\nread", lambda m: small_count(m.moved.pages_read)),
+    _Column("pages\nwritten", lambda m: small_count(m.moved.pages_written)),
+    _Column("pages\nencrypted", lambda m: small_count(m.moved.pages_encrypted), is_brief=False),
+    _Column("pages\ndecrypted", lambda m: small_count(m.moved.pages_decrypted), is_brief=False),
+    _Column("log", lambda m: _bytes(m.moved.log_bytes)),
+    _Column("read from\nthe device", lambda m: _bytes(m.moved.device_read_bytes), is_brief=False),
+    _Column("written to\nthe device", lambda m: _bytes(m.moved.device_written_bytes), is_brief=False),
+)
+"""One that has nothing to say of any server is left out."""
+
+
+def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block]:
+    groups = _groups(found, result)
+    measured = [one for group in groups.values() for one in group]
+    shown = [column for column in _COLUMNS if any(column.of(one) not in _NOTHING for one in measured)]
+    names = dict(zip(measured, _names(measured), strict=True))
+    rows: list[tuple[str | Cell, ...]] = []
+    for panel, group in groups.items():
+        rows += [(panel,)] if panel else []
+        rows += [(names[m], *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
+    more = [column.title for column in shown if not column.is_brief]
+    titles = columns(*(column.title for column in shown), "bottleneck", texts=("bottleneck",), more=more)
+    caption = (
+        "Numbers: medians over the trials, in brackets their quartiles; server, client and waiting are shares of the"
+        " threads' time; CPU, pages and bytes are of one operation"
+    )
+    yield Paragraph(_INTRODUCTION, medium=Medium.PAGE)
+    yield _figure(groups, names, result, Table(caption, titles, rows, folded=True))
+    yield Paragraph(_NOTE, "note", Medium.TERMINAL)
+
+
+def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, list[ServerMeasures]]:
+    """By what varies beside threads, within it by threads, plain and encrypted beside each other; no A/A twins."""
+    shown = [m for m in found if m.condition.role not in (Role.AA, Role.BB)]
+    panels = [", ".join(surroundings(m.condition, result.settings, besides=_THREADS)) for m in shown]
+    groups: dict[str, list[ServerMeasures]] = {panel: [] for panel in panels}
+    for panel, measured in sorted(
+        zip(panels, shown, strict=True), key=lambda pair: int(pair[1].condition.level(_THREADS))
+    ):
+        groups[panel].append(measured)
+    return groups
+
+
+def _names(measured: Sequence[ServerMeasures]) -> list[str]:
+    """What servers are called within their group: ``16 threads, plain``, ``aes-256, tables only``."""
+    kinds = ["plain" if m.condition.role is Role.BASELINE else kind_label(m.condition) for m in measured]
+    threads = [m.condition.level(_THREADS) for m in measured]
+    if len(set(threads)) == 1:
+        return kinds
+    return [f"{level_text(_THREADS, of)}, {kind}" for of, kind in zip(threads, kinds, strict=True)]
+
+
+# The figure. A bar is the time of the CPUs that a load could keep busy, one for each thread and no more than there are:
+# the full part worked for the server, the light part for the client, and the empty part waited with the threads.
+
+_BAR, _STEP, _LINE, _HEADING = 14.0, 24.0, 15.0, 34.0
+_LABEL, _ASIDE = 200.0, 214.0
+
+
+def _figure(
+    groups: Mapping[str, Sequence[ServerMeasures]], names: Mapping[ServerMeasures, str], result: RunResult, table: Table
+) -> Figure:
+    marks: list[Markup] = []
+    y = 0.0
+    for panel, group in groups.items():
+        if panel:
+            marks.append(text(0.0, y + 18, panel, "strong"))
+            y += _HEADING
+        for measured in group:
+            words = wrapped(names[measured], _LABEL - 12)
+            height = max(_STEP, _LINE * len(words) + 8)
+            marks += _bar(measured, words, y + height / 2)
+            y += height
+        y += 12
+    title = "Where the time of the load goes"
+    described = "; ".join(_words(m, result) for group in groups.values() for m in group) + "."
+    caption = (
+        "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
+        " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
+        " to be done, since all threads waited for I/O, locks or the network. Plain twins are grey. The word is what"
+        " held the load back: CPU where 85% of all CPUs are busy, or of those that the server is kept to, else the"
+        " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
+        " it."
+    )
+    return Figure("time", title, drawing(WIDTH, y, title, described, marks, name="time"), caption, table, Medium.BOTH)
+
+
+def _bar(measured: ServerMeasures, words: Sequence[str], middle: float) -> Iterator[Markup]:
+    """What worked, of what could; of its own sum, where background threads make that larger."""
+    first = middle + 4.5 - _LINE * (len(words) - 1) / 2
+    yield from (text(0.0, first + _LINE * at, line, "label") for at, line in enumerate(words))
+    look = "plain-" if measured.condition.role is Role.BASELINE else ""
+    time, width = measured.time, WIDTH - _LABEL - _ASIDE
+    busy = time.server_cores + time.client_cores
+    pixels = width / max(float(time.cores_at_most), busy)
+    top, server = middle - _BAR / 2, time.server_cores * pixels
+    yield rect(_LABEL, top, width, _BAR, "bar-rest")
+    yield rect(_LABEL, top, server, _BAR, f"{look}bar")
+    yield rect(_LABEL + server, top, time.client_cores * pixels, _BAR, f"{look}bar-second")
+    note = f"{measured.bottleneck.value}; {busy:.2f} CPUs busy"
+    yield text(WIDTH - _ASIDE + 12, middle + 4.5, note, "label")
+
+
+def _words(measured: ServerMeasures, result: RunResult) -> str:
+    time = measured.time
+    return (
+        f"{label(measured.condition, result.settings)}: server CPU {_share(time.server_share)}, client CPU"
+        f" {_share(time.client_share)}, waiting {_share(time.waiting_share)}, held back by {measured.bottleneck.value}"
+    )
+
+
+KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", cautions=cautions)

@@ -1,0 +1,49 @@
+"""In what the settings of the twins differ, beside their rows' ciphertext, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tdelta.document.blocks import Block, Column, Heading, Medium, Table
+from tdelta.findings.base import Kind
+from tdelta.records import Finding, RunResult
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsCompared(Finding):
+    """Settings read back from twins. ``shared`` are the same on all of them, by name.
+
+    ``varied`` are those that differ between strata, as their factors say, with their values in order; ``differing``
+    what each kind of encrypted twin is given and a plain one is not, by the kind's name.
+    """
+
+    FINDING = "twin_settings"
+    IS_SINGLE = True
+
+    shared: Mapping[str, str]
+    varied: Mapping[str, tuple[str, ...]]
+    differing: Mapping[str, tuple[str, ...]]
+
+
+def blocks(found: Sequence[SettingsCompared], _result: RunResult) -> Iterator[Block]:
+    (compared,) = found
+    yield Heading("Settings of the twins")
+    if compared.differing:
+        caption = "What encrypted twins are given and plain ones are not"
+        yield _table(caption, ("twins", "settings"), _joined(compared.differing))
+    if compared.varied:
+        caption = "What differs between strata, as their factors say"
+        yield _table(caption, ("setting", "values"), _joined(compared.varied), folded=True)
+    yield _table("What all twins share, read back from each", ("setting", "value"), compared.shared, folded=True)
+
+
+def _joined(lists: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: ", ".join(values) for name, values in lists.items()}
+
+
+def _table(caption: str, titles: Sequence[str], values: Mapping[str, str], *, folded: bool = False) -> Table:
+    return Table(caption, list(map(Column, titles)), list(values.items()), folded, medium=Medium.PAGE)
+
+
+KIND = Kind(SettingsCompared, lambda run: run.twin_settings, blocks, "settings")
