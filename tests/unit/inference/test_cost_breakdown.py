@@ -10,12 +10,10 @@ import pytest
 from support.flat import changed
 from support.refused import check_messages, has
 from tdelta.engines.registry import profiles
-from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns
-from tdelta.inference.draws import shortest
-from tdelta.inference.prices import PagePrices, Price
+from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns, shortest
 from tdelta.inference.profiles import Profiled, compare
 from tdelta.inference.quantiles import t_reach
-from tdelta.inference.timed import Timed, TimedTrial
+from tdelta.inference.unit_costs import PagePrices, Price, Timed, TimedTrial
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
     ComponentKind,
