@@ -104,15 +104,14 @@ def prices_from_json(values: Mapping[str, Any] | None) -> dict[str, PagePrices]:
     Args:
         values: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
     """
-    paged = {key: [one for one in measured if "passes" in one] for key, measured in (values or {}).items()}
-    return {
-        key: PagePrices(
-            **{name: measured[0][name] for name in ("page_bytes", "counted", "cipher", "mac")},
-            **{name: price_of(one["passes"][name] for one in measured) for name in measured[0]["passes"]},
-        )
-        for key, measured in paged.items()
-        if measured
-    }
+    found: dict[str, PagePrices] = {}
+    for key, measured in (values or {}).items():
+        if paged := [one for one in measured if "passes" in one]:
+            fixed: dict[str, Any] = {name: paged[0][name] for name in ("page_bytes", "counted", "cipher", "mac")}
+            passes = {name: [one["passes"][name] for one in paged] for name in paged[0]["passes"]}
+            prices: dict[str, Any] = {name: price_of(moments) for name, moments in passes.items()}
+            found[key] = PagePrices(**fixed, **prices)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
