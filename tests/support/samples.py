@@ -298,7 +298,7 @@ def few_stalls() -> RunResult:
     )
     order = CarryOver(
         after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
-        unknown_codes=(Reason.of("carry-over-course"),),
+        unknown=(Reason.of("carry-over-course"),),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))
     return result(Decision.UNDECIDED, (head, *secondary()), stalls=stalls, order_effect=order)

@@ -106,7 +106,7 @@ def _exceedance_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = small_share(found.baseline.share), small_share(found.condition.share)
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
 
 
 def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -114,7 +114,7 @@ def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
 
 
 def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:

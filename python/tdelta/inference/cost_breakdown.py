@@ -173,7 +173,7 @@ def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, dr
         components=components,
         elapsed=elapsed,
         off_cpu=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
-        unattributed_codes=tuple(absent),
+        unattributed=tuple(absent),
     )
     return _with_functions(found, explained) if _has_large_residual(found) else found
 
@@ -195,7 +195,7 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
     profile = explained.profiles.get(breakdown.condition.key)
     if profile is None:
         why = explained.why_no_profile or "functions were not sampled"
-        return replace(breakdown, where_unknown_code=Reason.of("functions-not-sampled", why=why))
+        return replace(breakdown, where_unknown=Reason.of("functions-not-sampled", why=why))
     is_timed = any(one.is_timed for one in breakdown.components)
     unexplained = [
         one for one in profile.functions if _is_distinguishable(one) and not _has_component(one, is_timed=is_timed)
@@ -204,7 +204,7 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
     if largest:
         return replace(breakdown, functions=tuple(largest))
     samples = {"plain": profile.baseline.samples, "encrypted": profile.condition.samples}
-    return replace(breakdown, where_unknown_code=Reason.of("no-function-differs", **samples))
+    return replace(breakdown, where_unknown=Reason.of("no-function-differs", **samples))
 
 
 def _is_distinguishable(one: FunctionShare) -> bool:
