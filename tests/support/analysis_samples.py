@@ -232,8 +232,8 @@ def one_tail() -> AnalysisResult:
         longer_ratio=None,
         p99_quotient=26.92 / 22.53,
         p99_ratio=None,
-        longer_reason_code=Reason.verbatim(why),
-        p99_reason_code=Reason.verbatim(why),
+        longer_reason=Reason.verbatim(why),
+        p99_reason=Reason.verbatim(why),
     )
     return result(replace(comparison(12.41, 12.794, bearable=0.0042, decision=Decision.UNDECIDED), tail=tail))
 
@@ -266,8 +266,8 @@ def tails() -> AnalysisResult:
         longer_ratio=None,
         p99_quotient=None,
         p99_ratio=None,
-        longer_reason_code=Reason.of("tail-too-few-values", found=6, fewest=10),
-        p99_reason_code=Reason.of("no-percentile", needed=1000, found="aes-256 has 900"),
+        longer_reason=Reason.of("tail-too-few-values", found=6, fewest=10),
+        p99_reason=Reason.of("no-percentile", needed=1000, found="aes-256 has 900"),
     )
     none = "no tail: plain and aes-256 have summaries, neither single response times nor a histogram"
     return result(

@@ -129,7 +129,7 @@ def hopeless() -> Prospect:
             attainability=Attainability.TOO_LONG,
             rounds=None,
             seconds=None,
-            reason_code=Reason.verbatim("no"),
+            reason=Reason.verbatim("no"),
         ),
     )
     return replace(
@@ -153,7 +153,7 @@ def one_round() -> Prospect:
             attainability=Attainability.TOO_LONG,
             rounds=None,
             seconds=None,
-            reason_code=Reason.verbatim(words),
+            reason=Reason.verbatim(words),
         )
         for target in whole().targets
     )

@@ -270,7 +270,7 @@ def check_cipher_lines(document: Any) -> list[float]:
     untimed = [
         breakdown
         for breakdown in document["cost_breakdown"]
-        if "calls-not-timed" in {reason["code"] for reason in breakdown["unattributed_codes"]}
+        if "calls-not-timed" in {reason["code"] for reason in breakdown["unattributed"]}
     ]
     assert len(lines) + len(untimed) == len(document["cost_breakdown"])
     decrypted = []

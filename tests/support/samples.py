@@ -25,7 +25,6 @@ from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE, SPILLED
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
-    AgentEffect,
     AgentUse,
     Amount,
     BadTrials,
@@ -49,7 +48,6 @@ from tdelta.records import (
     FunctionClass,
     FunctionShare,
     HostEffect,
-    HostOverhead,
     Hosts,
     InstanceEffectPrior,
     Level,
@@ -63,6 +61,7 @@ from tdelta.records import (
     RunResult,
     RunSettings,
     Sampled,
+    SeenOverhead,
     ServerFacts,
     ServersFacts,
     SettingDifference,
@@ -299,7 +298,7 @@ def few_stalls() -> RunResult:
     )
     order = CarryOver(
         after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
-        unknown_codes=(Reason.of("carry-over-course"),),
+        unknown=(Reason.of("carry-over-course"),),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))
     return result(Decision.UNDECIDED, (head, *secondary()), stalls=stalls, order_effect=order)
@@ -825,8 +824,8 @@ def shared() -> RunResult:
         clock_error_seconds=0.00018,
         agents=(use("1", ("load-a",), 0.21, 0.0001), use("2", ("load-b", "load-a"), 0.34, 0.0009)),
         effects=(
-            AgentEffect(AES, 24, (1.029, 1.034), 0.0, is_apart=False),
-            AgentEffect(TWIN, 2, (0.999, 1.002), 0.0, is_apart=None),
+            SeenOverhead(AES, 24, (1.029, 1.034), 0.0, is_apart=False),
+            SeenOverhead(TWIN, 2, (0.999, 1.002), 0.0, is_apart=None),
         ),
     )
     return changed(slower(), agents=(agents,))
@@ -837,8 +836,8 @@ def on_hosts() -> RunResult:
         names=("db-a", "db-b"),
         effects=(HostEffect(PLAIN, "db-b", "db-a", 4, estimate(0.83, 0.021)),),
         overheads=(
-            HostOverhead(AES, 4, (1.034, 1.029), 0.0, is_apart=False),
-            HostOverhead(TWIN, 2, (1.003, 0.998), 0.0, is_apart=None),
+            SeenOverhead(AES, 4, (1.034, 1.029), 0.0, is_apart=False),
+            SeenOverhead(TWIN, 2, (1.003, 0.998), 0.0, is_apart=None),
         ),
     )
     return changed(slower(), hosts=(hosts,))

@@ -107,7 +107,7 @@ class Priced(Protocol):
     def prices(self) -> dict[str, object] | None:
         """What pages cost the code under test; None where that is not known.
 
-        JSON values, for `tdelta.inference.prices`; every figure is of one pass.
+        JSON values, for `tdelta.inference.unit_costs`; every figure is of one pass.
 
         Raises:
             EnvironmentFault: this machine cannot.

@@ -10,7 +10,7 @@ from tdelta.document.quantities import duration, percent, share
 from tdelta.document.wording import label
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import AgentEffect, AgentUse, LoadAgents, RunResult
+from tdelta.records import AgentUse, LoadAgents, RunResult, SeenOverhead
 
 
 def of_run(run: FinishedRun) -> Iterator[LoadAgents]:
@@ -54,9 +54,9 @@ def _row(use: AgentUse) -> tuple[str, ...]:
     )
 
 
-def _seen(effect: AgentEffect, name: str) -> str:
+def _seen(effect: SeenOverhead, name: str) -> str:
     low, high = percent(min(effect.ratios)), percent(max(effect.ratios))
-    seen = f"{name}, as each agent timed it in the same {effect.blocks} blocks: {low} to {high}"
+    seen = f"{name}, as each agent timed it in the same {effect.repeats} blocks: {low} to {high}"
     if effect.is_apart is None:
         return f"{seen}."
     sd = f"an agent's own effect has a standard deviation of {100 * effect.between_sd:.2f}%"

@@ -121,8 +121,8 @@ def note(found: Sequence[CostBreakdown], result: RunResult) -> str:
         elif one.functions:
             words = "are those with the largest difference from the plain twin"
             sentences.append(f"The functions under the residual of {name} {words}.")
-        for words in one.unattributed:
-            absent.setdefault(words, []).append(name)
+        for reason in one.unattributed:
+            absent.setdefault(reason.text, []).append(name)
     for words, names in absent.items():
         what, colon, why = words.partition(": ")
         where = "" if len(names) == len(found) else f" ({'; '.join(names)})"

@@ -8,7 +8,7 @@ from tdelta.document.blocks import Block, Paragraph
 from tdelta.document.labels import condition_label, metric_name, surroundings
 from tdelta.document.quantities import interval, percent
 from tdelta.findings.base import Kind
-from tdelta.records import HostEffect, HostOverhead, Hosts, RunResult
+from tdelta.records import HostEffect, Hosts, RunResult, SeenOverhead
 
 _NOTE = "Twins changed hosts from round to round, so this is in no overhead above."
 
@@ -32,9 +32,9 @@ def _effect(effect: HostEffect, result: RunResult) -> str:
     return f"Host {effect.host} over host {effect.versus}{where}: {what} {ratio} (95% interval {ends})."
 
 
-def _overhead(one: HostOverhead, names: Sequence[str], result: RunResult) -> str:
+def _overhead(one: SeenOverhead, names: Sequence[str], result: RunResult) -> str:
     seen = ", ".join(f"{percent(ratio)} on {name}" for ratio, name in zip(one.ratios, names, strict=True))
-    said = f"{condition_label(one.condition, result.settings)}, by host over {one.rounds} rounds: {seen}"
+    said = f"{condition_label(one.condition, result.settings)}, by host over {one.repeats} rounds: {seen}"
     if one.is_apart is None:
         return f"{said}; too few rounds to say whether overheads differ by host."
     return f"{said}, which is {'more than' if one.is_apart else 'no more than'} chance makes them differ by."

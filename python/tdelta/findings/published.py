@@ -1,12 +1,17 @@
-"""What was published for the levels of a run's conditions, beside which reports set what was measured."""
+"""What was published for the levels of a run's conditions, beside what was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tdelta.document.blocks import Block, Paragraph, Table, columns
+from tdelta.document.effect import limits
+from tdelta.document.labels import decision_word, metric_name
+from tdelta.document.quantities import percent, ratio_cells
+from tdelta.document.wording import has_data, is_invalid, label
 from tdelta.findings.base import FinishedRun, Kind
-from tdelta.records import Condition, Finding, Level
+from tdelta.records import Condition, Finding, Level, RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +50,24 @@ def of_run(run: FinishedRun) -> Iterator[PublishedCell]:
                 yield PublishedCell(condition, figure.ratio, figure.quote, figure.source)
 
 
-KIND = Kind(PublishedCell, of_run)
+def blocks(found: Sequence[PublishedCell], result: RunResult) -> Iterator[Block]:
+    published = {cell.condition.key: cell for cell in found}
+    rows = [
+        (
+            label(verdict.condition, result.settings),
+            percent(published[verdict.condition.key].ratio),
+            *ratio_cells(verdict.ratio, limits(result.settings)),
+            decision_word(verdict.decision, verdict.metric),
+        )
+        for verdict in result.primary
+        if verdict.condition.key in published and has_data(verdict)
+    ]
+    if rows and not is_invalid(result):
+        titles = columns("published", "measured here", "95% interval", "verdict", texts=("verdict",))
+        caption = f"Overhead in {metric_name(result.settings.metric, result.settings)}, published and measured"
+        yield Table(caption, titles, rows, name="published")
+        sources = "; ".join(dict.fromkeys(cell.source for cell in found))
+        yield Paragraph(f"Published: {sources}; another product and machine, no check of this one.", "note")
+
+
+KIND = Kind(PublishedCell, of_run, blocks, "answer")

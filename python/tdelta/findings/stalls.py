@@ -1,4 +1,4 @@
-"""Outlying trials and stalls: how many there were, how much stalls add to the mean, and what may have been missed."""
+"""Outlying trials, stalls and carry-over: how much stalls add to the mean, and what may have been missed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from tdelta import inference
 from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
 from tdelta.document.effect import Effect, edges
-from tdelta.document.labels import condition_label, surroundings
+from tdelta.document.labels import carried_words, condition_label, surroundings
 from tdelta.document.quantities import counted, percent
 from tdelta.findings.base import Kind
-from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
+from tdelta.records import CarryOver, Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
 
 _NOTE = (
     "Outliers count in full in the result, and less than half in the estimate for a typical transaction. The last"
@@ -97,4 +97,9 @@ def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:
     return f"stalls of the {'encrypted' if is_slower and verdict.condition.is_encrypted else 'plain'} copies"
 
 
+def carry_over_blocks(found: Sequence[CarryOver], _result: RunResult) -> Iterator[Block]:
+    yield Paragraph(f"Carry-over: {carried_words(found[0])}.", "note")
+
+
 KIND = Kind(StallMeasure, lambda run: run.stalls, blocks, "answer", "", lines)
+CARRY_OVER = Kind(CarryOver, lambda run: run.carry_over, carry_over_blocks, "answer")

@@ -14,7 +14,7 @@ from tdelta.document.labels import condition_label, transaction_name
 from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import ALL, BadTrials, Hosts, Role, RunResult, TailMeasure, TailRatio
+from tdelta.records import ALL, BadTrials, Hosts, Percentile, Role, RunResult, TailMeasure, TailRatio
 
 _OVER_BOTH = "Ratios are over both plain twins, with 95% intervals; of the A/A twin over the other plain twin."
 _OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95% intervals."
@@ -106,7 +106,7 @@ def _exceedance_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = small_share(found.baseline.share), small_share(found.condition.share)
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
 
 
 def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -114,7 +114,7 @@ def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), found.reason)
+    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
 
 
 def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -213,4 +213,10 @@ def _reason_lines(groups: Iterable[TailGroup]) -> list[str]:
     ]
 
 
+def percentiles(run: FinishedRun) -> Sequence[Percentile]:
+    """Those of the mix that every run has: rows of the terminal's table of costs, and of the page's figure."""
+    return inference.mix_percentiles(run.trials, run.settings, run.read_trials)
+
+
 KIND = Kind(TailMeasure, of_run, blocks, "latency", cautions=cautions)
+PERCENTILES = Kind(Percentile, percentiles)

@@ -16,15 +16,15 @@ no such thing: in a table with one mean per block and agent, unequal variances l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import beta_quantile
-from tdelta.records import Role, RunSettings, Trial, Typical
-from tdelta.records.hosts import AgentEffect, AgentUse, LoadAgents
+from tdelta.records import Condition, Role, RunSettings, Trial, Typical
+from tdelta.records.hosts import AgentUse, LoadAgents, SeenOverhead
 from tdelta.records.trials import AgentPart, overlap, skew_ns
 
 _CHANCE = 0.99
@@ -88,17 +88,25 @@ def _epsilon(residuals: FloatArray) -> float:
     return min(1.0, (blocks * biased - 2) / left) if left > 0 else 1.0
 
 
-def _effects(panel: Panel, names: Sequence[str]) -> Iterable[AgentEffect]:
+def seen_overhead(condition: Condition, own: FloatArray, plain: FloatArray) -> Iterator[SeenOverhead]:
+    """Whether agents, or hosts, see the same overhead; nothing where there is no whole repeat.
+
+    Args:
+        condition: whose overhead.
+        own: logarithms of the condition's costs, shape (repeats, agents), NaN where there is none.
+        plain: those of the plain twins.
+    """
+    logs = own - plain
+    logs = logs[np.isfinite(logs).all(axis=1)]
+    if len(logs):
+        yield SeenOverhead(condition, len(logs), tuple(np.exp(logs.mean(axis=0)).tolist()), *between(logs))
+
+
+def _effects(panel: Panel, names: Sequence[str]) -> Iterator[SeenOverhead]:
     plain = _logs(panel, panel.conditions.index(panel.baseline), names)
     for at, condition in enumerate(panel.conditions):
-        if condition.role not in (Role.TREATMENT, Role.AA):
-            continue
-        logs = _logs(panel, at, names) - plain
-        logs = logs[np.all(np.isfinite(logs), axis=1)]
-        if len(logs):
-            sd, is_apart = between(logs)
-            ratios = tuple(float(ratio) for ratio in np.exp(logs.mean(axis=0)))
-            yield AgentEffect(condition, len(logs), ratios, sd, is_apart)
+        if condition.role in (Role.TREATMENT, Role.AA):
+            yield from seen_overhead(condition, _logs(panel, at, names), plain)
 
 
 def _logs(panel: Panel, at: int, names: Sequence[str]) -> FloatArray:

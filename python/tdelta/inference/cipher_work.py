@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tdelta.inference.page_counts import counted_names
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import TEMPORARY, by_condition
@@ -26,6 +25,9 @@ A_PAGE_AT_MOST_US = 100.0
 
 TOO_LITTLE = 0.005
 """The share of the response time: a quarter of the default tolerance."""
+
+_MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
+"""What counts pages: SQLite's caches, servers' buffer pools."""
 
 _PAGE_BYTES = 16384
 _LOGS = ("log_bytes", "binlog_bytes")
@@ -101,4 +103,5 @@ def _is_little(pages: float, measured: Sequence[Measurement]) -> bool:
 
 
 def _counted(measured: Sequence[Measurement]) -> tuple[str, ...]:
-    return counted_names(measured[0].engine_counters)
+    """The names under which an engine counts pages read and written; none where it does not."""
+    return next((names for names in _MOVED if names[0] in measured[0].engine_counters), ())

@@ -2,59 +2,64 @@
 
 Totals are measured (the posteriors of the verdicts). The cipher's component is what the engine's own calls of its
 cipher took where they happened, timed in extra trials; where they cannot be observed it is predicted, as all other
-components
-are: counts of a run × unit costs that were measured separately. The residual is what the components do not explain, and
-nothing is fitted to make it small. Where it is large, the functions that it consists of are named, from a profile.
+components are: counts of a run × unit costs that were measured separately. The residual is what the components do not
+explain, and nothing is fitted to make it small. Where it is large, the functions that it consists of are named, from a
+profile.
 
-Everything is propagated by draws (`tdelta.inference.draws`): totals from their posteriors, unit costs as
-`tdelta.inference.prices` describes, counts by their scatter over rounds, timed calls by theirs over trials. Shares are
-quotients of two such quantities, draw by draw. Total and components are drawn independently, although the noise of the
-moment is in both, which makes the interval of the residual too wide rather than too narrow.
+Everything is propagated by draws from one fixed stream: totals from their posteriors, unit costs as
+`tdelta.inference.unit_costs` describes, counts by their scatter over rounds, timed calls by theirs over trials. Shares
+are quotients of two such quantities, draw by draw. Total and components are drawn independently, although the noise of
+the moment is in both, which makes the interval of the residual too wide rather than too narrow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.design.actions import is_action
-from tdelta.inference.cost_components import Difference, Part, explaining_components
-from tdelta.inference.costs import panels
-from tdelta.inference.draws import DRAWS, Draws, amount, shortest
-from tdelta.inference.fits import CostFit, fit_metrics
-from tdelta.inference.page_counts import trials_of
-from tdelta.inference.posterior import FloatArray
-from tdelta.inference.prices import PagePrices
-from tdelta.inference.timed import Timed
+from tdelta.inference.costs import Panel, panels
+from tdelta.inference.fits import CostFit, Fitted, fit_metrics
+from tdelta.inference.posterior import FloatArray, Mixture, posterior
+from tdelta.inference.unit_costs import BLOCKS, Counter, PagePrices, Price, Timed, counts_of, crossed, moved
 from tdelta.messages import Reason
 from tdelta.records import (
     Amount,
     ComponentKind,
+    Condition,
     CostBreakdown,
     CostComponent,
+    CostItem,
     CpuProfile,
     FunctionClass,
     FunctionShare,
     Measurement,
     Metric,
     RunSettings,
+    TimedCalls,
     Trial,
 )
 
-_US = 1e6
-_FEWEST_BLOCKS = 2
+DRAWS = 4000
+FEWEST_ROUNDS = 3
+"""From so many rounds on a round is the unit; below, a block is, which leaves the instance effect out."""
 
 MUCH = 0.30
 """From this share of the extra CPU on the residual is large, and the functions that it consists of are named."""
 
 FUNCTIONS_NAMED = 5
 
+_SEED = 20_240_229
+_MASS = 0.95
+_FEWEST_BLOCKS = 2
 _STANDARD_ERRORS = 2.0
 _CIPHERS = (FunctionClass.CIPHER, FunctionClass.HASH, FunctionClass.CRYPTO)
 _OPENSSL = "libcrypto."
+_TIMED = "timed in the server's own calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,82 @@ def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
     for fitted, condition, mixture in fit.data():
         work = str(dict(condition.levels).get("work", ""))
         if condition.is_encrypted and not is_action(work):  # of what else goes on there, no pages are counted
-            yield Difference(condition, fitted.panel, draws.difference(fitted, mixture))
+            panel = fitted.panel
+            places = (panel.conditions.index(of) for of in (condition, panel.baseline))
+            own, plain = ([row[at].measurement for row in panel.trials] for at in places)
+            yield Difference(condition, panel, own, plain, draws.difference(fitted, mixture))
+
+
+class Draws:
+    """One stream of standard normals for a whole cost breakdown."""
+
+    def __init__(self, seed: int = _SEED) -> None:
+        self._random = np.random.default_rng(seed)
+        self.transfer = self.normal()
+        """What all prices of the run share: `tdelta.inference.unit_costs.TRANSFER` of it."""
+
+    def normal(self) -> FloatArray:
+        """As many as every quantity has."""
+        return self._random.standard_normal(DRAWS)
+
+    def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
+        """Of a condition over its baseline, in the metric's unit, stratified over the posterior's quantiles."""
+        found = posterior(mixture)
+        at = (self._random.permutation(DRAWS) + self._random.random(DRAWS)) / DRAWS
+        return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
+
+    def mean(self, values: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values.
+
+        Instances differ in whatever is counted or timed, and trials of one instance are no independent sample of that.
+        A single value has no error that could be known.
+        """
+        means = np.array([values[groups == group].mean() for group in np.unique(groups)])
+        used = means if len(means) >= FEWEST_ROUNDS else values
+        error = float(used.std(ddof=1)) / math.sqrt(len(used)) if len(used) > 1 else 0.0
+        return np.asarray(float(used.mean()) + error * self._random.standard_t(max(1, len(used) - 1), DRAWS))
+
+    def timed(self, us: FloatArray, scatter: float) -> FloatArray:
+        """Of what was timed in some trials one after another, at a moment that others differ from.
+
+        Args:
+            us: of each trial.
+            scatter: the relative standard deviation of the run's trials of the same condition, at moments of their own.
+        """
+        error = float(us.std(ddof=1)) / math.sqrt(len(us)) if len(us) > 1 else 0.0
+        of_trials = error * self._random.standard_t(max(1, len(us) - 1), DRAWS)
+        return np.asarray((float(us.mean()) + of_trials) * (1.0 + scatter * self.normal()))
+
+
+def amount(us: FloatArray) -> Amount:
+    """The median of draws, and their shortest interval of 95%."""
+    return Amount(float(np.median(us)), shortest(us))
+
+
+def shortest(draws: FloatArray, mass: float = _MASS) -> tuple[float, float]:
+    """The shortest interval that holds this much of the draws."""
+    ordered = np.sort(draws)
+    inside = math.ceil(mass * len(ordered))
+    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
+    at = int(np.argmin(widths))
+    return float(ordered[at]), float(ordered[at + inside - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Draws of what an operation of one condition takes beyond its baseline, µs; the trials of both, block by block."""
+
+    condition: Condition
+    panel: Panel
+    own: Sequence[Measurement]
+    plain: Sequence[Measurement]
+    us: FloatArray
 
 
 def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, draws: Draws) -> CostBreakdown:
     key = cpu.condition.key
     prices, timed = explained.prices.get(key), explained.timed.get(key)
-    parts, absent = explaining_components(cpu, prices, timed, draws)
+    parts, absent = _explaining(cpu, prices, timed, draws)
     residual = cpu.us - sum((part.us for part in parts), np.zeros(DRAWS))
     components = tuple(_component(part, cpu.us) for part in (*parts, Part(ComponentKind.RESIDUAL, residual, (), "")))
     found = CostBreakdown(
@@ -99,12 +173,12 @@ def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, dr
         components=components,
         elapsed=elapsed,
         off_cpu=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
-        unattributed_codes=tuple(absent),
+        unattributed=tuple(absent),
     )
-    return _with_functions(found, explained) if has_large_residual(found) else found
+    return _with_functions(found, explained) if _has_large_residual(found) else found
 
 
-def has_large_residual(breakdown: CostBreakdown) -> bool:
+def _has_large_residual(breakdown: CostBreakdown) -> bool:
     """Whether the residual is more of the extra CPU than `MUCH`, and there is any to explain."""
     residual = breakdown.component(ComponentKind.RESIDUAL)
     return residual is not None and residual.share is not None and residual.share > MUCH
@@ -120,7 +194,8 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
     """With the functions that a profile attributes the residual to, or why it cannot."""
     profile = explained.profiles.get(breakdown.condition.key)
     if profile is None:
-        return replace(breakdown, where_unknown_code=_not_sampled(explained.why_no_profile))
+        why = explained.why_no_profile or "functions were not sampled"
+        return replace(breakdown, where_unknown=Reason.of("functions-not-sampled", why=why))
     is_timed = any(one.is_timed for one in breakdown.components)
     unexplained = [
         one for one in profile.functions if _is_distinguishable(one) and not _has_component(one, is_timed=is_timed)
@@ -129,11 +204,7 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
     if largest:
         return replace(breakdown, functions=tuple(largest))
     samples = {"plain": profile.baseline.samples, "encrypted": profile.condition.samples}
-    return replace(breakdown, where_unknown_code=Reason.of("no-function-differs", **samples))
-
-
-def _not_sampled(why: str) -> Reason:
-    return Reason.of("functions-not-sampled", why=why or "functions were not sampled")
+    return replace(breakdown, where_unknown=Reason.of("no-function-differs", **samples))
 
 
 def _is_distinguishable(one: FunctionShare) -> bool:
@@ -150,23 +221,16 @@ def _has_component(one: FunctionShare, *, is_timed: bool) -> bool:
 
 def _waited(cpu: Difference, draws: Draws) -> FloatArray:
     """How much longer an operation waited than the baseline's in the same block, without the run queue if known."""
-    own, plain = (trials_of(cpu.panel, of) for of in (cpu.condition, cpu.panel.baseline))
-    longer = np.array([waiting_us(m) - waiting_us(p) for m, p in zip(own, plain, strict=True)])
-    delays = [[delay_us(m) for m in side] for side in (own, plain)]
-    if all(one is not None for side in delays for one in side):
-        longer -= np.subtract(*np.array(delays, dtype=np.float64))
-    return draws.mean(longer, cpu.panel.rounds)
+    has_delays = all(m.delays.run_delay_ns is not None for m in (*cpu.own, *cpu.plain))
+    own, plain = (np.array([_waiting_us(m, has_delay=has_delays) for m in of]) for of in (cpu.own, cpu.plain))
+    return draws.mean(own - plain, cpu.panel.rounds)
 
 
-def waiting_us(measured: Measurement) -> float:
-    """What an operation of a trial waited: its response time less its CPU time."""
-    return measured.response_ns / 1e3 - measured.cpu_seconds * _US / measured.operations
-
-
-def delay_us(measured: Measurement) -> float | None:
-    """What an operation of a trial stood in the run queue, ready and without a CPU; None where it is not known."""
-    delay = measured.delays.run_delay_ns
-    return None if delay is None else delay / 1e3 / measured.operations
+def _waiting_us(measured: Measurement, *, has_delay: bool) -> float:
+    """The response time of an operation less its CPU time, and less its time in the run queue."""
+    delay_ns = (measured.delays.run_delay_ns or 0) if has_delay else 0
+    used_ns = 1e9 * measured.cpu_seconds + delay_ns
+    return (measured.response_ns - used_ns / measured.operations) / 1e3
 
 
 def _component(part: Part, cpu: FloatArray) -> CostComponent:
@@ -181,3 +245,106 @@ def _component(part: Part, cpu: FloatArray) -> CostComponent:
         source=part.source,
         is_timed=part.is_timed,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component as draws."""
+
+    kind: ComponentKind
+    us: FloatArray
+    items: tuple[CostItem, ...]
+    source: str
+    is_timed: bool = False
+
+
+def _explaining(
+    cpu: Difference, prices: PagePrices | None, timed: Timed | None, draws: Draws
+) -> tuple[list[Part], list[Reason]]:
+    """All components but the residual, and which costs have none, and why."""
+    parts, absent = _counted_components(cpu, prices, draws)
+    if timed is not None and timed.trials:
+        return _timed_components(parts, timed, cpu, prices, draws)
+    if timed is not None and timed.fault:
+        absent.append(Reason.of("calls-not-timed", fault=timed.fault))
+    return parts, absent
+
+
+def _timed_components(
+    parts: list[Part], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
+) -> tuple[list[Part], list[Reason]]:
+    """Components of the cipher and its MAC from the engine's own calls; of the others, extra I/O stays."""
+    own = cpu.own
+    crossing = [counts_of(own, counter) for counter in crossed(prices)]
+    pages = None if crossing[0] is None or crossing[1] is None else (crossing[0].mean(), crossing[1].mean())
+    logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
+    scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
+    found = []
+    for kind in (ComponentKind.CIPHER, ComponentKind.INTEGRITY):
+        if calls := timed.mean(kind, pages):
+            us = draws.timed(timed.us(kind, pages), scatter)
+            found.append(Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
+    kept = [part for part in parts if part.kind is ComponentKind.IO]
+    without_io = [] if kept else [Reason.of("extra-io-without-unit-cost")]
+    return [*found, *kept], [*without_io, Reason.of("log-calls-in-cipher")]
+
+
+def _item(calls: TimedCalls) -> CostItem:
+    """Starts of a cipher (its pages or records), and the time of one with all its calls."""
+    count = calls.starts or calls.calls
+    names = {"cipher": f"{calls.name} {calls.direction}ions", "mac": f"calls of {calls.name}"}
+    return CostItem(names.get(calls.kind, calls.name), count, calls.us / count, (calls.us / count,) * 2)
+
+
+def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[Reason]]:
+    if prices is None:
+        return [], [Reason.of("pages-without-unit-cost")]
+    read, written = (counts_of(cpu.own, counter) for counter in crossed(prices))
+    if read is None or written is None:
+        return [], [Reason.of("pages-not-counted")]
+    unit, log = ("blocks", "log-as-blocks") if prices.counted == BLOCKS else ("pages", "log-pages-in-cipher")
+    if prices.counted == BLOCKS and dict(cpu.condition.levels).get("work") == "load":
+        read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
+    rounds = cpu.panel.rounds
+    counts = (draws.mean(read, rounds), draws.mean(written, rounds))
+    done = (f"{unit} decrypted", f"{unit} encrypted")
+    absent = [Reason.of(log)]
+    if prices.bare_read is None or prices.bare_write is None:
+        parts = [_priced(ComponentKind.CIPHER, counts, (prices.read, prices.write), done, prices.cipher, draws)]
+        if prices.mac:
+            absent.insert(0, Reason.of("integrity-in-cipher", mac=prices.mac))
+    else:
+        bare, source = (prices.bare_read, prices.bare_write), f"{prices.cipher} without its MAC"
+        macs = (prices.read.less(prices.bare_read), prices.write.less(prices.bare_write))
+        checked = (f"{unit} checked", f"{unit} authenticated")
+        parts = [
+            _priced(ComponentKind.CIPHER, counts, bare, done, source, draws),
+            _priced(ComponentKind.INTEGRITY, counts, macs, checked, prices.mac, draws),
+        ]
+    if prices.plain_read is None or prices.plain_write is None:
+        return parts, [*absent, Reason.of("extra-io-without-unit-cost")]
+    extra = [_beyond_plain(cpu, counter, draws) for counter in moved(prices.page_bytes)]
+    done = (f"{unit} read beyond plain", f"{unit} written beyond plain")
+    io = _priced(ComponentKind.IO, extra, (prices.plain_read, prices.plain_write), done, f"plain {unit}", draws)
+    return [*parts, io], absent
+
+
+def _beyond_plain(cpu: Difference, counter: Counter, draws: Draws) -> FloatArray:
+    """A count beyond the baseline's, block by block, since work differs between blocks."""
+    counts, others = counts_of(cpu.own, counter), counts_of(cpu.plain, counter)
+    return np.zeros(DRAWS) if counts is None or others is None else draws.mean(counts - others, cpu.panel.rounds)
+
+
+def _priced(
+    kind: ComponentKind,
+    counts: Sequence[FloatArray],
+    prices: Sequence[Price],
+    done: Sequence[str],
+    source: str,
+    draws: Draws,
+) -> Part:
+    products, items = np.zeros(DRAWS), []
+    for what, count, price in zip(done, counts, prices, strict=True):
+        products = products + count * price.draws(draws.normal(), draws.transfer)
+        items.append(CostItem(what, float(count.mean()), price.us, price.quartiles))
+    return Part(kind, products, tuple(items), source)

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tdelta.inference.agents import between
+from tdelta.inference.agents import seen_overhead
 from tdelta.inference.fits import CostFit, Fitted
 from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.rounds import Contrasts
 from tdelta.messages import Caution
 from tdelta.records import Condition
-from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
+from tdelta.records.hosts import HostEffect, Hosts, SeenOverhead
 
 
 def hosts_of(fit: CostFit, tolerance: float) -> Hosts | None:
@@ -65,15 +65,10 @@ def _effects(fitted: Fitted, contrasts: Contrasts, tolerance: float) -> Iterator
         yield HostEffect(baseline, names[number], names[0], len(fitted.means.means), found)
 
 
-def _overheads(fitted: Fitted, contrasts: Contrasts) -> Iterator[HostOverhead]:
+def _overheads(fitted: Fitted, contrasts: Contrasts) -> Iterator[SeenOverhead]:
     plain = _by_host(fitted, contrasts.thetas == 0)
     for theta, condition in _compared(fitted, contrasts):
-        logs = _by_host(fitted, contrasts.thetas == theta) - plain
-        logs = logs[np.isfinite(logs).all(axis=1)]
-        if len(logs):
-            sd, is_apart = between(logs)
-            ratios = tuple(float(ratio) for ratio in np.exp(logs.mean(axis=0)))
-            yield HostOverhead(condition, len(logs), ratios, sd, is_apart)
+        yield from seen_overhead(condition, _by_host(fitted, contrasts.thetas == theta), plain)
 
 
 def _compared(fitted: Fitted, contrasts: Contrasts) -> Iterator[tuple[int, Condition]]:

@@ -234,7 +234,7 @@ def _exceedance(panel: Panel, compared: _Compared, latency_limit_ns: int) -> Exc
         condition=here,
         quotient=here.share / there.share if here.longer and there.longer else None,
         ratio=None if reason else exceedance_ratio(condition, baseline, panel.rounds),
-        reason_code=reason,
+        reason=reason,
         bad_trials=bad_trials(*bad),
     )
 

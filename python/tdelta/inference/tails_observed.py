@@ -125,8 +125,8 @@ def observed_tails(
         longer_ratio=None if edge is None or longer_reason else _shares_ratio(there, here, edge),
         p99_quotient=None if no_p99 else _p99_ms(here)[1] / _p99_ms(there)[1],
         p99_ratio=p99,
-        longer_reason_code=longer_reason,
-        p99_reason_code=no_p99 or too_few_runs or (None if p99 is not None else _ENDLESS),
+        longer_reason=longer_reason,
+        p99_reason=no_p99 or too_few_runs or (None if p99 is not None else _ENDLESS),
     )
 
 

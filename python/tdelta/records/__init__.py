@@ -39,7 +39,7 @@ from tdelta.records.events import (
     TrialDone,
 )
 from tdelta.records.findings import Estimate, Finding, Typical
-from tdelta.records.hosts import AgentEffect, AgentUse, HostEffect, HostOverhead, Hosts, LoadAgents
+from tdelta.records.hosts import AgentUse, HostEffect, Hosts, LoadAgents, SeenOverhead
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,

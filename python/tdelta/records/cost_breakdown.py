@@ -86,13 +86,12 @@ class CostBreakdown(Finding):
 
     ``cpu`` is the difference in CPU time, ``components`` its parts in the order of `ComponentKind`, the residual last;
     their medians need not add up exactly. ``elapsed`` is the difference in response time and ``off_cpu`` that less
-    ``cpu``: the longer waits, those for a CPU included. ``unattributed_codes`` lists the costs without a component, and
+    ``cpu``: the longer waits, those for a CPU included. ``unattributed`` lists the costs without a component, and
     why. Where the residual is large, ``functions`` are those that a profile attributes it to, the largest difference
-    first, and ``where_unknown_code`` says why there are none.
+    first, and ``where_unknown`` says why there are none.
     """
 
     FINDING = "cost_breakdown"
-    DERIVED = ("unattributed", "where_unknown")
 
     condition: Condition
     baseline: Condition
@@ -100,19 +99,9 @@ class CostBreakdown(Finding):
     components: tuple[CostComponent, ...]
     elapsed: Amount | None
     off_cpu: Amount | None
-    unattributed_codes: tuple[Reason, ...] = ()
+    unattributed: tuple[Reason, ...] = ()
     functions: tuple[FunctionShare, ...] = ()
-    where_unknown_code: Reason | None = None
-
-    @property
-    def unattributed(self) -> list[str]:
-        """The costs without a component, and why, in English."""
-        return [reason.text for reason in self.unattributed_codes]
-
-    @property
-    def where_unknown(self) -> str:
-        """Why a large residual has no functions, in English; empty where it has, or is small."""
-        return "" if self.where_unknown_code is None else self.where_unknown_code.text
+    where_unknown: Reason | None = None
 
     def component(self, kind: ComponentKind) -> CostComponent | None:
         """One component, or None where it is absent."""

@@ -1,4 +1,4 @@
-"""What the hosts of a run are worth where its twins change hosts: descriptive; verdicts have it taken out already."""
+"""Load agents, and hosts that twins change between: descriptive; verdicts have the hosts taken out already."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
 from tdelta.records.findings import Estimate, Finding, Typical
-
-_NONE = Typical(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +20,22 @@ class AgentUse:
     operations: int
     cpu_share: Typical
     late_seconds: Typical
-    waited_seconds: Typical = _NONE
+    waited_seconds: Typical
 
 
 @dataclass(frozen=True, slots=True)
-class AgentEffect:
-    """Whether the agents see the same overhead of one condition, from what each timed in the same blocks.
+class SeenOverhead:
+    """Whether all agents, or all hosts, see the same overhead of one condition.
 
-    ``ratios`` are the condition over its baseline by each agent, in the agents' order, geometric means over the
-    ``blocks``. ``between_sd`` is the standard deviation of an agent's own effect on that ratio, as a share, beyond what
-    chance makes them differ by (0: none to be seen). ``is_apart``: they differ by more than chance does in 99 of 100
-    runs whose agents are alike (an F test; None where it takes more blocks to say).
+    ``ratios`` are the condition over its baseline, by each agent in the same blocks, or on each host in the same
+    rounds: geometric means over so many ``repeats``. ``between_sd`` is the standard deviation of an agent's or host's
+    own effect on that ratio, as a share, beyond what chance makes them differ by (0: none to be seen). ``is_apart``:
+    they differ by more than chance does in 99 of 100 runs in which they are alike (an F test; None where it takes more
+    repeats to say).
     """
 
     condition: Condition
-    blocks: int
+    repeats: int
     ratios: tuple[float, ...]
     between_sd: float
     is_apart: bool | None
@@ -58,7 +57,7 @@ class LoadAgents(Finding):
     skew_seconds: Typical
     clock_error_seconds: float
     agents: tuple[AgentUse, ...]
-    effects: tuple[AgentEffect, ...]
+    effects: tuple[SeenOverhead, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +75,6 @@ class HostEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class HostOverhead:
-    """Whether the overhead of one condition is the same on all hosts, from the rounds in which each had both twins.
-
-    ``ratios`` are over the plain twins by host, in the hosts' order, geometric means over ``rounds``. ``between_sd`` is
-    the standard deviation of a host's effect on that ratio, as a share, beyond what chance makes them differ by.
-    ``is_apart``: they differ by more than chance does in 99 of 100 runs whose hosts are alike (an F test; None where it
-    takes more rounds to say).
-    """
-
-    condition: Condition
-    rounds: int
-    ratios: tuple[float, ...]
-    between_sd: float
-    is_apart: bool | None
-
-
-@dataclass(frozen=True, slots=True)
 class Hosts(Finding):
     """The hosts that the twins of a run changed between.
 
@@ -105,5 +87,5 @@ class Hosts(Finding):
 
     names: tuple[str, ...]
     effects: tuple[HostEffect, ...]
-    overheads: tuple[HostOverhead, ...]
+    overheads: tuple[SeenOverhead, ...]
     confounded: tuple[Condition, ...] = ()

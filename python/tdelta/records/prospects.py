@@ -31,19 +31,14 @@ class CarryOver(Finding):
     Attributes:
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95% interval;
             None where no encrypted twin ran, or trials leave more than 90% of the prior's standard deviation.
-        unknown_codes: what these data cannot say, and why.
+        unknown: what these data cannot say, and why.
     """
 
     FINDING = "order_effect"
     IS_SINGLE = True
-    DERIVED = ("unknown",)
 
     after_encrypted: ShareEffect | None
-    unknown_codes: tuple[Reason, ...]
-
-    @property
-    def unknown(self) -> list[str]:
-        return [reason.text for reason in self.unknown_codes]
+    unknown: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +180,8 @@ class Target:
     """A true overhead that a run should decide against a tolerance.
 
     ``decision`` is the right one, None on the tolerance's edge. ``rounds`` and ``seconds`` are the least that reach the
-    assurance asked for, None where none of the curve does; ``reason_code`` then says why.
+    assurance asked for, None where none of the curve does; ``reason`` then says why.
     """
-
-    DERIVED = ("reason",)
 
     effect: float
     tolerance: float
@@ -196,13 +189,8 @@ class Target:
     attainability: Attainability
     rounds: int | None
     seconds: float | None
-    reason_code: Reason | None
+    reason: Reason | None
     curve: tuple[Point, ...]
-
-    @property
-    def reason(self) -> str:
-        """The same in English; empty where it is reached."""
-        return "" if self.reason_code is None else self.reason_code.text
 
 
 @dataclass(frozen=True, slots=True)

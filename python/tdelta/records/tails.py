@@ -79,11 +79,9 @@ class Exceedance:
 
     A histogram counts in bins: what is counted took ``counted_from_ns`` or longer, the first edge of a bin above
     ``threshold_ns``, on both sides alike. ``quotient`` is of the two shares, None where either is zero. ``ratio`` is
-    None where there are too few for an interval, or one round only; ``reason_code`` then says why.
+    None where there are too few for an interval, or one round only; ``reason`` then says why.
     ``bad_trials`` counts trials with any, which stalls that come in clumps need.
     """
-
-    DERIVED = ("reason",)
 
     threshold_ns: int
     counted_from_ns: int
@@ -91,33 +89,23 @@ class Exceedance:
     condition: Exceeding
     quotient: float | None
     ratio: TailRatio | None
-    reason_code: Reason | None = None
+    reason: Reason | None = None
     bad_trials: BadTrials | None = None
-
-    @property
-    def reason(self) -> str:
-        """The same in English; empty where there is an interval."""
-        return "" if self.reason_code is None else self.reason_code.text
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile99:
     """The 99th percentile of either side over all blocks, and its ratio with an *approximate* interval.
 
-    ``ratio`` is None with fewer than three rounds; ``reason_code`` then says why.
+    ``ratio`` is None with fewer than three rounds; ``reason`` then says why.
     """
 
-    DERIVED = ("quotient", "reason")
+    DERIVED = ("quotient",)
 
     baseline_ns: int
     condition_ns: int
     ratio: TailRatio | None
-    reason_code: Reason | None = None
-
-    @property
-    def reason(self) -> str:
-        """Why there is no interval, in English; empty where there is one."""
-        return "" if self.reason_code is None else self.reason_code.text
+    reason: Reason | None = None
 
     @property
     def quotient(self) -> float:
@@ -196,11 +184,9 @@ class ObservedTail:
 
     ``counted_from_ms`` is the first edge, from the threshold on, that cuts no bin of any run on either side: from there
     on values are counted, on both sides alike. ``longer_quotient`` is of these shares, ``p99_quotient`` of the upper
-    ends. Ratios with an interval are None where there is none to give; the codes of
-    reasons then say why.
+    ends. Ratios with an interval are None where there is none to give; the reasons
+    then say why.
     """
-
-    DERIVED = ("longer_reason", "p99_reason")
 
     threshold_ms: float | None
     counted_from_ms: float | None
@@ -210,15 +196,5 @@ class ObservedTail:
     longer_ratio: TailRatio | None
     p99_quotient: float | None
     p99_ratio: TailRatio | None
-    longer_reason_code: Reason | None = None
-    p99_reason_code: Reason | None = None
-
-    @property
-    def longer_reason(self) -> str:
-        """Why ``longer_ratio`` is None, in English; empty where it is not."""
-        return "" if self.longer_reason_code is None else self.longer_reason_code.text
-
-    @property
-    def p99_reason(self) -> str:
-        """Why ``p99_ratio`` is None, in English; empty where it is not."""
-        return "" if self.p99_reason_code is None else self.p99_reason_code.text
+    longer_reason: Reason | None = None
+    p99_reason: Reason | None = None

@@ -44,7 +44,6 @@ from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, Ru
 from tdelta.report.answer import throughputs
 from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.sweep import sweep_grid
 
 VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
 """The meaning of the two values beside a change."""
@@ -70,7 +69,6 @@ def details(result: RunResult) -> Iterator[Block]:
     if result.verdicts:
         yield from verdict_blocks(result)
     yield from notes(result)
-    yield from sweep_grid(result)
     yield from blocks_of(result)
     if checks := [(MARKS[s], with_labels(text, result.settings)) for s, text in summed_up(result.validity)]:
         yield Heading("Checks", Medium.BOTH)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.evidence import MarkerHit
-from tdelta.inference.timed import Timed
+from tdelta.inference.unit_costs import Timed
 from tdelta.messages import Caution, Detail
 from tdelta.records import CalibrationKey, Sampled, StorageFound
 from tdelta.store import Store, decode

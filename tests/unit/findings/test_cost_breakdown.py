@@ -12,7 +12,7 @@ SAMPLED = Cell("of it, sampled", brief="    sampled")
 def absent(*unattributed: tuple[str, ...]) -> str:
     result = s.with_cost_breakdown()
     breakdowns = [
-        replace(one, unattributed_codes=tuple(map(Reason.verbatim, texts)))
+        replace(one, unattributed=tuple(map(Reason.verbatim, texts)))
         for one, texts in zip(result.of(CostBreakdown)[:2], unattributed, strict=True)
     ]
     text = note(breakdowns, result)

@@ -1,6 +1,5 @@
 """A finding is one file: `toys.doubled` is computed, stored, and shown everywhere, though nothing else names it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +23,7 @@ for known in (KINDS, FINDINGS):
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
+def found(monkeypatch: pytest.MonkeyPatch) -> RunResult:
     monkeypatch.setitem(KINDS, Doubled.FINDING, KIND)
     monkeypatch.setitem(FINDINGS, Doubled.FINDING, Doubled)
     result = s.slower()
@@ -32,7 +31,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
         FinishedRun(settings=result.settings, trials=(), verdicts=result.verdicts, stalls=(s.odd(s.AES, 30),))
     )
     assert cautions == ()
-    yield replace(result, findings=computed)
+    return replace(result, findings=computed)
 
 
 def test_it_is_computed_with_all_others(found: RunResult) -> None:

@@ -44,7 +44,7 @@ def test_a_second_round_or_a_plain_twin_beside_the_encrypted_one_tells_them_apar
 def test_overheads_by_host_are_of_the_rounds_that_have_both_twins_on_each() -> None:
     found, of_a_pair = answer(3, TWINS), answer(3, PAIR)
     assert found.hosts is not None
-    assert [(one.condition, one.rounds, one.is_apart is None) for one in found.hosts.overheads] == [
+    assert [(one.condition, one.repeats, one.is_apart is None) for one in found.hosts.overheads] == [
         (TREATMENT, 3, False)
     ]
     assert of_a_pair.hosts is not None

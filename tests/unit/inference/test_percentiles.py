@@ -74,7 +74,7 @@ def test_fewer_than_three_rounds_have_percentiles_and_no_interval() -> None:
     answer = found(blocks(1, factor=1.3), blocks(2), TWO_ROUNDS)
     assert answer.ratio is None
     assert answer.quotient == answer.condition_ns / answer.baseline_ns
-    assert has([answer.reason_code], "percentile-few-rounds", fewest=3)
+    assert has([answer.reason], "percentile-few-rounds", fewest=3)
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_nearly_so() -> None:

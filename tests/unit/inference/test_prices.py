@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tdelta.inference.prices import TRANSFER, less, price_of, prices_from_json
+from tdelta.inference.unit_costs import TRANSFER, price_of, prices_from_json
 
 from .builders import AES
 
@@ -16,7 +16,7 @@ def test_a_price_is_the_median_of_all_passes_between_their_quartiles() -> None:
 
 def test_what_differs_under_load_is_one_error_of_all_prices() -> None:
     read, bare, z = price_of([[7.0, 7.0]]), price_of([[5.0, 5.0]]), np.array([-2.0, 0.0, 1.0])
-    mac = less(read, bare).draws(np.zeros(3), z)
+    mac = read.less(bare).draws(np.zeros(3), z)
     assert mac == pytest.approx(read.draws(np.zeros(3), z) - bare.draws(np.zeros(3), z))
     assert mac == pytest.approx(2.0 * (1.0 + TRANSFER * z))
 
@@ -27,7 +27,7 @@ def test_a_machine_that_is_slow_at_one_moment_of_three_has_a_price_between() -> 
 
 
 def test_a_difference_of_prices_is_as_unsure_as_both() -> None:
-    price = less(price_of([[4.0, 7.0, 10.0]]), price_of([[1.0, 3.0, 5.0]]))
+    price = price_of([[4.0, 7.0, 10.0]]).less(price_of([[1.0, 3.0, 5.0]]))
     assert price.us == 4.0
     assert price.quartiles[1] - price.quartiles[0] == pytest.approx((3.0**2 + 2.0**2) ** 0.5)
 

@@ -88,7 +88,7 @@ def test_a_single_round_has_counts_and_no_interval() -> None:
     found = measured(made(simple, rounds=1, blocks=12), with_limit())[Role.TREATMENT, ALL].exceedance
     assert found is not None
     assert (found.ratio, found.quotient) == (None, pytest.approx(5 / 3))
-    assert has([found.reason_code], "tail-one-round")
+    assert has([found.reason], "tail-one-round")
 
 
 def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
@@ -116,7 +116,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
     assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
     assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
-    assert has([browse.exceedance.reason_code], "tail-none", sides=Part("plain"))
+    assert has([browse.exceedance.reason], "tail-none", sides=Part("plain"))
 
 
 def on_hosts(trials: Iterable[Trial], hosts: Callable[[Trial], str]) -> list[Trial]:

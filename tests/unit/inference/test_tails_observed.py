@@ -39,7 +39,7 @@ def runs(condition: str, count: int, seed: int, factor: float = 1.0) -> list[Bin
 def test_of_one_run_a_side_only_quotients_are_told_and_why() -> None:
     found = observed_tails([run("plain", 1, 1)], [run("aes", 1, 2, 1.2)], 12.0)
     assert (found.longer_ratio, found.p99_ratio) == (None, None)
-    assert has([found.longer_reason_code], "tail-too-few-runs", fewest=3)
+    assert has([found.longer_reason], "tail-too-few-runs", fewest=3)
     assert found.p99_reason == found.longer_reason
     assert found.longer_quotient is not None
     assert found.longer_quotient > 1.5
@@ -50,12 +50,12 @@ def test_of_one_run_a_side_only_quotients_are_told_and_why() -> None:
 def test_two_runs_of_a_side_are_still_too_few() -> None:
     found = observed_tails(runs("plain", 2, 1), runs("aes", 5, 50, 1.2), 12.0)
     assert found.longer_ratio is None
-    assert has([found.longer_reason_code], "tail-too-few-runs", runs="2 runs", fewest=3)
+    assert has([found.longer_reason], "tail-too-few-runs", runs="2 runs", fewest=3)
 
 
 def test_from_three_runs_a_side_on_the_run_is_the_unit() -> None:
     found = observed_tails(runs("plain", 3, 1), runs("aes", 4, 50, 1.2), 12.0)
-    assert (found.longer_reason, found.p99_reason) == ("", "")
+    assert (found.longer_reason, found.p99_reason) == (None, None)
     for ratio, quotient in ((found.longer_ratio, found.longer_quotient), (found.p99_ratio, found.p99_quotient)):
         assert ratio is not None
         assert (ratio.ratio, ratio.unit, ratio.units) == (pytest.approx(quotient), TailUnit.RUN, 7)
@@ -163,7 +163,7 @@ def test_a_percentile_with_fewer_than_ten_values_beyond_is_not_told() -> None:
     few, many = run("p", 1, 1, size=999), run("a", 1, 2, size=1000)
     found = observed_tails([few], [many], None)
     assert (found.baseline.p99_within_ms, found.p99_quotient) == (None, None)
-    assert has([found.p99_reason_code], "no-percentile", needed=1000, found="p has 999")
+    assert has([found.p99_reason], "no-percentile", needed=1000, found="p has 999")
     assert found.condition.p99_within_ms is not None
 
 
@@ -173,7 +173,7 @@ def test_a_percentile_in_a_bin_without_an_end_has_no_quotient() -> None:
     found = observed_tails([plain], [plain], 9.0)
     assert found.baseline.p99_within_ms == (10.0, math.inf)
     assert found.p99_quotient is None
-    assert has([found.p99_reason_code], "percentile-without-end")
+    assert has([found.p99_reason], "percentile-without-end")
     within = observed_tails([plain], [plain], 12.0)
     assert within.counted_from_ms == math.inf
     assert (within.baseline.longer_at_least, within.baseline.longer_at_most) == (0, 50)
@@ -182,7 +182,7 @@ def test_a_percentile_in_a_bin_without_an_end_has_no_quotient() -> None:
 def test_nothing_longer_on_a_side_has_no_quotient() -> None:
     found = observed_tails(runs("plain", 3, 1), runs("aes", 3, 50), 900.0)
     assert (found.baseline.longer_at_least, found.longer_quotient, found.longer_ratio) == (0, None, None)
-    assert has([found.longer_reason_code], "tail-without-ratio", names="plain and aes", conditions=2)
+    assert has([found.longer_reason], "tail-without-ratio", names="plain and aes", conditions=2)
 
 
 def test_fewer_than_ten_beyond_the_threshold_have_a_quotient_and_no_interval() -> None:
@@ -192,7 +192,7 @@ def test_fewer_than_ten_beyond_the_threshold_have_a_quotient_and_no_interval() -
     found = observed_tails(few("plain", 3), few("aes", 8), 12.0)
     assert found.longer_quotient == pytest.approx((24 / 6024) / (9 / 6009))
     assert found.longer_ratio is None
-    assert has([found.longer_reason_code], "tail-too-few-values", found=9, fewest=10)
+    assert has([found.longer_reason], "tail-too-few-values", found=9, fewest=10)
     assert found.p99_ratio is not None
 
 

@@ -68,7 +68,7 @@ def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_f
     result = sitting.conduct()
     (found,) = result.of(CostBreakdown)
     assert [one.function for one in found.functions] == ["sqlite3VdbeExec"]  # the cipher's has a line
-    assert found.where_unknown_code is None
+    assert found.where_unknown is None
     assert (result.of(CpuProfile), told(result)) == ((), [])
     sampled = [twin for twin in of_rounds(sitting) if jobs(twin)]
     assert len(sampled) == 2
@@ -80,7 +80,7 @@ def test_a_short_run_is_not_made_long_by_samples_that_nobody_asked_for(
 ) -> None:
     monkeypatch.setattr(profile, "_AROUND_TRIAL", 10.0)  # two twins: 20 s, and the run may take 80 s
     result = sitting.conduct()
-    check_messages([result.of(CostBreakdown)[0].where_unknown_code], "functions-not-sampled", why=Part("--profile"))
+    check_messages([result.of(CostBreakdown)[0].where_unknown], "functions-not-sampled", why=Part("--profile"))
     assert not any(jobs(twin) for twin in sitting.twins.started)
 
 
@@ -90,7 +90,7 @@ def test_without_perf_the_cost_breakdown_says_that_it_cannot_say_where_and_how_t
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct()
     why = Refusal.of("no-perf").text
-    check_messages([result.of(CostBreakdown)[0].where_unknown_code], "functions-not-sampled", why=why)
+    check_messages([result.of(CostBreakdown)[0].where_unknown], "functions-not-sampled", why=why)
     assert told(result) == []
 
 

@@ -109,7 +109,9 @@ def _counting(edges: Sequence[float], having: Sequence[tuple[Comparison, Observe
 def _exceedance_row(name: str, tail: ObservedTail) -> TailRow:
     plain, other = (_span(*map(small_share, _shares(side))) for side in (tail.baseline, tail.condition))
     ratio = quotient_text(tail.longer_quotient)
-    return TailRow(name, plain, other, ratio, interval_text(tail.longer_ratio), printable(tail.longer_reason))
+    return TailRow(
+        name, plain, other, ratio, interval_text(tail.longer_ratio), printable(str(tail.longer_reason or ""))
+    )
 
 
 def _percentile_row(name: str, tail: ObservedTail) -> TailRow:
@@ -117,7 +119,7 @@ def _percentile_row(name: str, tail: ObservedTail) -> TailRow:
     texts = amounts([1e3 * end for ends in within for end in ends], "µs")
     plain, other = _span(*texts[:2]), _span(*texts[2:])
     ratio = quotient_text(tail.p99_quotient)
-    return TailRow(name, plain, other, ratio, interval_text(tail.p99_ratio), printable(tail.p99_reason))
+    return TailRow(name, plain, other, ratio, interval_text(tail.p99_ratio), printable(str(tail.p99_reason or "")))
 
 
 def _shares(side: ObservedSide) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from tdelta.store import Store
 FEWEST_BEYOND = 10
 """A percentile is drawn only where at least so many transactions lie beyond: further out, a curve is a few points."""
 
-MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
+MARKS = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 """The quantiles of the table; a condition has those that enough of its transactions lie beyond."""
 
 _STEPS_PER_TENFOLD = 20

@@ -85,7 +85,7 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
             f" makes {100 * found.widths[0].instance_share:.0f}% of a round's variance",
         ),
         ("carry-over", carried_words(found.grounds.carry_over)),
-        ("cannot be told", "; ".join(found.grounds.carry_over.unknown)),
+        ("cannot be told", "; ".join(map(str, found.grounds.carry_over.unknown))),
         (
             "wall clock",
             f"set-up {duration(layout.set_up_seconds)}; fresh twins of a round {duration(layout.round_seconds)}; a"

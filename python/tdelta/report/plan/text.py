@@ -128,7 +128,8 @@ def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
 def headline(target: Target, found: Prospect) -> str:
     task = _task(target)
     if target.attainability is Attainability.EDGE:
-        return f"{task}: it cannot be. {target.reason[0].upper()}{target.reason[1:]}."
+        why = str(target.reason)
+        return f"{task}: it cannot be. {why[0].upper()}{why[1:]}."
     if target.rounds is None or target.seconds is None:
         last = target.curve[-1]
         return f"{task}: not within {duration(last.seconds)}: {target.reason}."

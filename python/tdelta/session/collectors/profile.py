@@ -20,8 +20,8 @@ from tdelta.driver import Twin
 from tdelta.engines.registry import profiles
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.cost_breakdown import Explained, cost_breakdowns, may_have_large_residual
-from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.inference.unit_costs import prices_from_json
 from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.profiling.functions import Functions

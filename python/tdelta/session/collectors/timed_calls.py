@@ -13,9 +13,7 @@ from pathlib import Path
 from tdelta.driver.evp_calls import Counts, environment, read
 from tdelta.driver.protocol import CallsTimed
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
-from tdelta.inference.page_counts import crossed_of
-from tdelta.inference.prices import prices_from_json
-from tdelta.inference.timed import Timed, TimedTrial
+from tdelta.inference.unit_costs import Timed, TimedTrial, crossed_of, prices_from_json
 from tdelta.messages import RunPart
 from tdelta.records import Condition, Measurement, Phase
 from tdelta.session.context import Ready, Round, RunContext

@@ -44,10 +44,10 @@ def test_where_nothing_is_carried_over_the_interval_holds_zero() -> None:
 def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:
     carried = found(run())
     assert carried.after_encrypted is None
-    assert carried.unknown_codes[0].code == "carry-over-only-plain"
+    assert carried.unknown[0].code == "carry-over-only-plain"
 
 
 def test_too_few_trials_are_said_to_be_too_few() -> None:
     carried = found(run(conditions=TWINS, noise=0.2, rounds=1, blocks=2))
     assert carried.after_encrypted is None
-    assert carried.unknown_codes[0].code == "carry-over-few-trials"
+    assert carried.unknown[0].code == "carry-over-few-trials"

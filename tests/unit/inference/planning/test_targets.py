@@ -52,13 +52,14 @@ def test_the_rounds_lie_between_the_looks_around_the_chance() -> None:
 def test_an_aim_on_the_edge_says_that_it_cannot_be_reached() -> None:
     (target,) = targets((0.02,), (0.02,))
     assert (target.attainability, target.rounds, target.decision) == (Attainability.EDGE, None, None)
-    assert target.reason == Reason.of("effect-on-edge").text
+    assert target.reason == Reason.of("effect-on-edge")
 
 
 def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
     (target,) = targets((0.021,), (0.02,))
     assert (target.attainability, target.rounds) == (Attainability.TOO_LONG, None)
-    assert "after 24 rounds" in target.reason
+    assert target.reason is not None
+    assert "after 24 rounds" in target.reason.text
 
 
 def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:

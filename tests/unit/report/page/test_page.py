@@ -11,7 +11,7 @@ from support.reading import read
 from tdelta.document.blocks import WIDTH, Figure
 from tdelta.inference import densities, paired_ratios
 from tdelta.messages import Detail, Reason
-from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
+from tdelta.records import CheckState, Condition, Decision, Role, RunResult, SpanTotals, Validity
 from tdelta.report.answer import run_answer
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
@@ -152,18 +152,6 @@ def test_a_sound_run_raises_no_alarm(valid_page: str) -> None:
     reading = read(valid_page)
     assert not [e for e in reading.elements if "alarm" in str(e.attributes.get("class", ""))]
     assert not [e for e in reading.all("span") if e.words.startswith(("LEAK", "MISSING", "FAILED"))]
-
-
-def test_where_cpu_was_published_this_runs_stands_beside_it(valid: RunData) -> None:
-    def measured(study: str) -> list[str]:
-        settings = replace(valid.result.settings, study=study)
-        page = render(compose(replace(valid, result=s.changed(valid.result, settings=settings, published=()))))
-        return read(page).text("td")
-
-    with_cpu, without = measured("warehouse"), measured("order-entry")
-    judged = sum(v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all" for v in valid.result.verdicts)
-    assert with_cpu.count("this run") == without.count("this run") + judged > without.count("this run")
-    assert "206,093 ms encrypted, 43,694 ms plain" in with_cpu
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

@@ -14,12 +14,13 @@ from markupsafe import Markup
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
 from tdelta.document.forest import Limits, RowStyle
-from tdelta.document.labels import level_text
+from tdelta.document.labels import compared_label, level_text, surroundings
 from tdelta.document.quantities import MISSING, interval_of, percent
 from tdelta.document.wording import decided, has_data, is_known, median_text
-from tdelta.records import Decision, Estimate, RunResult
-from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
+from tdelta.findings.published import PublishedCell
+from tdelta.records import Condition, Decision, Estimate, Role, RunResult, Verdict
 
+THREADS = "threads"
 _LEFT = 62.0
 _RIGHT = 16.0
 _TITLE = 30.0
@@ -27,6 +28,39 @@ _PANEL = 230.0
 _BETWEEN = 66.0
 _FOOT = 48.0
 _ASIDE = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCell:
+    """One encrypted condition of a sweep. ``panel`` is what else varies (``cache 10%``), empty if nothing does."""
+
+    verdict: Verdict
+    threads: int
+    compared: str
+    panel: str
+    published: PublishedCell | None
+
+    @property
+    def condition(self) -> Condition:
+        return self.verdict.condition
+
+
+def sweep_cells(result: RunResult) -> tuple[SweepCell, ...]:
+    """The primary verdicts of the encrypted conditions, in the design's order; none where threads do not vary."""
+    judged = [v for v in result.primary if v.condition.role is Role.TREATMENT]
+    if len({c.level(THREADS) for c in result.settings.conditions if THREADS in dict(c.levels)}) < 2:
+        return ()
+    published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
+    return tuple(
+        SweepCell(
+            verdict=verdict,
+            threads=int(verdict.condition.level(THREADS)),
+            compared=compared_label(verdict.condition),
+            panel=", ".join(surroundings(verdict.condition, result.settings, besides=THREADS)),
+            published=published.get(verdict.condition.key),
+        )
+        for verdict in judged
+    )
 
 
 @dataclass(frozen=True, slots=True)
