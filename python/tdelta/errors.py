@@ -112,10 +112,8 @@ class UnknownName(UsageError):
     def __init__(self, kind: str, found: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = get_close_matches(found, names, n=1)
-        asked = {"kind": kind, "found": found, "known": ", ".join(names)}
-        super().__init__(
-            Refusal.of("unknown-name-near", near=near[0], **asked) if near else Refusal.of("unknown-name", **asked)
-        )
+        hint = f" Expected one of {', '.join(names)}." + (f" Did you mean {near[0]!r}?" if near else "")
+        super().__init__(Refusal.of("unknown", kind=kind, found=found, hint=hint))
 
 
 class WorkloadError(UsageError):

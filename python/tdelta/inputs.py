@@ -109,14 +109,16 @@ def text_of(path: Path, most_bytes: int) -> str:
     with opened(path) as file:
         content = file.read(most_bytes + 1) or b""
     if len(content) > most_bytes:
-        raise TextFault(0, Refusal.of("file-too-large", most=size_words(most_bytes)))
+        raise TextFault(0, Refusal.of("too-large", what="the file", most=size_words(most_bytes)))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise TextFault(line, Refusal.of("not-utf-8", byte=content[error.start])) from None
     if "\0" in text:
-        raise TextFault(text.count("\n", 0, text.index("\0")) + 1, Refusal.of("zero-byte"))
+        raise TextFault(
+            text.count("\n", 0, text.index("\0")) + 1, Refusal.of("unexpected", expected="text", found="a zero byte")
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -691,7 +691,7 @@ def _results() -> Iterator[Case]:
                 )
             ),
             (f"{analyze} nothing.csv", (2,), "nothing.csv"),
-            (f"{analyze} published:no-such-table", (2,), "no-such-table"),
+            (f"{analyze} published:no-such-table", (2,), "unknown"),
             (f"head -c 100000 /dev/zero | gzip >a.csv.gz; {analyze} a.csv.gz", (2,), "a.csv.gz"),
             (f"head -c 3G /dev/zero | gzip -1 >a.csv.gz; {analyze} a.csv.gz", (2,), "a.csv.gz"),
             (f"printf 'condition,tps\\nplain,inf\\ntde,nan\\n' >a.csv; {analyze} a.csv", (2,), "a.csv"),

@@ -60,7 +60,7 @@ class DisturbedRuns(RunsOnTwoServers):
             finally:
                 for statement in self.writable_sql:
                     asked.run(statement)
-        check_refused(ran, "server-takes-no-writes")
+        check_refused(ran, "server-stopped", fix="set read_only (default_transaction_read_only) off")
         assert "--dir" not in ran.err
         (left,) = re.findall(r"remove it: (DROP SCHEMA \S+(?: CASCADE)?)", ran.err)
         with contextlib.closing(self.own.root(servers[1])) as asked:

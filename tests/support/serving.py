@@ -309,7 +309,7 @@ class PrivateServers:
         try:
             with (
                 Server(recipe(engine, tiny / "twin", settings("none"))) as server,
-                refused(StorageFault, "cannot-copy-data", fault=Part(os.strerror(errno.ENOSPC))),
+                refused(StorageFault, "cannot-copy", fault=Part(os.strerror(errno.ENOSPC))),
             ):
                 copy_data(loaded.recipe, server.recipe)
         finally:

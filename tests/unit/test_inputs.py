@@ -34,9 +34,9 @@ def test_devices_pipes_folders_and_sockets_are_refused_by_name(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "line", "said"),
     [
-        (b"123456789", 0, coded("file-too-large", most="8 bytes")),
+        (b"123456789", 0, coded("too-large", most="8 bytes", what="the file")),
         (b"1\n2\n\xff", 3, coded("not-utf-8", byte=0xFF)),
-        (b"1\n\0", 2, "zero-byte"),
+        (b"1\n\0", 2, coded("unexpected", expected="text")),
     ],
 )
 def test_what_is_no_text_within_the_limit_is_refused(

@@ -106,7 +106,7 @@ def test_a_folder_of_another_users_is_neither_removed_nor_used(tmp_path: Path) -
     folder.mkdir(0o777)
     os.chown(folder, STRANGER, STRANGER)
     own_folders.remove(folder)
-    with refused(StorageFault, "cannot-make-folder", folder="twins-r1"):
+    with refused(StorageFault, "folder-unusable", folder="twins-r1"):
         TwinFolder(tmp_path, "r1")
     assert folder.is_dir()
 
@@ -148,7 +148,7 @@ def test_a_link_of_ones_own_leads_where_it_says(tmp_path: Path) -> None:
 def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with refused(StorageFault, "cannot-make-folder", fault="Too many levels of symbolic links"):
+    with refused(StorageFault, "folder-unusable", fault="Too many levels of symbolic links"):
         TwinFolder(tmp_path / "a", "r1")
 
 

@@ -94,7 +94,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
     if force and output is None:
-        raise Mistyped(Refusal.of("force-without-output"))
+        raise Mistyped(Refusal.of("requires", what="--force", needs="--output"))
     asked = {name: value for name, value in given.items() if value is not None and value != ()}
     with drawn_progress() as observer:
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]

@@ -28,7 +28,9 @@ class PageSizes(click.ParamType[tuple[int, ...]]):
         wrong = [word for word, size in sizes.items() if size is None]
         if wrong:
             listed = ", ".join(repr(word) for word in wrong)
-            raise BadValue(Refusal.of("not-page-sizes", found=listed), ctx, param)
+            raise BadValue(
+                Refusal.of("unexpected", expected="page sizes such as 4k,16k or 4096,64KiB", found=listed), ctx, param
+            )
         return tuple(size for size in sizes.values() if size is not None)
 
 
@@ -43,7 +45,9 @@ class Names(click.ParamType[tuple[str, ...]]):
             return value
         names = tuple(word.strip().lower() for word in str(value).split(","))
         if not all(names):
-            raise BadValue(Refusal.of("not-names", found=value), ctx, param)
+            raise BadValue(
+                Refusal.of("unexpected", expected="names separated by commas", found=f"{value!r}"), ctx, param
+            )
         return names
 
 

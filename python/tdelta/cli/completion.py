@@ -52,7 +52,9 @@ def _usual() -> str:
     """The user's shell."""
     named = Path(os.environ.get("SHELL", "")).name
     if named not in _SHELLS:
-        raise Mistyped(Refusal.of("which-shell", known=", ".join(_SHELLS), found=named or "none"))
+        raise Mistyped(
+            Refusal.of("unknown", kind="shell", found=named or "none", hint=f" Expected one of {', '.join(_SHELLS)}.")
+        )
     return named
 
 

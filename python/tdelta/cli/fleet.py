@@ -47,9 +47,9 @@ def fleet(
     Example: tdelta fleet inventory.toml --ray head:6379 --output fleet.html
     """
     if force and output is None:
-        raise Mistyped(Refusal.of("force-without-output"))
+        raise Mistyped(Refusal.of("requires", what="--force", needs="--output"))
     if as_json and file_format is not None:
-        raise Mistyped(Refusal.of("two-formats", found=file_format))
+        raise Mistyped(Refusal.of("conflict", one="--json", other=f"--format {file_format}"))
     from tdelta.cli.project_runs import most_severe
     from tdelta.session.fleet import conduct_fleet
     from tdelta.session.inventory import read_inventory

@@ -94,7 +94,7 @@ def require_stream_for(file_format: str, output: Path | None) -> None:
         Mistyped: they would.
     """
     if output is None and FORMATS[file_format].is_binary and sys.stdout.isatty():
-        raise Mistyped(Refusal.of("bytes-to-terminal", format=file_format))
+        raise Mistyped(Refusal.of("requires", what=f"--format {file_format}", needs="--output FILE or a pipe"))
 
 
 def write_answer(answered: Answered, file_format: str, output: Path | None) -> None:
@@ -153,7 +153,7 @@ def append_summary(path: Path, answered: Answered) -> None:
         with path.open("a", encoding="utf-8", errors="replace") as out:
             out.write(f"{made!s}\n")
     except OSError as error:
-        raise StorageFault(Refusal.of("step-summary-not-writable", path=path, fault=error.strerror or error)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=path, fault=error.strerror or error)) from error
 
 
 def chosen(file_format: str | None, output: Path | None, *, as_json: bool) -> str | None:
@@ -163,10 +163,10 @@ def chosen(file_format: str | None, output: Path | None, *, as_json: bool) -> st
         Mistyped: they ask for two, for a file of what is for a terminal, or for bytes on a terminal.
     """
     if as_json and file_format not in (None, "json"):
-        raise Mistyped(Refusal.of("two-formats", found=file_format))
+        raise Mistyped(Refusal.of("conflict", one="--json", other=f"--format {file_format}"))
     wanted = "json" if as_json else file_format
     if wanted is not None:
         require_stream_for(wanted, output)
     elif output is not None:
-        raise Mistyped(Refusal.of("output-without-format"))
+        raise Mistyped(Refusal.of("requires", what="--output", needs="--format"))
     return wanted

@@ -53,9 +53,9 @@ def history(
     Example: tdelta history last --label release --by version --output history.html
     """
     if force and output is None:
-        raise Mistyped(Refusal.of("force-without-output"))
+        raise Mistyped(Refusal.of("requires", what="--force", needs="--output"))
     if Path(run).is_file():
-        raise Mistyped(Refusal.of("history-of-file", path=run))
+        raise Mistyped(Refusal.of("conflict", one="tdelta history", other=f"a file, {run}"))
     from tdelta.report.changes import history_document, history_text
     from tdelta.report.document import to_json
     from tdelta.session.history import Order, Wanted

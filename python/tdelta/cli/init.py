@@ -46,7 +46,7 @@ def init(
 
     path = Path(FILE)
     if path.exists() and not force:
-        raise UsageError(Refusal.of("init-there", path=FILE))
+        raise UsageError(Refusal.of("file-exists", path=FILE))
     typed = {_key(option): _value(option, given[option.name]) for option in _TAKEN if given[option.name] is not None}
     values = {"studies": list(studies), "engines": list(engines), "labels": list(labels), **typed}
     if not any(values.values()):
@@ -58,7 +58,7 @@ def init(
         with replacing(real_path(path)) as out:
             out.write(text)
     except OSError as error:
-        raise StorageFault(Refusal.of("init-not-writable", path=FILE, fault=error.strerror or error)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=FILE, fault=error.strerror or error)) from error
     write(f"{FILE}\n")
 
 

@@ -79,7 +79,7 @@ def answer_options(command: Callable[..., int]) -> Callable[..., int]:
     def having(*given: object, as_json: bool, details: bool, quiet: bool, undecided: str, **named: object) -> int:
         typed = [flag for flag, is_on in (("--details", details), ("--quiet", quiet), ("--json", as_json)) if is_on]
         if quiet and len(typed) > 1:
-            raise Mistyped(Refusal.of("one-manner", found=", ".join(typed)))
+            raise Mistyped(Refusal.of("conflict", one="--quiet", other=", ".join(typed)))
         return command(*given, manner=Manner(as_json, details, quiet, undecided), **named)
 
     return having

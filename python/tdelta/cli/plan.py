@@ -107,7 +107,10 @@ def plan(
         max_seconds=max_seconds,
     )
     if wrong := [tolerance for tolerance in tolerances if tolerance <= 0]:
-        raise BadValue(Refusal.of("tolerance-not-above-zero", found=wrong[0]), param_hint="'--tolerance'")
+        raise BadValue(
+            Refusal.of("out-of-range", what="the tolerance", wanted="above 0%", found=f"{wrong[0]:.0%}"),
+            param_hint="'--tolerance'",
+        )
     known = {study.name for study in studies()}
     study = sources[0] if len(sources) == 1 and sources[0] in known else None
     if sources and study is None:
@@ -147,7 +150,7 @@ def _refuse_pilot_options(pilot_seconds: float | None) -> None:
     typed += ["--pilot-time"] if pilot_seconds is not None else []
     if typed:
         raise Mistyped(
-            Refusal.of("pilot-options-with-run", found=", ".join(typed)),
+            Refusal.of("conflict", one=", ".join(typed), other="a stored RUN"),
             ctx,
         )
 
@@ -161,7 +164,11 @@ def _assurance(text: str) -> float:
         chance = float("nan")
     if not _LEAST_ASSURANCE <= chance <= _MOST_ASSURANCE:
         raise BadValue(
-            Refusal.of("assurance-out-of-range", least=_LEAST_ASSURANCE, most=_MOST_ASSURANCE, found=text),
+            Refusal.of(
+                "unexpected",
+                expected=f"a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%",
+                found=f"{text!r}",
+            ),
             param_hint="'--assurance'",
         )
     return chance

@@ -58,7 +58,7 @@ def report(
     if output is not None and not is_streamed:
         require_place(output, force=force)
     if earlier is not None and len(runs) > 1:
-        raise Mistyped(Refusal.of("against-several"))
+        raise Mistyped(Refusal.of("requires", what="--against", needs="a single RUN"))
     if len(runs) > 1:
         page, name = _page_of_several(runs, store), "runs"
     else:

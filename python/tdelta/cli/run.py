@@ -136,7 +136,7 @@ def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool)
 def _project_file(named: Path | None, *, is_wanted: bool) -> Path | None:
     """The project file that was named, or the nearest one; None where there is none, or it is not wanted."""
     if named is not None and not is_wanted:
-        raise Mistyped(Refusal.of("project-or-none"))
+        raise Mistyped(Refusal.of("conflict", one="--project", other="--no-project"))
     if named is not None or not is_wanted:
         return named
     from tdelta.session.project_file import found_above
@@ -157,9 +157,9 @@ def typed_of(given: dict[str, object]) -> dict[str, object]:
             continue
         option, found = OPTIONS[name], OPTIONS[name].value.gathered(value)
         typed |= dict(zip((name, option.also), found, strict=True)) if option.also else {name: found}
-    for name, rows in (("database", "the database"), ("restore", "the dump")):
+    for name in ("database", "restore"):
         if name in typed and "size_bytes" in typed:
-            raise Mistyped(Refusal.of("size-and-rows", option=f"--{name}", rows=rows))
+            raise Mistyped(Refusal.of("conflict", one="--size", other=f"--{name}"))
     return typed
 
 
@@ -167,6 +167,6 @@ def _refuse_settings(ctx: click.Context) -> None:
     """A run resumes with the settings it began with; other ones would make it another run."""
     if typed := typed_flags(ctx, ctx.command.params, _BESIDES_RESUME):
         raise Mistyped(
-            Refusal.of("options-with-resume", found=", ".join(typed)),
+            Refusal.of("conflict", one=", ".join(typed), other="--resume, which keeps the settings of the run"),
             ctx,
         )

@@ -134,7 +134,7 @@ def label(
     from tdelta.session.keeping import label as put
 
     if not (labels or removed):
-        raise Mistyped(Refusal.of("nothing-to-label"), ctx)
+        raise Mistyped(Refusal.of("requires", what="tdelta runs label", needs="a LABEL or --remove LABEL"), ctx)
     with _opened(ctx, store) as opened:
         run_id = opened.resolve(run)
         put(opened, run_id, labels, removed)
@@ -208,7 +208,7 @@ def prune(
     from tdelta.session.keeping import Stale, shelf, stale
 
     if older_seconds is None and most_bytes is None:
-        raise Mistyped(Refusal.of("nothing-to-prune-by"), ctx)
+        raise Mistyped(Refusal.of("requires", what="tdelta runs prune", needs="--older-than or --larger-than"), ctx)
     which = Stale(older_seconds=older_seconds, most_bytes=most_bytes, labelled=labelled, kinds=_kinds(kinds or (_ALL,)))
     with _opened(ctx, store) as opened:
         found = shelf(opened)

@@ -57,7 +57,7 @@ def show(
 
     wanted = formats.chosen(file_format, output, as_json=manner.as_json)
     if file_format is not None and (manner.details or manner.quiet):
-        raise Mistyped(Refusal.of("manner-with-format"))
+        raise Mistyped(Refusal.of("conflict", one="--format", other="--details or --quiet"))
     summary = formats.step_summary() if step_summary else None
     with ExitStack() as stack:
         opened, run_id = stack.enter_context(found(run, store))

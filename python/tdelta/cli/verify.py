@@ -42,7 +42,7 @@ def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: b
     if _is_path(target):
         return _files(Path(target), markers, as_json=as_json)
     if markers:
-        raise UsageError(Refusal.of("marker-without-files", target=target))
+        raise UsageError(Refusal.of("path-unusable", path=target, fault="not a file or folder"))
     return _run(target, store, as_json=as_json)
 
 
@@ -84,7 +84,7 @@ def _is_path(target: str) -> bool:
         Path(target).stat()
     except OSError as error:
         if "/" in target:
-            raise UsageError(Refusal.of("target-out-of-reach", target=target, fault=error.strerror)) from error
+            raise UsageError(Refusal.of("path-unusable", path=target, fault=error.strerror)) from error
         return False
     return True
 

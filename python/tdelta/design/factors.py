@@ -106,9 +106,7 @@ def parse_level(factor: str, text: str) -> Level:
     try:
         return known.parse(text.strip())
     except ValueError as error:
-        raise UsageError(
-            Refusal.of("not-a-level", factor=factor, found=text.strip(), expected=known.expects)
-        ) from error
+        raise UsageError(Refusal.of("unexpected", expected=known.expects, found=text.strip()).at(factor)) from error
 
 
 def require_few(vary: Mapping[str, Sequence[object]]) -> None:
@@ -119,10 +117,10 @@ def require_few(vary: Mapping[str, Sequence[object]]) -> None:
     """
     for factor, levels in vary.items():
         if len(levels) > MOST_LEVELS:
-            raise UsageError(Refusal.of("levels-too-many", factor=factor, most=MOST_LEVELS, found=len(levels)))
+            raise UsageError(Refusal.of("too-many", what=f"levels of {factor}", most=MOST_LEVELS))
     conditions = math.prod(max(1, len(levels)) for levels in vary.values())
     if conditions > MOST_CONDITIONS:
-        raise UsageError(Refusal.of("conditions-too-many", most=MOST_CONDITIONS, found=conditions))
+        raise UsageError(Refusal.of("too-many", what="combinations of levels", most=MOST_CONDITIONS))
 
 
 def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
@@ -140,9 +138,13 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
         name, _, text = (part.strip() for part in item.partition("="))
         name = name.replace("-", "_")
         if not name or not all(part.strip() for part in text.split(",")):
-            faults.append(UsageError(Refusal.of("not-a-factor", found=item)))
+            faults.append(
+                UsageError(
+                    Refusal.of("unexpected", expected="FACTOR=LEVEL,LEVEL such as threads=1,4", found=item).at("--vary")
+                )
+            )
         elif name in varied:
-            faults.append(UsageError(Refusal.of("factor-twice", factor=name)))
+            faults.append(UsageError(Refusal.of("twice", what=f"--vary {name}=…")))
         else:
             require_few({name: text.split(",")})
             varied[name] = _parse_levels(name, text, faults)
@@ -163,7 +165,7 @@ def _parse_levels(name: str, text: str, faults: list[UsageError]) -> tuple[Level
             faults.append(fault)
             continue
         if level in levels:
-            faults.append(UsageError(Refusal.of("level-twice", factor=name, level=part.strip())))
+            faults.append(UsageError(Refusal.of("twice", what=f"{name}={part.strip()}")))
         else:
             levels.append(level)
     return tuple(levels)

@@ -152,11 +152,16 @@ def _controls(plain: Levels, stratum: int, *, self_test: bool, aa_control: bool)
 
 def _check_injected(inject: Sequence[float]) -> None:
     faults = [
-        Refusal.of("injected-out-of-range", share=share, most=INJECTED_SHARE_MAX)
+        Refusal.of(
+            "out-of-range",
+            what="an injected slowdown",
+            wanted=f"above 0 and at most {INJECTED_SHARE_MAX:g}",
+            found=share,
+        )
         for share in inject
         if not 0 < share <= INJECTED_SHARE_MAX
     ]
     named = Counter(f"{share:g}" for share in inject)  # as in the condition's key, which must be unique
-    faults += [Refusal.of("injected-twice", share=share) for share, times in named.items() if times > 1]
+    faults += [Refusal.of("twice", what=f"injected slowdown {share}") for share, times in named.items() if times > 1]
     if faults:
         raise UsageError(*faults)

@@ -146,7 +146,7 @@ class Halt:
             if self.is_asked:
                 raise EnvironmentFault(Refusal.of("action-stopped", what=what))
             if time.monotonic() > give_up:
-                raise EnvironmentFault(Refusal.of("action-in-vain", what=what, seconds=seconds))
+                raise EnvironmentFault(Refusal.of("action-stopped", what=f"{what}, for {seconds:.0f} s"))
         return child.answer()
 
     def wait_until(
@@ -166,7 +166,7 @@ class Halt:
             if self._asked.wait(look_again_seconds):
                 raise EnvironmentFault(Refusal.of("action-stopped", what=what))
             if time.monotonic() > give_up:
-                raise EnvironmentFault(Refusal.of("action-in-vain", what=what, seconds=seconds))
+                raise EnvironmentFault(Refusal.of("action-stopped", what=f"{what}, for {seconds:.0f} s"))
 
 
 @contextlib.contextmanager
@@ -295,7 +295,9 @@ class Beside:
         self._thread.join(ACTION_SECONDS)
         if self._thread.is_alive():
             halt.ask()
-            raise EnvironmentFault(Refusal.of("action-in-vain", what="the end of an action", seconds=ACTION_SECONDS))
+            raise EnvironmentFault(
+                Refusal.of("action-stopped", what=f"the end of an action, for {ACTION_SECONDS:.0f} s")
+            )
         if self._error is not None and not halt.is_asked:
             raise self._error
 

@@ -89,7 +89,9 @@ class TwinFolder:
                 writer.flush()
                 os.fsync(writer.fileno())
         except OSError as error:
-            raise StorageFault(Refusal.of("cannot-copy-twin", target=target, fault=error.strerror)) from error
+            raise StorageFault(
+                Refusal.of("cannot-copy", source="the copy", target=target, fault=error.strerror)
+            ) from error
         return target
 
     def remove(self, path: Path) -> None:
@@ -183,7 +185,7 @@ def _owned(folder: Path) -> tuple[int, int]:
         _remember(folder)
         lock = _make_owned(folder)
     except OSError as error:
-        raise StorageFault(Refusal.of("cannot-make-folder", folder=folder, fault=error.strerror)) from error
+        raise StorageFault(Refusal.of("folder-unusable", folder=folder, fault=error.strerror)) from error
     if lock is None:
         raise StorageFault(Refusal.of("folder-in-use", folder=folder))
     return lock

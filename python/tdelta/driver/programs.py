@@ -109,9 +109,11 @@ class Programs:
         try:
             answer = self._halt.wait_for(self._child, f"the end of {names}", ACTION_SECONDS + _GRACE_SECONDS)
         except Declined as error:
-            raise EnvironmentFault(Refusal.of("program-not-run", programs=names, fault=str(error))) from error
+            raise EnvironmentFault(Refusal.of("program-missing", program=names, remedy=str(error))) from error
         if answer["ended_by"] == "deadline":
-            raise EnvironmentFault(Refusal.of("action-in-vain", what=f"the end of {names}", seconds=ACTION_SECONDS))
+            raise EnvironmentFault(
+                Refusal.of("action-stopped", what=f"{f'the end of {names}'}, for {ACTION_SECONDS:.0f} s")
+            )
         # Whoever writes to a program that failed dies of SIGPIPE: that is not what is wrong.
         failed = [(status == -signal.SIGPIPE, n) for n, status in enumerate(answer["statuses"]) if status]
         if failed:

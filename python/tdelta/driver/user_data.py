@@ -162,7 +162,7 @@ class Trier:
             return None
         if self._most_bytes is not None and answer.get("is_full"):
             return too_much(said, self._most_bytes)
-        return Refusal.of("transaction-fails", said=said)
+        return Refusal.of("database-says", said=said)
 
     def checksums(self, tables: Tables) -> Checksums:
         return checksums(self._worker, tables)

@@ -135,7 +135,7 @@ class Worker(Child):
         if _hurried.is_set() and not self.is_patient:
             self._hurried_seconds += LOOK_SECONDS
             if self._hurried_seconds >= _HURRIED_SECONDS and self._loss is None:
-                self.lose(Refusal.of("still-at-work", process=self.called, seconds=self._hurried_seconds))
+                self.lose(Refusal.of("process-silent", process=self.called, seconds=self._hurried_seconds))
 
     def lose(self, said: Refusal) -> None:
         self._loss = ServerLost(said)
@@ -178,7 +178,7 @@ class Worker(Child):
 
     def _silent(self, seconds: float) -> TdeltaError:
         self.kill()
-        return WorkerFault(Refusal.of("process-silent-ended", process=self.called, seconds=seconds))
+        return WorkerFault(Refusal.of("process-silent", process=self.called, seconds=seconds))
 
 
 def hurry(*, hurried: bool = True) -> None:
@@ -227,21 +227,33 @@ def failure(kind: str, said: str) -> TdeltaError:
     if kind in ("full", "io", "read_only"):
         return StorageFault(disk_refusal(said))
     if kind == "cannot_open":
-        return StorageFault(Refusal.of("file-does-not-open", said=said))
+        return StorageFault(
+            Refusal.of("database-answer", said=said, fix="choose another folder with --dir, or raise ulimit -n")
+        )
     if kind == "connection":
-        return ServerLost(Refusal.of("connection-lost", said=said))
+        return ServerLost(Refusal.of("database-says", said=said))
     if kind in ("auth", "denied", "unknown_database", "tls"):
-        return UsageError(Refusal.of("server-does-not-admit", said=said))
+        return UsageError(Refusal.of("database-says", said=said))
     if kind == "key":
-        return EnvironmentFault(Refusal.of("keys-gone", said=said))
+        return EnvironmentFault(
+            Refusal.of("database-answer", said=said, fix="its key file is missing or another one, so start a new run")
+        )
     if kind in ("out_of_memory", "too_many_connections"):
-        return EnvironmentFault(Refusal.of("too-much-at-once", said=said))
+        return EnvironmentFault(
+            Refusal.of("database-answer", said=said, fix="close other programs, or use fewer --threads")
+        )
     if kind == "threads":
-        return EnvironmentFault(Refusal.of("threads-refused", said=said))
+        return EnvironmentFault(
+            Refusal.of("database-answer", said=said, fix="raise ulimit -u and -v, or use fewer --threads")
+        )
     if kind == "library":
-        return EngineUnavailable(Refusal.of("library-fails", said=said))
+        return EngineUnavailable(Refusal.of("database-says", said=said))
     if kind in _STATEMENT:
-        return StatementFault(Refusal.of("statement-fails", said=said))
+        return StatementFault(
+            Refusal.of(
+                "database-answer", said=said, fix="see the scripts of the workload, which contain this statement"
+            )
+        )
     if kind == "no_twin":
         return TdeltaError(Refusal.of("no-twin-open"))
     return Defect(said)

@@ -132,7 +132,9 @@ def _marker(text: str) -> Marker | Refusal:
         try:
             needles: tuple[tuple[str, bytes], ...] = (("bytes", bytes.fromhex(text.removeprefix(_HEX))),)
         except ValueError:
-            return Refusal.of("marker-not-hex")
+            return Refusal.of(
+                "unexpected", expected="pairs of hexadecimal digits after hex:", found="another character"
+            )
     else:
         needles = (
             ("utf-8", text.encode("utf-8", "surrogateescape")),
@@ -140,7 +142,12 @@ def _marker(text: str) -> Marker | Refusal:
         )
     length = len(needles[0][1])
     if length < LEAST_MARKER_BYTES:
-        return Refusal.of("marker-too-short", least=LEAST_MARKER_BYTES, found=length)
+        return Refusal.of(
+            "out-of-range",
+            what="a marker",
+            wanted=f"at least {LEAST_MARKER_BYTES} bytes, since shorter ones occur by chance",
+            found=length,
+        )
     return Marker(text, needles)
 
 
@@ -153,7 +160,7 @@ def regular_files(target: Path) -> tuple[Path, ...]:
     """
     kind = target.stat().st_mode
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-        raise UsageError(Refusal.of("not-files", target=target))
+        raise UsageError(Refusal.of("path-unusable", path=target, fault="not a file or folder"))
     faults: list[OSError] = []
     paths = [target] if stat.S_ISREG(kind) else sorted(_below(target, faults))
     for path in paths:

@@ -289,7 +289,9 @@ def place(file: str, line: int | None) -> str:
 
 
 def no_response_time(file: str, line: int | None, found: str) -> Refusal:
-    return Refusal.of("not-a-time-of-results", most=LONGEST_MS, found=found).at(place(file, line))
+    return Refusal.of("out-of-range", what="a response time", wanted=f"0 to {LONGEST_MS:g} ms", found=found).at(
+        place(file, line)
+    )
 
 
 def side_by_side(parts: list[Samples]) -> Samples:

@@ -76,7 +76,7 @@ class RawImporter:
                 rows += _take(text, line, layout, gathered, phases, problems)
                 first, last = first or text, text
         if not rows:
-            problems.add(Refusal.of("no-rows-of-transactions"))
+            problems.add(Refusal.of("missing", what="a row of a transaction"))
         if len(phases) > 1:
             belonging = belonging.noting(Caution.of("phases", phases=len(phases)))
         if rows:
@@ -107,7 +107,14 @@ class ReadingsImporter:
             if any(rates.means):
                 yield rates.series_of_means(belonging.response_times(transaction), origin)
         if rates is None and not problems:
-            problems.add(Refusal.of("readings-too-few", found=len(readings.rates)))
+            problems.add(
+                Refusal.of(
+                    "out-of-range",
+                    what="the number of readings at regular intervals",
+                    wanted="5 or more",
+                    found=len(readings.rates),
+                )
+            )
         problems.raise_if_any()
 
 
@@ -174,7 +181,12 @@ def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None
     unit = _UNIT.search(columns[latency]) if latency is not None else None
     ms = _UNITS_MS.get(unit[1]) if unit else None
     if latency is None or transaction is None or ms is None:
-        problems.add(Refusal.of("no-such-columns", found=shown(header)), line)
+        problems.add(
+            Refusal.of(
+                "unexpected", expected="columns for transaction type and latency in microseconds", found=shown(header)
+            ),
+            line,
+        )
         return None
     return _RawLayout(
         len(columns), transaction, latency, _column(columns, "phase id"), _column(columns, "start time"), ms
@@ -207,7 +219,12 @@ def _take(
     name = plain_name(cells[layout.transaction]) if us is not None else None
     phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
     if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
-        problems.add(Refusal.of("not-such-columns", columns=layout.columns, found=shown(text)), line)
+        problems.add(
+            Refusal.of(
+                "unexpected", expected=f"{layout.columns} columns with a latency of 0 or more", found=shown(text)
+            ),
+            line,
+        )
         if problems.count >= _MOST_FAULTY_ROWS:
             raise problems.fault()
         return False
@@ -240,7 +257,9 @@ def _read_readings(source: Source, problems: Problems) -> _Readings:
         cells = text.split(",")
         values = [number(cells[index]) if len(cells) == len(columns) else None for index in (seconds, rate, mean)]
         if any(value is None for value in values) or len(readings.rates) == MOST_READINGS:
-            problems.add(Refusal.of("not-an-interval", columns=len(columns), found=shown(text)), line)
+            problems.add(
+                Refusal.of("unexpected", expected=f"{len(columns)} numbers of one interval", found=shown(text)), line
+            )
             if problems.count >= _MOST_FAULTY_ROWS:
                 raise problems.fault()
             continue
@@ -265,7 +284,11 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     count = whole(document.get("Measured Requests"))
     quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
     if latencies is not None and not mean:
-        problems.add(Refusal.of("no-average-latency", found=shown(latencies)))
+        problems.add(
+            Refusal.of(
+                "unexpected", expected="an average latency above 0 in Latency Distribution", found=shown(latencies)
+            )
+        )
     elif mean and count:
         yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles, rounding=rounding)
     elif mean:
@@ -275,9 +298,11 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
-        problems.add(Refusal.of("no-throughput", found=shown(rate)))
+        problems.add(
+            Refusal.of("unexpected", expected="a number above 0 in Throughput (requests/second)", found=shown(rate))
+        )
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
     if rate is None and not mean and not problems:
-        problems.add(Refusal.of("neither-latency-nor-throughput"))
+        problems.add(Refusal.of("missing", what="Latency Distribution or Throughput (requests/second)"))

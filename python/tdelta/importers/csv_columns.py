@@ -142,7 +142,11 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, namin
         index = column_index(header, naming.column)
         if index is None:
             listed = excerpt(", ".join(cell.strip() for cell in header), 200)
-            raise ImportFault(Refusal.of("no-such-column", column=naming.column, columns=listed).at(where))
+            raise ImportFault(
+                Refusal.of(
+                    "unknown", kind="column", found=f"{naming.column!r}", hint=f" Expected one of {listed} (--column)."
+                ).at(where)
+            )
         found = _chosen(found, index, naming.unit)
     found = _with_a_metric(_with_unit(found, naming.unit))
     if faults := [fault.at(where) for fault in _faults(header, names, found)]:
@@ -360,14 +364,20 @@ def _with_names(columns: list[Column], header: Sequence[str]) -> list[Column]:
 def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> list[Refusal]:
     faults: list[Refusal] = []
     for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
-        faults.append(Refusal.of("column-twice", name=name, times=names.count(name)))
+        faults.append(Refusal.of("twice", what=f"column {name!r}"))
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
-            faults.append(Refusal.of("columns-of-one-part", part=part, columns=", ".join(same)))
+            faults.append(Refusal.of("unexpected", expected=f"one column for the {part}", found=", ".join(same)))
     faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
-        faults.append(Refusal.of("no-figures", columns=excerpt(", ".join(cell.strip() for cell in header), 200)))
+        faults.append(
+            Refusal.of(
+                "unexpected",
+                expected="a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
+                found=excerpt(", ".join(cell.strip() for cell in header), 200),
+            )
+        )
     return faults
 
 

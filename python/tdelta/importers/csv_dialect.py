@@ -147,12 +147,18 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
             rows = list(islice(reader, CHUNK_ROWS))
         except csv.Error as error:
             line = table.header_line + reader.line_num
-            raise ImportFault(Refusal.of("not-a-row-of-csv", fault=error).at(f"{source.name}:{line}")) from None
+            raise ImportFault(
+                Refusal.of("unexpected", expected="a CSV row", found=error).at(f"{source.name}:{line}")
+            ) from None
         if not rows:
             return
         first = table.header_line + before + 1
         if reader.line_num - before != len(rows):
-            raise ImportFault(Refusal.of("cell-over-lines").at(f"{source.name}:{first}"))
+            raise ImportFault(
+                Refusal.of("unexpected", expected="one row per line", found="a quoted cell over several lines").at(
+                    f"{source.name}:{first}"
+                )
+            )
         before = reader.line_num
         lines = list(range(first, first + len(rows)))
         if not all(len(row) == width for row in rows):
@@ -228,11 +234,9 @@ def _of_full_width(
         elif any(cell.strip() for cell in row):
             raise ImportFault(
                 Refusal.of(
-                    "row-of-other-width",
-                    width=width,
-                    header=table.header_line,
-                    found=len(row),
-                    row=excerpt(table.separator.join(row)),
+                    "unexpected",
+                    expected=f"{width} columns as in the header of line {table.header_line}",
+                    found=f"{len(row)}: {excerpt(table.separator.join(row))}",
                 ).at(f"{file}:{line}")
             )
     return [line for line, _ in kept], [row for _, row in kept]
@@ -280,7 +284,11 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
             elif _PLAIN_NUMBER.fullmatch(cell):
                 point = point or line
     if comma and point:
-        raise ImportFault(Refusal.of("two-decimal-signs", line=point).at(f"{file}:{comma}"))
+        raise ImportFault(
+            Refusal.of("unexpected", expected="one decimal sign", found=f"a comma here and a point in line {point}").at(
+                f"{file}:{comma}"
+            )
+        )
     if doubtful and not comma:
         raise ImportFault(
             Refusal.of(

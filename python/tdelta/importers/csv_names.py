@@ -93,5 +93,11 @@ def asked_unit(unit: str) -> str:
         UsageError: it is none.
     """
     if measure_of_unit(unit) is None:
-        raise UsageError(Refusal.of("not-a-unit").at(f"--unit {unit!r}"))
+        raise UsageError(
+            Refusal.of(
+                "unexpected",
+                expected="a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
+                found="another",
+            ).at(f"--unit {unit!r}")
+        )
     return unit

@@ -98,7 +98,9 @@ class CsvRows:
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         table = self._table(source, naming.column)
         if table is None:
-            raise ImportFault(Refusal.of("not-a-csv").at(source.name))
+            raise ImportFault(
+                Refusal.of("missing", what="a CSV header such as condition,transaction,response_ms").at(source.name)
+            )
         reader = _Reader(self.name, self._opened(source), table, _columns(table, source, naming), naming)
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
@@ -276,7 +278,9 @@ class _Reader:
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
         n, average = found[count.index], found[mean.index]
         if n is not None and (n != int(n) or n < 1):
-            faults.add(Refusal.of("not-a-count", found=n).at(f"{self.source.name}:{line}"))
+            faults.add(
+                Refusal.of("out-of-range", what="a count", wanted="1 or more", found=n).at(f"{self.source.name}:{line}")
+            )
         elif n is not None and average is not None:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
@@ -297,7 +301,9 @@ class _Reader:
                 count += 1
                 if count > MOST_FIGURES:
                     raise ImportFault(
-                        Refusal.of("figures-too-many", most=MOST_FIGURES).at(f"{self.source.name}:{line}")
+                        Refusal.of("too-many", what="rows of figures", most=MOST_FIGURES).at(
+                            f"{self.source.name}:{line}"
+                        )
                     )
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
@@ -385,9 +391,9 @@ class _Reader:
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
         faults.add(
-            Refusal.of("not-a-figure", column=printable(column.name), found=excerpt(text)).at(
-                f"{self.source.name}:{line}"
-            )
+            Refusal.of(
+                "unexpected", expected=f"a number of 0 or more as {printable(column.name)}", found=excerpt(text)
+            ).at(f"{self.source.name}:{line}")
         )
         return None
 
@@ -416,21 +422,25 @@ class _Reader:
                 no_response_time(self.source.name, lines[index], f"{values[index]:g}")
                 for index in bad[:MOST_SHOWN].tolist()
             ]
-            raise ImportFault(*faults, *([Refusal.of("and-more")] if bad.size > MOST_SHOWN else []))
+            raise ImportFault(*faults, *([Refusal.of("more-faults", more="more")] if bad.size > MOST_SHOWN else []))
 
     def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
         if any(len(cell) > LONGEST_CELL for cell in cells):
             longest = max(cells, key=len)
             raise ImportFault(
-                Refusal.of("name-too-long", most=LONGEST_CELL, found=excerpt(longest)).at(f"{self.source.name}:{line}")
+                Refusal.of("too-large", what=f"the name {excerpt(longest)}", most=f"{LONGEST_CELL} characters").at(
+                    f"{self.source.name}:{line}"
+                )
             )
         return tuple(printable(cell.strip()) for cell in cells)
 
     def _without_condition(self, line: int) -> Refusal:
-        return Refusal.of("row-without-condition").at(f"{self.source.name}:{line}")
+        return Refusal.of("missing", what="the name of the condition").at(f"{self.source.name}:{line}")
 
     def _without_rows(self) -> ImportFault:
-        return ImportFault(Refusal.of("no-rows-after-header", line=self.table.header_line).at(self.source.name))
+        return ImportFault(
+            Refusal.of("missing", what=f"a row after the header in line {self.table.header_line}").at(self.source.name)
+        )
 
 
 def _take_stamps(cells: Sequence[str], span: Span) -> None:

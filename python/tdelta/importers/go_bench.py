@@ -71,7 +71,11 @@ class GoBenchmarks:
                 continue
             lines += 1
             if lines > MOST_LINES:
-                raise ImportFault(Refusal.of("figures-too-many", most=MOST_LINES).at(f"{source.name}:{number_of_line}"))
+                raise ImportFault(
+                    Refusal.of("too-many", what="rows of figures", most=MOST_LINES).at(
+                        f"{source.name}:{number_of_line}"
+                    )
+                )
             name = _Name.of(match["name"])
             condition = naming.condition or name.condition
             if condition is None:
@@ -95,7 +99,14 @@ class GoBenchmarks:
         if not used and not problems:
             asked = naming.column or "ns/op"
             units = dict.fromkeys(unit for of in found.values() for one in of for unit in one.figures)
-            problems.add(Refusal.of("no-such-column", column=asked, columns=shown(", ".join(units) or "none")))
+            problems.add(
+                Refusal.of(
+                    "unknown",
+                    kind="column",
+                    found=f"{asked!r}",
+                    hint=f" Expected one of {shown(', '.join(units) or 'none')} (--column).",
+                )
+            )
         problems.raise_if_any()
 
 

@@ -60,9 +60,7 @@ class ReportImporter:
             runs += 1
             yield from report.observations(belonging.of_run(runs, runs))
         if not runs:
-            raise ImportFault(
-                Refusal.of("no-result-of-tool", expected="'Average: …' and 'Requests/sec: …' of hey").at(source.name)
-            )
+            raise ImportFault(Refusal.of("missing", what="'Average: …' and 'Requests/sec: …' of hey").at(source.name))
 
 
 class RowsImporter:
@@ -85,7 +83,12 @@ class RowsImporter:
             seconds = number(cells[0]) if len(cells) == width else None
             status = number(cells[6]) if seconds is not None else None
             if seconds is None or seconds < 0 or status is None:
-                problems.add(Refusal.of("not-such-columns", columns=width, found=shown(text)), line)
+                problems.add(
+                    Refusal.of(
+                        "unexpected", expected=f"{width} columns with a latency of 0 or more", found=shown(text)
+                    ),
+                    line,
+                )
                 if problems.count >= _MOST_FAULTY:
                     raise problems.fault()
             elif status >= _FIRST_ERROR:

@@ -46,7 +46,7 @@ class Hyperfine:
         problems = problems_of(source, self.name)
         results = _results(json_object(source, problems))
         if not results and not problems:
-            problems.add(Refusal.of("no-commands"))
+            problems.add(Refusal.of("missing", what="a result of a command with its times"))
         problems.raise_if_any()
         says = naming.condition is None
         if says and not all(said_of_encryption(_command(it)) for it in results):
@@ -119,7 +119,13 @@ def _observations(
     times, codes = result.get("times"), result.get("exit_codes")
     values = [number(it) for it in times] if isinstance(times, list) else []
     if not values or any(it is None or not 0 <= 1e3 * it <= LONGEST_MS for it in values):
-        problems.add(Refusal.of("no-times-of-command", command=shown(_command(result)), found=shown(times)))
+        problems.add(
+            Refusal.of(
+                "unexpected",
+                expected=f"the times of {shown(_command(result))} in seconds, each 0 or more",
+                found=shown(times),
+            )
+        )
         return
     ended = codes if isinstance(codes, list) and len(codes) == len(values) else [0] * len(values)
     good = [it for it, code in zip(values, ended, strict=True) if it is not None and code == 0]

@@ -98,7 +98,9 @@ class _Document:
             for line, text in self._source.text_lines():
                 self._silent_bytes += len(text)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(Refusal.of("tags-without-end"))
+                    raise _Unusable(
+                        Refusal.of("unexpected", expected="tags of a few characters", found="one without an end")
+                    )
                 self._last = line
                 self._parser.Parse(f"{text}\n", False)
             self._end_of_file()
@@ -106,7 +108,7 @@ class _Document:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(Refusal.of("xml-malformed", fault=words), error.lineno)
+            self._problems.add(Refusal.of("unexpected", expected="well-formed XML", found=words), error.lineno)
 
     def _end_of_file(self) -> None:
         try:
@@ -117,13 +119,15 @@ class _Document:
             self.cut_off = self._last
 
     def _refuse(self, *_declared: object) -> None:
-        raise _Unusable(Refusal.of("declarations"))
+        raise _Unusable(
+            Refusal.of("unexpected", expected="results only", found="a document type or an entity declaration")
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._silent_bytes = 0
         local = name.rpartition(":")[2].lower()
         if len(self._path) >= DEEPEST:
-            raise _Unusable(Refusal.of("elements-too-deep", most=DEEPEST))
+            raise _Unusable(Refusal.of("too-many", what="levels of elements", most=DEEPEST))
         if local in _SAMPLES and len(self._path) == 1:
             self._take(attributes)
         self._path.append(local)
@@ -133,7 +137,14 @@ class _Document:
         line = self._parser.CurrentLineNumber
         elapsed = number(attributes.get("t", attributes.get("time", "")))
         if elapsed is None or elapsed < 0:
-            self._problems.add(Refusal.of("no-elapsed", found=shown(attributes.get("t"))), line)
+            self._problems.add(
+                Refusal.of(
+                    "unexpected",
+                    expected="a sample with its elapsed time in ms ('t')",
+                    found=shown(attributes.get("t")),
+                ),
+                line,
+            )
             if self._problems.count >= _MOST_FAULTY:
                 raise self._problems.fault()
             return

@@ -22,11 +22,13 @@ def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_
     try:
         return _loaded(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        problems.add(Refusal.of("json-not-utf-8", byte=error.object[error.start]))
+        problems.add(
+            Refusal.of("unexpected", expected="JSON in UTF-8", found=f"the byte {error.object[error.start]:#04x}")
+        )
     except json.JSONDecodeError as error:
-        problems.add(Refusal.of("json-not-readable", fault=error.msg), error.lineno)
+        problems.add(Refusal.of("unexpected", expected="JSON", found=error.msg), error.lineno)
     except (ValueError, RecursionError):
-        problems.add(Refusal.of("json-too-long"))
+        problems.add(Refusal.of("unexpected", expected="JSON", found="a number or a nesting that is too long"))
     return None
 
 
@@ -36,7 +38,7 @@ def json_object(source: Source, problems: Problems, largest_bytes: int = LARGEST
     if isinstance(found, dict):
         return found
     if not problems:
-        problems.add(Refusal.of("not-a-json-object", found=shown(found)))
+        problems.add(Refusal.of("unexpected", expected="a JSON object", found=shown(found)))
     return {}
 
 

@@ -91,10 +91,16 @@ class _Lines(View):
                 continue
             found = one_object(line)
             if found is None:
-                faults.add(Refusal.of("not-a-json-object", found=shown(line)).at(f"{self.name}:{number}"))
+                faults.add(
+                    Refusal.of("unexpected", expected="a JSON object", found=shown(line)).at(f"{self.name}:{number}")
+                )
             elif not known.issuperset(found):
                 others = ", ".join(shown(key) for key in found if key not in known)
-                faults.add(Refusal.of("keys-not-before", keys=others[:200]).at(f"{self.name}:{number}"))
+                faults.add(
+                    Refusal.of("unexpected", expected="the keys of earlier lines", found=others[:200]).at(
+                        f"{self.name}:{number}"
+                    )
+                )
             elif not faults:
                 yield number, self._row(found)
         faults.raise_if_any()

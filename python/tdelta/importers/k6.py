@@ -101,7 +101,13 @@ class SummaryImporter:
         for one in found:
             yield replace(one, duration_seconds=lasted / 1e3 if lasted and lasted > 0 else None)
         if not found and not problems:
-            problems.add(Refusal.of("no-durations-of-k6", metrics=", ".join(map(shown, list(metrics)[:10])) or "none"))
+            problems.add(
+                Refusal.of(
+                    "unexpected",
+                    expected="http_req_duration, grpc_req_duration, iteration_duration or --column METRIC",
+                    found=", ".join(map(shown, list(metrics)[:10])) or "none",
+                )
+            )
         problems.raise_if_any()
 
 
@@ -153,7 +159,12 @@ class _Reader:
         metric = next((name for name in _wanted(self.naming) if name in found), None)
         if metric is None:
             raise ImportFault(
-                Refusal.of("no-such-metric-of-k6", metric=", ".join(_wanted(self.naming))).at(self.source.name)
+                Refusal.of(
+                    "unknown",
+                    kind="metric",
+                    found=", ".join(_wanted(self.naming)),
+                    hint=" Name another with --column METRIC.",
+                ).at(self.source.name)
             )
         if not found[metric]:
             raise ImportFault(found[metric].nothing().at(self.source.name))
@@ -202,7 +213,7 @@ def _points(reader: _Reader) -> Iterator[_Point]:
 
 
 def _not_a_point(problems: Problems, line: int, found: object) -> None:
-    problems.add(Refusal.of("not-a-point-of-k6", found=shown(found)), line)
+    problems.add(Refusal.of("unexpected", expected="a k6 point with a number as its value", found=shown(found)), line)
     if problems.count >= _MOST_FAULTY:
         raise problems.fault()
 
@@ -290,12 +301,18 @@ def _summary(
     metric = next((name for name in _wanted(naming) if name in metrics), None)
     if metric is None:
         if naming.column is not None:
-            problems.add(Refusal.of("no-such-metric-of-k6", metric=naming.column))
+            problems.add(
+                Refusal.of("unknown", kind="metric", found=naming.column, hint=" Name another with --column METRIC.")
+            )
         return
     figures, count, noted = _of_successful(metric, metrics)
     mean = number(figures.get("avg"))
     if mean is None or mean < 0:
-        problems.add(Refusal.of("no-average-of-k6", metric=metric, found=shown(figures.get("avg"))))
+        problems.add(
+            Refusal.of(
+                "unexpected", expected=f"avg of {metric}, a number of 0 or more", found=shown(figures.get("avg"))
+            )
+        )
         return
     shares = {"med": 0.5} | {
         key: float(match[1]) / 100 for key in figures if (match := _QUANTILE.fullmatch(str(key))) is not None

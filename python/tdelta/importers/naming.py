@@ -108,7 +108,11 @@ def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
         is_named = bool(equals) and "/" not in name and not Path(argument).exists()
         pattern = pattern if is_named else argument
         if is_named and not (name.strip() and pattern):
-            faults.append(Refusal.of("not-name-and-glob").at(repr(argument)))
+            faults.append(
+                Refusal.of(
+                    "unexpected", expected="NAME=GLOB such as plain='results/plain-*.log'", found="another argument"
+                ).at(repr(argument))
+            )
             continue
         if has_magic(pattern) and not Path(pattern).exists():
             condition = name.strip() if is_named else _of_glob(pattern)
@@ -121,8 +125,8 @@ def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
         for one in ones:
             known = found.setdefault(one.path, one)
             if known.condition != one.condition:
-                both = {"first": known.condition or one.path.stem, "second": one.condition or one.path.stem}
-                faults.append(Refusal.of("file-of-two-conditions", **both).at(one.path))
+                both = f"{known.condition or one.path.stem} and {one.condition or one.path.stem}"
+                faults.append(Refusal.of("unexpected", expected="one configuration", found=both).at(one.path))
     if faults:
         raise UsageError(*faults)
     return _entries(*found.values()) if len(found) == 1 else list(found.values())

@@ -46,7 +46,9 @@ class NumbersOnly:
         readings = array("d")
         for line, value in _values(source):
             if len(readings) >= MOST_READINGS:
-                raise ImportFault(Refusal.of("numbers-too-many", most=MOST_READINGS).at(f"{source.name}:{line}"))
+                raise ImportFault(
+                    Refusal.of("too-many", what="readings", most=MOST_READINGS).at(f"{source.name}:{line}")
+                )
             readings.append(value * measure.scale)
         origin = belonging.origin(None, Caution.of("numbers-as-readings"))
         yield Series(belonging.throughput(), origin, 1.0, tuple(readings))
@@ -59,7 +61,11 @@ def _values(source: Source) -> Iterator[tuple[int, float]]:
             continue
         value = number(text)
         if value is None or value < 0:
-            faults.add(Refusal.of("not-a-number-of-results", found=excerpt(text.strip())).at(f"{source.name}:{line}"))
+            faults.add(
+                Refusal.of("unexpected", expected="a number of 0 or more", found=excerpt(text.strip())).at(
+                    f"{source.name}:{line}"
+                )
+            )
         else:
             yield line, value
     faults.raise_if_any()

@@ -112,7 +112,9 @@ class PgbenchReport:
         if doubtful:
             raise ImportFault(
                 *(
-                    Refusal.of("not-a-progress-line", found=excerpt(line)).at(place(source.name, number))
+                    Refusal.of("unexpected", expected="'progress: 5.0 s, 1234.5 tps, …'", found=excerpt(line)).at(
+                        place(source.name, number)
+                    )
                     for number, line in doubtful
                 )
             )
@@ -174,7 +176,11 @@ class _Run:
     def take(self, number: int, line: str, file: str) -> None:
         if progress := _PROGRESS.match(line):
             if len(self._seconds) >= MOST_INTERVALS:
-                raise ImportFault(Refusal.of("progress-lines-too-many", most=MOST_INTERVALS).at(place(file, number)))
+                raise ImportFault(
+                    Refusal.of("too-many", what="progress lines in one run", most=MOST_INTERVALS).at(
+                        place(file, number)
+                    )
+                )
             self._seconds.append(float(progress[1]))
             self._per_second.append(float(progress[2]))
             self._means.append(float(progress[3]) if progress[3] else math.nan)
@@ -187,7 +193,7 @@ class _Run:
         elif script := _SCRIPT.match(line):
             name = printable(script[1])
             if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
-                raise ImportFault(Refusal.of("scripts-too-many", most=MOST_SCRIPTS).at(place(file, number)))
+                raise ImportFault(Refusal.of("too-many", what="scripts", most=MOST_SCRIPTS).at(place(file, number)))
             self._section = self._scripts.setdefault(name, _Section())
         elif weight := _WEIGHT.match(line):
             self._section.weight = int(weight[1])
@@ -268,9 +274,9 @@ class _Run:
             return
         if mean > LONGEST_MS or section.facts.get("sd", 0.0) > LONGEST_MS:
             raise ImportFault(
-                Refusal.of("latency-too-large", most=LONGEST_MS, found=excerpt(f"{mean:g}")).at(
-                    place(origin.file, section.line)
-                )
+                Refusal.of(
+                    "out-of-range", what="the latency", wanted=f"at most {LONGEST_MS:g} ms", found=excerpt(f"{mean:g}")
+                ).at(place(origin.file, section.line))
             )
         rounding = section.rounding.get("mean", section.rounding.get("mean_of_all", 0.0))
         sd = section.facts.get("sd")

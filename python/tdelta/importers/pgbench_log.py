@@ -73,7 +73,9 @@ class PgbenchLog:
             rows += len(chunk)
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
-            raise ImportFault(Refusal.of("transactions-without-time", rows=rows).at(source.name))
+            raise ImportFault(
+                Refusal.of("missing", what=f"the time of transactions in all {rows} rows").at(source.name)
+            )
         noted += [
             Caution.of("transactions-untimed", count=count, rows=rows, why=word)
             for word, count in sorted(without_time.items())
@@ -110,7 +112,9 @@ class PgbenchAggregates:
                 faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
                 continue
             if len(starts) >= MOST_INTERVALS:
-                raise ImportFault(Refusal.of("intervals-too-many", most=MOST_INTERVALS).at(place(source.name, number)))
+                raise ImportFault(
+                    Refusal.of("too-many", what="intervals", most=MOST_INTERVALS).at(place(source.name, number))
+                )
             starts.append(float(row[0]))
             counts.append(float(row[1]))
             totals.append(float(row[2]))
@@ -119,7 +123,7 @@ class PgbenchAggregates:
             _count_others(row, others)
         faults.raise_if_any()
         if not sum(counts):
-            raise ImportFault(Refusal.of("intervals-without-transactions", intervals=len(starts)).at(source.name))
+            raise ImportFault(Refusal.of("missing", what=f"a transaction in {len(starts)} intervals").at(source.name))
         noted += [Caution.of("left-out-of-report", count=count, what=words) for words, count in others.items() if count]
         belonging = belonging.noting(*noted)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
@@ -281,7 +285,11 @@ def _summary(belonging: Belonging, count: int, total_us: float, squares_us: floa
     variance = (squares_us - count * mean_us**2) / (count - 1) if count > 1 else 0.0
     if variance < -1e-6 * mean_us**2 or mean_us / 1e3 > LONGEST_MS:
         raise ImportFault(
-            Refusal.of("sums-of-squares-damaged", mean=mean_us, squares=squares_us / count).at(belonging.file)
+            Refusal.of(
+                "unexpected",
+                expected="sums of squares that fit the sums",
+                found=f"a mean of {mean_us:g} µs and a mean square of {squares_us / count:g}",
+            ).at(belonging.file)
         )
     sd = math.sqrt(max(0.0, variance)) / 1e3 if count > 1 else None
     return Summary(belonging.response_times(), belonging.origin(), count, mean_us / 1e3, sd)
@@ -296,4 +304,4 @@ def _count_others(row: Sequence[str], others: Counter[str]) -> None:
 
 
 def _no_row(file: str, number: int, line: str, expected: str) -> Refusal:
-    return Refusal.of("not-such-a-row", expected=expected, found=excerpt(line)).at(place(file, number))
+    return Refusal.of("unexpected", expected=expected, found=excerpt(line)).at(place(file, number))

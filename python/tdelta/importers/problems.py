@@ -49,7 +49,7 @@ class Problems:
 
     def fault(self) -> ImportFault:
         more = self.count - len(self.shown)
-        said = [*self.shown, *([Refusal.of("more-of-file", more=more, file=self.file)] if more else [])]
+        said = [*self.shown, *([Refusal.of("more-faults", more=f"{more} more of {self.file}")] if more else [])]
         listed = "\n".join(f"  {one}" for one in said)
         several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {self.remedy}"
         text = f"{said[0]}. {self.remedy}" if len(said) == 1 else several
@@ -78,7 +78,7 @@ class LineFaults:
         """One more. Raises ``ImportFault`` where that makes them enough."""
         self._said.append(said)
         if len(self._said) >= MOST_SHOWN:
-            self._said.append(Refusal.of("maybe-more"))
+            self._said.append(Refusal.of("more-faults", more="maybe more"))
             self.raise_if_any()
 
     def raise_if_any(self) -> None:

@@ -103,7 +103,11 @@ class FileSource:
         for block in self._blocks(self._progress):
             size += len(block)
             if size > limit_bytes:
-                raise ImportFault(Refusal.of("file-too-large-for-format", most=_size(limit_bytes)).at(self._name))
+                raise ImportFault(
+                    Refusal.of(
+                        "too-large", what="the file, read as a whole in this format,", most=_size(limit_bytes)
+                    ).at(self._name)
+                )
             pieces.append(block)
         return b"".join(pieces)
 
@@ -118,7 +122,9 @@ class FileSource:
                 rest = rest[end + 1 :]
             if len(rest) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    Refusal.of("line-without-end", most=_size(LONGEST_LINE_BYTES), found=excerpt(rest)).at(self._name)
+                    Refusal.of(
+                        "too-large", what=f"the line that begins {excerpt(rest)}", most=_size(LONGEST_LINE_BYTES)
+                    ).at(self._name)
                 )
         if rest:
             yield rest
@@ -133,12 +139,14 @@ class FileSource:
             text = block.decode("utf-8")
         except UnicodeDecodeError as error:
             line = first_line + block.count(b"\n", 0, error.start)
-            raise ImportFault(
-                Refusal.of("file-not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")
-            ) from None
+            raise ImportFault(Refusal.of("not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")) from None
         if "\0" in text:
             line = first_line + text.count("\n", 0, text.index("\0"))
-            raise ImportFault(Refusal.of("file-binary").at(f"{self._name}:{line}"))
+            raise ImportFault(
+                Refusal.of("unexpected", expected="text", found="a zero byte: the file is binary or damaged").at(
+                    f"{self._name}:{line}"
+                )
+            )
         return text
 
     def _must_have_short_lines(self, block: bytes, first_line: int) -> None:
@@ -146,7 +154,9 @@ class FileSource:
             if len(line) > LONGEST_LINE_BYTES:
                 raise ImportFault(
                     Refusal.of(
-                        "line-too-long", most=_size(LONGEST_LINE_BYTES), length=_size(len(line)), found=excerpt(line)
+                        "too-large",
+                        what=f"the line that begins {excerpt(line)} ({_size(len(line))})",
+                        most=_size(LONGEST_LINE_BYTES),
                     ).at(f"{self._name}:{number}")
                 )
 
@@ -171,9 +181,7 @@ class FileSource:
                         progress(len(block))
                         yield block
         except OSError as error:
-            raise ImportFault(
-                Refusal.of("results-not-readable", fault=error.strerror or error).at(self._name)
-            ) from None
+            raise ImportFault(Refusal.of("unreadable", fault=error.strerror or error).at(self._name)) from None
 
     def _inflated(self, file: IO[bytes], progress: Progress, size: int) -> Iterator[bytes]:
         """Gzip, member after member (RFC 1952), zeros behind the last one being padding."""
@@ -196,7 +204,11 @@ class FileSource:
                 block = inflater.decompress(packed, size)
             except zlib.error as error:
                 raise ImportFault(
-                    Refusal.of("gzip-damaged", size=_size(inflated), fault=error).at(self._name)
+                    Refusal.of(
+                        "unexpected",
+                        expected="complete gzip",
+                        found=f"damage after {_size(inflated)} of text ({error})",
+                    ).at(self._name)
                 ) from None
             is_fresh = False
             packed = inflater.unconsumed_tail
@@ -220,7 +232,11 @@ class FileSource:
                 yield rest
             if inflater.eof:
                 return
-            raise ImportFault(Refusal.of("gzip-cut-off", size=_size(inflated)).at(self._name))
+            raise ImportFault(
+                Refusal.of("unexpected", expected="complete gzip", found=f"its end after {_size(inflated)} of text").at(
+                    self._name
+                )
+            )
 
 
 def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
@@ -266,11 +282,11 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
                 status = file.stat()
                 found.setdefault((status.st_dev, status.st_ino), (file, not is_folder))
                 if len(found) > MOST_FILES:
-                    raise ImportFault(Refusal.of("files-too-many", most=MOST_FILES).at(path))
+                    raise ImportFault(Refusal.of("too-many", what="files", most=MOST_FILES).at(path))
             if not count:
-                faults.append(Refusal.of("folder-without-files").at(path))
+                faults.append(Refusal.of("missing", what="a file of results in this folder").at(path))
         except OSError as error:
-            faults.append(Refusal.of("results-not-readable", fault=error.strerror or error).at(path))
+            faults.append(Refusal.of("unreadable", fault=error.strerror or error).at(path))
     if faults:
         raise ImportFault(*faults)
     return tuple(found.values())
@@ -316,15 +332,15 @@ def _must_be_file(path: Path, name: str) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise ImportFault(Refusal.of("results-not-readable", fault=error.strerror or error).at(name)) from None
+        raise ImportFault(Refusal.of("unreadable", fault=error.strerror or error).at(name)) from None
     except ValueError:  # a zero byte in the path
-        raise ImportFault(Refusal.of("no-such-file").at(excerpt(name))) from None
+        raise ImportFault(Refusal.of("unreadable", fault="no such file").at(excerpt(name))) from None
     if stat.S_ISDIR(mode):
-        raise ImportFault(Refusal.of("file-is-folder").at(name))
+        raise ImportFault(Refusal.of("unreadable", fault="it is a folder").at(name))
     if not stat.S_ISREG(mode):
         raise ImportFault(Refusal.of("file-is-pipe").at(name))
     if not os.access(path, os.R_OK):
-        raise ImportFault(Refusal.of("results-not-permitted").at(name))
+        raise ImportFault(Refusal.of("unreadable", fault="permission denied").at(name))
 
 
 def _size(count: int) -> str:

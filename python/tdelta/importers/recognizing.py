@@ -202,7 +202,7 @@ def recognize(
                 return importer, source
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
     what = kind or _of_other_tool(source) or f"a file that begins {excerpt(line)}"
-    raise ImportFault(Refusal.of("unknown-format", found=what).at(source.name))
+    raise ImportFault(Refusal.of("unexpected", expected="results of a known format", found=what).at(source.name))
 
 
 def _of_other_tool(source: Source) -> str | None:
@@ -233,7 +233,7 @@ def _must_say_conditions(alone: _Recognized) -> bool:
 def _must_have_columns(files: Sequence[_Recognized]) -> None:
     """See that there is something to choose from in every file, where the user chooses."""
     faults = [
-        Refusal.of("no-columns-to-choose", format=file.importer.name).at(printable(str(file.path)))
+        Refusal.of("conflict", one="--column", other=f"a file of {file.importer.name}").at(printable(str(file.path)))
         for file in files
         if not isinstance(file.importer, Choosable)
     ]
@@ -287,7 +287,7 @@ def _recognized_one(
 ) -> _Recognized:
     importer, source = recognize(FileSource(path), importers, column)
     if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
-        raise ImportFault(Refusal.of("without-results", format=importer.name).at(source.name))
+        raise ImportFault(Refusal.of("missing", what=f"a result in this {importer.name} output").at(source.name))
     says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
     process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
     named = Named(path, argument, importer.name, says, thread, process)

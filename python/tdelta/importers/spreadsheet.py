@@ -100,8 +100,16 @@ def _sheet_of(source: Source, column: str | None) -> _Sheet:
         return next(iter(tables.values()))
     titles = ", ".join(map(shown, list(tables or sheets)[:10])) or "none"
     if tables:
-        raise ImportFault(Refusal.of("several-sheets", sheets=titles).at(source.name))
-    raise ImportFault(Refusal.of("no-sheet-of-results", most=MOST_ROWS_ABOVE, sheets=titles).at(source.name))
+        raise ImportFault(
+            Refusal.of("unexpected", expected="one sheet with a table of results", found=titles).at(source.name)
+        )
+    raise ImportFault(
+        Refusal.of(
+            "unexpected",
+            expected=f"a sheet with a header such as condition, threads, tps in its first {MOST_ROWS_ABOVE} rows",
+            found=titles,
+        ).at(source.name)
+    )
 
 
 def _table_of(source: Source, lines: Sequence[str], column: str | None) -> _Sheet | None:
@@ -117,7 +125,11 @@ def _sheets(source: Source) -> Iterator[tuple[str, list[str]]]:
     try:
         from openpyxl import load_workbook  # type: ignore[import-untyped]
     except ImportError:
-        raise ImportFault(Refusal.of("openpyxl-missing").at(source.name)) from None
+        raise ImportFault(
+            Refusal.of("library-missing", library="openpyxl", extra="xlsx", fault="or save the sheet as CSV").at(
+                source.name
+            )
+        ) from None
     content = io.BytesIO(source.content(LARGEST_BYTES))
     try:
         _must_be_bounded(content, source.name)
@@ -150,7 +162,11 @@ def _must_be_bounded(content: io.BytesIO, name: str) -> None:
             )
         for part in parts:
             if part.filename.endswith((".xml", ".rels")) and _has_declarations(archive, part):
-                raise ImportFault(Refusal.of("declarations").at(f"{name}: {shown(part.filename)}"))
+                raise ImportFault(
+                    Refusal.of(
+                        "unexpected", expected="results only", found="a document type or an entity declaration"
+                    ).at(f"{name}: {shown(part.filename)}")
+                )
 
 
 def _has_declarations(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
@@ -169,7 +185,7 @@ def _lines(rows: Iterator[Sequence[object]], name: str) -> list[str]:
     cells: list[list[str]] = []
     for row in rows:
         if len(cells) >= MOST_ROWS:
-            raise ImportFault(Refusal.of("sheet-too-long", most=MOST_ROWS).at(name))
+            raise ImportFault(Refusal.of("too-many", what="rows in a sheet", most=MOST_ROWS).at(name))
         filled = max((at for at, value in enumerate(row, 1) if value is not None), default=0)
         cells.append([_cell(value) for value in row[:filled]])
     used = [row for row in cells if any(row)]

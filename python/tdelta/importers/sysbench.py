@@ -168,7 +168,11 @@ class _Reader:
         if self._doubtful is not None:
             number, rest = self._doubtful
             self.faults.add(
-                Refusal.of("not-a-progress-line-of-threads", found=excerpt(rest)).at(f"{self._source.name}:{number}")
+                Refusal.of(
+                    "unexpected",
+                    expected="'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
+                    found=excerpt(rest),
+                ).at(f"{self._source.name}:{number}")
             )
             self._doubtful = None
 

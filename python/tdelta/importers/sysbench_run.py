@@ -93,7 +93,9 @@ class Run:
         self, line: int, file: str, seconds: float, threads: int, per_second: float, queries: float | None
     ) -> None:
         if len(self._seconds) >= MOST_INTERVALS:
-            raise ImportFault(Refusal.of("run-with-too-many-intervals", most=MOST_INTERVALS).at(place(file, line)))
+            raise ImportFault(
+                Refusal.of("too-many", what="intervals in one run", most=MOST_INTERVALS).at(place(file, line))
+            )
         self._seconds.append(seconds)
         self._transactions.append(per_second)
         self._queries.append(math.nan if queries is None else queries)
@@ -198,13 +200,17 @@ class Run:
         # Both are rounded to two decimals, the sum of 0.5 to four of a second.
         if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
             raise ImportFault(
-                Refusal.of("report-damaged", events=events, expected=average[0], found=mean).at(
-                    place(origin.file, self._line)
-                )
+                Refusal.of(
+                    "unexpected",
+                    expected=f"times of {events} events with an avg of {average[0]:g} ms",
+                    found=f"{mean:g} ms",
+                ).at(place(origin.file, self._line))
             )
         if mean > LONGEST_MS:
             raise ImportFault(
-                Refusal.of("mean-too-large", most=LONGEST_MS, found=mean).at(place(origin.file, self._line))
+                Refusal.of("out-of-range", what="the mean", wanted=f"at most {LONGEST_MS:g} ms", found=mean).at(
+                    place(origin.file, self._line)
+                )
             )
         return Summary(
             group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)

@@ -62,7 +62,7 @@ class Wrk:
             seen[key] = number = seen.get(key, 0) + 1
             yield from run.observations(belonging.of_run(number, number))
         if not seen and not problems:
-            problems.add(Refusal.of("no-result-of-tool", expected="'Latency …' and 'Requests/sec: …' of wrk"))
+            problems.add(Refusal.of("missing", what="'Latency …' and 'Requests/sec: …' of wrk"))
         problems.raise_if_any()
 
 
@@ -110,7 +110,12 @@ class _Run:
             mean, rounding = self.mean
             if max(mean, self.sd) > LONGEST_MS:
                 raise ImportFault(
-                    Refusal.of("latency-too-large", most=LONGEST_MS, found=shown(f"{mean:g}")).at(belonging.file)
+                    Refusal.of(
+                        "out-of-range",
+                        what="the latency",
+                        wanted=f"at most {LONGEST_MS:g} ms",
+                        found=shown(f"{mean:g}"),
+                    ).at(belonging.file)
                 )
             yield Summary(
                 own.response_times(),
@@ -145,7 +150,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         line = text.strip()
         if begin := _BEGIN.match(line):
             if run is not None:
-                problems.add(Refusal.of("run-without-end", expected="'Requests/sec: …'"), began)
+                problems.add(Refusal.of("missing", what="'Requests/sec: …' at the end of this run"), began)
             run, began = _Run(), number
             run.settings["path"] = begin[3] or "/"
         elif run is not None:
@@ -153,9 +158,9 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
             if run.rate:
                 ended += 1
                 if ended > MOST_RUNS:
-                    problems.add(Refusal.of("runs-too-many-in-file", most=MOST_RUNS), number)
+                    problems.add(Refusal.of("too-many", what="runs in one file", most=MOST_RUNS), number)
                     return
                 yield run
                 run = None
     if run is not None:
-        problems.add(Refusal.of("run-without-end", expected="'Requests/sec: …'"), began)
+        problems.add(Refusal.of("missing", what="'Requests/sec: …' at the end of this run"), began)

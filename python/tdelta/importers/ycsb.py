@@ -193,7 +193,9 @@ class _Run:
             rounding = half_unit(printed)
             yield Figure(own.throughput(), own.origin(line), rate, rounding=rounding, duration_seconds=seconds)
         elif printed:
-            problems.add(Refusal.of("no-throughput-of-ycsb", found=shown(printed)), line)
+            problems.add(
+                Refusal.of("unexpected", expected="a number above 0 as Throughput(ops/sec)", found=shown(printed)), line
+            )
         stretch = longest_stretch(self.seconds, self.rates) if self.seconds else None
         if stretch is not None:
             yield stretch.series(own.throughput(), own.origin(None, *stretch.notes), began=self.seconds[0])
@@ -235,7 +237,12 @@ def _summary(
         return
     name = plain_name(operation)
     if count is None or mean is None or not 0 <= mean * _MS <= LONGEST_MS or name is None:
-        problems.add(Refusal.of("no-figures-of-operation", operation=shown(operation), found=shown(printed)), line)
+        problems.add(
+            Refusal.of(
+                "unexpected", expected=f"Operations and AverageLatency(us) of {shown(operation)}", found=shown(printed)
+            ),
+            line,
+        )
         return
     if mean == 0:
         return
@@ -270,7 +277,7 @@ def _observations(runs: Iterator[_Run], belonging: Belonging, problems: Problems
             found = True
             yield one
     if not found and not problems:
-        problems.add(Refusal.of("no-result-of-tool", expected="'[OVERALL], Throughput(ops/sec), …' of YCSB"))
+        problems.add(Refusal.of("missing", what="'[OVERALL], Throughput(ops/sec), …' of YCSB"))
     problems.raise_if_any()
 
 
@@ -293,7 +300,12 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         elif status:
             run.take_status(status["at"], status["rate"])
         elif _STATUS_MARK.match(stripped) and _RATE_OF_SOME_KIND.search(stripped):
-            problems.add(Refusal.of("not-a-status-of-ycsb", found=shown(stripped)), line)
+            problems.add(
+                Refusal.of(
+                    "unexpected", expected="a rate such as 5140.26 before 'current ops/sec'", found=shown(stripped)
+                ),
+                line,
+            )
         elif is_command:
             run.threads = int(threads[1]) or None if threads else None
             run.settings = _settings_of(stripped)
@@ -314,14 +326,20 @@ def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str
                     [entry.get(key) for key in ("metric", "measurement", "value")] if isinstance(entry, dict) else []
                 )
                 if len(fields) != 3 or not isinstance(fields[0], str) or not isinstance(fields[1], str):
-                    problems.add(Refusal.of("not-a-figure-of-ycsb", found=shown(entry)))
+                    problems.add(
+                        Refusal.of(
+                            "unexpected", expected="an object with metric, measurement and value", found=shown(entry)
+                        )
+                    )
                     if problems.count >= MOST_OPERATIONS:
                         raise problems.fault()
                     continue
                 yield fields[0], fields[1], "NaN" if fields[2] is None else str(fields[2])
     except UnicodeDecodeError as error:
-        problems.add(Refusal.of("json-not-utf-8", byte=error.object[error.start]))
+        problems.add(
+            Refusal.of("unexpected", expected="JSON in UTF-8", found=f"the byte {error.object[error.start]:#04x}")
+        )
     except json.JSONDecodeError as error:
-        problems.add(Refusal.of("json-not-readable", fault=error.msg), error.lineno)
+        problems.add(Refusal.of("unexpected", expected="JSON", found=error.msg), error.lineno)
     except (ValueError, RecursionError):
-        problems.add(Refusal.of("json-too-long"))
+        problems.add(Refusal.of("unexpected", expected="JSON", found="a number or a nesting that is too long"))

@@ -277,7 +277,19 @@ def _fault(refusal: Declined) -> TdeltaError:
     """What a process could not do, with its remedy."""
     match refusal.kind:
         case "library":
-            return EngineUnavailable(Refusal.of("no-libcrypto", said=refusal))
+            return EngineUnavailable(
+                Refusal.of(
+                    "database-answer",
+                    said=refusal,
+                    fix="install OpenSSL's library (apt-get install libssl3), or name another libcrypto with --library",
+                )
+            )
         case "cipher":
-            return EnvironmentFault(Refusal.of("cipher-not-in-libcrypto", said=refusal))
+            return EnvironmentFault(
+                Refusal.of(
+                    "database-answer",
+                    said=refusal,
+                    fix="omit it with --algorithms or --modes, or name another libcrypto with --library",
+                )
+            )
     return Defect(str(refusal))

@@ -44,14 +44,16 @@ def require_encrypted(folder: Path) -> str:
         EnvironmentFault: it cannot be written to.
     """
     if not folder.is_dir():
-        raise UsageError(Refusal.of("no-encrypted-folder", folder=str(folder)))
+        raise UsageError(
+            Refusal.of("folder-not-encrypted", option=f"--encrypted-dir {folder!s}", found="no such folder")
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise EnvironmentFault(Refusal.of("encrypted-folder-not-writable", folder=folder))
+        raise EnvironmentFault(Refusal.of("path-unusable", path=folder, fault="not writable for this user"))
     found = encryption_of(folder)
     if found is None:
         where = _mount(folder.resolve(), Path("/"))
         on = f"{where.file_system} from {where.source}" if where else "a file system that the kernel does not list"
-        raise UsageError(Refusal.of("folder-not-encrypted", folder=str(folder), found=on))
+        raise UsageError(Refusal.of("folder-not-encrypted", option=f"--encrypted-dir {folder!s}", found=on))
     return found
 
 

@@ -50,7 +50,7 @@ def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[
         for size in page_sizes
     )
     if not tasks:
-        raise UsageError(Refusal.of("nothing-to-measure"))
+        raise UsageError(Refusal.of("requires", what="AES", needs="a mode, and XTS has no AES-192"))
     return tasks
 
 
@@ -90,7 +90,9 @@ def _require_known(sizes: Sequence[int], algorithms: Sequence[str], modes: Seque
 
 
 def _lacking(kind: str, given: Sequence[object]) -> list[UsageError]:
-    return [] if given else [UsageError(Refusal.of("none-given", kind=kind))]
+    return (
+        [] if given else [UsageError(Refusal.of("requires", what="the cipher benchmark", needs=f"at least one {kind}"))]
+    )
 
 
 def _is_page_size(size: int) -> bool:
@@ -98,7 +100,14 @@ def _is_page_size(size: int) -> bool:
 
 
 def _bad_size(size: int) -> UsageError:
-    return UsageError(Refusal.of("not-a-page-size", found=size, of=_BLOCK_BYTES, most=_LARGEST_PAGE_BYTES))
+    return UsageError(
+        Refusal.of(
+            "out-of-range",
+            what="a page size",
+            wanted=f"a multiple of {_BLOCK_BYTES} bytes, at most {_LARGEST_PAGE_BYTES}",
+            found=size,
+        )
+    )
 
 
 def _once(names: Iterable[str]) -> list[str]:

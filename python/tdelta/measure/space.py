@@ -195,7 +195,7 @@ def _nearest(directory: Path) -> Path:
 
 
 def _fault(directory: Path, error: OSError) -> StorageFault:
-    return StorageFault(Refusal.of("folder-not-writable", folder=directory, fault=error.strerror or error))
+    return StorageFault(Refusal.of("folder-unusable", folder=directory, fault=error.strerror or error))
 
 
 def _size(size_bytes: int) -> str:

@@ -93,9 +93,11 @@ class Perf:
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
             if not pids:
-                raise EnvironmentFault(Refusal.of("processes-unknown"))
+                raise EnvironmentFault(
+                    Refusal.of("perf-failed", fault="the database's processes are unknown on this machine")
+                )
             if self.looks_at_cpus and not all(map(has_maps, pids)):
-                raise EnvironmentFault(Refusal.of("processes-foreign"))
+                raise EnvironmentFault(Refusal.of("perf-failed", fault="the database runs as another user"))
             try:
                 return Sampling(self.program, pids, file, processes if self.looks_at_cpus else None)
             except Gone as gone:
@@ -149,7 +151,7 @@ class Perf:
             if process.returncode != 0:
                 errors.seek(0)
                 said = f"it took more than {_REPORT_SECONDS:.0f} s" if late.is_set() else last_words(errors.read())
-                raise EnvironmentFault(Refusal.of("perf-cannot-read", fault=said))
+                raise EnvironmentFault(Refusal.of("perf-failed", fault=f"its samples cannot be read: {said}"))
 
     def _reading(self, command: str, file: Path, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
@@ -162,7 +164,7 @@ class Perf:
                 start_new_session=True,  # at Ctrl-C perf would end as if that were all
             )
         except OSError as error:
-            raise EnvironmentFault(Refusal.of("perf-cannot-read", fault=error)) from error
+            raise EnvironmentFault(Refusal.of("perf-failed", fault=f"its samples cannot be read: {error}")) from error
 
 
 def find_perf() -> Perf:
@@ -173,14 +175,14 @@ def find_perf() -> Perf:
     """
     program = shutil.which("perf")
     if program is None:
-        raise EnvironmentFault(Refusal.of("no-perf"))
+        raise EnvironmentFault(Refusal.of("perf-unavailable", fault="not found"))
     try:
         # Ubuntu's is a script that looks for the kernel's own, and fails where that is not installed.
         done = subprocess.run([program, "version"], capture_output=True, timeout=_VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentFault(Refusal.of("perf-does-not-run", fault=error)) from error
+        raise EnvironmentFault(Refusal.of("perf-unavailable", fault=error)) from error
     if done.returncode != 0:
-        raise EnvironmentFault(Refusal.of("perf-does-not-run", fault=last_words(done.stderr)))
+        raise EnvironmentFault(Refusal.of("perf-unavailable", fault=last_words(done.stderr)))
     # Told to wait, an older one (up to 5.14) writes down neither forks nor mappings of what starts meanwhile.
     is_new = tuple(map(int, _VERSION.findall(done.stdout.decode(errors="replace"))[:2])) >= _LOOKS_AT_CPUS_SINCE
     return Perf(program, is_new and may_look_at_cpus())

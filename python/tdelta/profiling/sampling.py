@@ -132,7 +132,7 @@ class Sampling:
             )
         except OSError as error:
             self._close()
-            raise EnvironmentFault(Refusal.of("perf-does-not-start", fault=error.strerror)) from error
+            raise EnvironmentFault(Refusal.of("perf-unavailable", fault=error.strerror)) from error
         finally:
             os.close(orders)
             os.close(answers)
@@ -175,7 +175,7 @@ class Sampling:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_AGAIN_SECONDS)
                 return
-        raise EnvironmentFault(Refusal.of("perf-does-not-end", seconds=_END_SECONDS))
+        raise EnvironmentFault(Refusal.of("perf-failed", fault=f"it did not end within {_END_SECONDS:.0f} s"))
 
     def _look_again(self) -> None:
         """Find processes whose start perf missed: it writes down who started whom, as far as it can."""
@@ -188,7 +188,7 @@ class Sampling:
             poller = select.poll()
             poller.register(self._answers, select.POLLIN)
             if not poller.poll(1e3 * _ATTACH_SECONDS):
-                raise EnvironmentFault(Refusal.of("perf-does-not-answer", seconds=_ATTACH_SECONDS))
+                raise EnvironmentFault(Refusal.of("perf-failed", fault=f"no answer within {_ATTACH_SECONDS:.0f} s"))
             if os.read(self._answers, 64):
                 return
         except BrokenPipeError:
@@ -219,17 +219,21 @@ def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
     said = last_words(words) or f"no message, exit code {code}"
     if any(part in lower for part in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
         return EnvironmentFault(
-            Refusal.of("perf-may-not-at-level", level=paranoid) if paranoid else Refusal.of("perf-may-not")
+            Refusal.of("perf-not-permitted", level=paranoid)
+            if paranoid
+            else Refusal.of("perf-not-permitted", level="unknown")
         )
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
-        return EnvironmentFault(Refusal.of("perf-too-old"))
+        return EnvironmentFault(Refusal.of("perf-failed", fault="--control requires perf of Linux 5.10 or newer"))
     if "size limit reached" in lower:
-        return EnvironmentFault(Refusal.of("perf-file-full", most_mib=_MOST_ON_DISK_MIB))
+        return EnvironmentFault(
+            Refusal.of("perf-failed", fault=f"its file reached {_MOST_ON_DISK_MIB} MiB, since trials are too long")
+        )
     # Of a thread that ends while perf attaches, perf 6.1 says one of these, or nothing.
     gone = ("no such process", "couldn't create thread/cpu maps", "ignored open failure for pid")
     if any(part in lower for part in gone) or (not words.strip() and code == _FAILED):
-        return Gone(Refusal.of("perf-does-not-attach", fault=said))
-    return EnvironmentFault(Refusal.of("perf-gave-up", fault=said))
+        return Gone(Refusal.of("perf-failed", fault=f"it could not attach: {said}"))
+    return EnvironmentFault(Refusal.of("perf-failed", fault=said))
 
 
 def _buffers() -> list[str]:

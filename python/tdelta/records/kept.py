@@ -30,4 +30,9 @@ def label_fault(label: str) -> Refusal | None:
     is_plain = label.isprintable() and not any(sign.isspace() or sign == "," for sign in label)
     if 0 < len(label) <= LONGEST_LABEL and is_plain and not label.startswith("-") and label != LAST:
         return None
-    return Refusal.of("not-a-label", most=LONGEST_LABEL, found=repr(label[: 2 * LONGEST_LABEL]))
+    return Refusal.of(
+        "out-of-range",
+        what="a label",
+        wanted=f"1 to {LONGEST_LABEL} characters without blanks and commas, not 'last' and not begin with '-'",
+        found=repr(label[: 2 * LONGEST_LABEL]),
+    )

@@ -232,7 +232,7 @@ def _read(
 def _arguments(files: Sequence[str]) -> list[Argument]:
     """Files and their conditions as the user named them; a published table's file is in the package."""
     if not files:
-        raise UsageError(Refusal.of("no-files-of-results"))
+        raise UsageError(Refusal.of("requires", what="tdelta analyze", needs="at least one file of results"))
     return parse_arguments([str(table(f.removeprefix(PREFIX)).path) if f.startswith(PREFIX) else f for f in files])
 
 

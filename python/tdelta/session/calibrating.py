@@ -121,7 +121,9 @@ def _check(request: RunRequest) -> None:
         "--no-aa": not request.design.aa_control,
         "--no-bb": request.design.bb_control is False,
     }
-    wrong = [Refusal.of("not-calibrated", option=option) for option, is_given in given.items() if is_given]
+    wrong = [
+        Refusal.of("conflict", one=option, other="a calibration") for option, is_given in given.items() if is_given
+    ]
     if wrong:
         raise UsageError(*wrong)
 

@@ -142,8 +142,8 @@ def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> R
     """What a product, or (None) servers of the user's, do not take."""
     options, takers = ", ".join(typed), takes.value
     if product is None:
-        return Refusal.of("not-supported-on-own-servers", options=options, takers=takers)
-    return Refusal.of("not-supported", options=options, takers=takers, product=product)
+        return Refusal.of("not-supported", what=options, by="your own servers", only=takers)
+    return Refusal.of("not-supported", what=options, by=product, only=takers)
 
 
 def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
@@ -175,7 +175,7 @@ def _check_database(request: RunRequest) -> None:
     wrong = []
     if not _is_text(request.tested.database):
         wrong.append(Refusal.of("path-not-text", option="--database"))
-    wrong += _against_own_rows(request, "--database", "the database")
+    wrong += _against_own_rows(request, "--database")
     if wrong:
         raise UsageError(*wrong)
 
@@ -184,23 +184,23 @@ def _check_restore(request: RunRequest) -> None:
     """What does not go with a dump of the user's."""
     if request.tested.restore is None:
         return
-    wrong = [] if request.tested.restore.strip() else [Refusal.of("no-restore-command")]
+    wrong = [] if request.tested.restore.strip() else [Refusal.of("requires", what="--restore", needs="a command")]
     wrong += [Refusal.of("restore-password", option=option) for option in passwords_in(request.tested.restore)]
-    wrong += _against_own_rows(request, "--restore", "the dump")
+    wrong += _against_own_rows(request, "--restore")
     if wrong:
         raise UsageError(*wrong)
 
 
-def _against_own_rows(request: RunRequest, option: str, rows: str) -> Iterator[Refusal]:
+def _against_own_rows(request: RunRequest, option: str) -> Iterator[Refusal]:
     """What does not go with rows that are there already."""
     if request.tested.study is not None:
-        yield Refusal.of("study-and-rows", study=request.tested.study, option=option)
+        yield Refusal.of("conflict", one=f"STUDY {request.tested.study}", other=option)
     if request.tested.size_bytes != OPTIONS["size_bytes"].default:
-        yield Refusal.of("size-and-rows", option=option, rows=rows)
+        yield Refusal.of("conflict", one="--size", other=option)
     if request.work.workload in BUILT_IN:
-        yield Refusal.of("workload-and-rows", workload=request.work.workload, option=option)
+        yield Refusal.of("conflict", one=f"--workload {request.work.workload}, which has its own tables,", other=option)
     elif request.work.workload is not None and not Path(request.work.workload).is_dir():
-        yield Refusal.of("no-workload-folder", workload=request.work.workload)
+        yield Refusal.of("path-unusable", path=request.work.workload, fault="no such folder of transactions")
 
 
 def _is_text(path: Path) -> bool:
@@ -219,7 +219,7 @@ def _check_level(factor: str, level: Level) -> None:
 
 def _check_numbers(request: RunRequest) -> None:
     wrong = [
-        Refusal.of("not-above-zero", option=name, found=value)
+        Refusal.of("out-of-range", what=name, wanted="above 0", found=value)
         for name, value in (
             ("--size", request.tested.size_bytes),
             ("--trial-time", request.design.trial_seconds),
@@ -232,10 +232,19 @@ def _check_numbers(request: RunRequest) -> None:
         request.decision.latency_limit_seconds is not None
         and not 1e-6 <= request.decision.latency_limit_seconds <= _LONGEST_LATENCY_LIMIT_SECONDS
     ):
-        wrong.append(Refusal.of("latency-limit-out-of-range", found=request.decision.latency_limit_seconds))
+        wrong.append(
+            Refusal.of(
+                "out-of-range",
+                what="--latency-limit",
+                wanted="1us to 1h",
+                found=f"{request.decision.latency_limit_seconds:g} s",
+            )
+        )
     if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
         least, most = request.decision.min_rounds, request.decision.max_rounds
-        wrong.append(Refusal.of("fewer-rounds-at-most", least=least, most=most))
+        wrong.append(
+            Refusal.of("out-of-range", what="--rounds", wanted="MIN..MAX with MIN up to MAX", found=f"{least}..{most}")
+        )
     if wrong:
         raise UsageError(*wrong)
 

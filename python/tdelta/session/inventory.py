@@ -82,7 +82,7 @@ def read_inventory(path: Path) -> Inventory:
 
 
 class _Reader(ProjectReader):
-    missing = Refusal.of("inventory-missing", hint="")
+    missing = Refusal.of("file-missing", hint="")
 
     def inventory(self) -> Inventory | None:
         """What the file says; None where it is invalid TOML."""
@@ -93,7 +93,7 @@ class _Reader(ProjectReader):
         shared = self._values(document)
         tables = document.get(TARGET)
         if not isinstance(tables, dict) or not tables:
-            self.fault(Refusal.of("inventory-empty"), TARGET)
+            self.fault(Refusal.of("missing", what="a table [target.NAME]"), TARGET)
             tables = {}
         targets = [self._target(name, table, shared) for name, table in self.entries(tables, TARGET).items()]
         seconds = self._seconds(document, tables)
@@ -117,7 +117,7 @@ class _Reader(ProjectReader):
             return None
         own = [(TARGET, name) for name, one in tables.items() if isinstance(one, dict) and _MAX_TIME in one]
         for path in [*own, *([()] if _MAX_TIME in document else [])]:
-            self.fault(Refusal.of("project-both", one=_MAX_TIME, other=_TIME), *path, _MAX_TIME)
+            self.fault(Refusal.of("conflict", one=_MAX_TIME, other=_TIME), *path, _MAX_TIME)
         try:
             return float(read_value(KEYS[_MAX_TIME].value, document[_TIME]))
         except ValueError as fault:
@@ -139,7 +139,7 @@ class _Reader(ProjectReader):
         given = {key: value for key, value in table.items() if key in _OPTIONS}
         if "labels" in table:
             if "label" in table:
-                self.fault(Refusal.of("project-both", one="label", other="labels"), *path, "labels")
+                self.fault(Refusal.of("conflict", one="label", other="labels"), *path, "labels")
             given["label"] = table["labels"]
         if "engine" in given and not self.is_known(given["engine"], "engine", *path, "engine"):
             del given["engine"]
@@ -154,7 +154,7 @@ class _Reader(ProjectReader):
             self.fault(fault, *at)
             return None
         if not isinstance(table, dict):
-            self.fault(Refusal.of("not-a-table", key=TARGET, name=name, found=shown(table)), *at)
+            self.fault(Refusal.of("out-of-range", what=f"{TARGET}.{name}", wanted="a table", found=shown(table)), *at)
             return None
         self.unknown_keys(table, (*_OPTIONS, "study", "labels", "server"), *at)
         before = len(self.faults.refusals())

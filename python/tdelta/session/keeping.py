@@ -95,7 +95,12 @@ def label(store: Store, run_id: str, added: Sequence[str], removed: Sequence[str
     before = store.summary(run_id).labels
     if absent := [one for one in removed if one not in before]:
         known = ", ".join(before) or "none"
-        raise UsageError(*(Refusal.of("no-such-label", run=run_id, found=one, known=known) for one in absent))
+        raise UsageError(
+            *(
+                Refusal.of("unknown", kind="label", found=f"{one} of run {run_id}", hint=f" Expected one of {known}.")
+                for one in absent
+            )
+        )
     labels = checked_labels([*(one for one in before if one not in removed), *added])
     if labels:
         store.put_fact(run_id, LABELS, list(labels))

@@ -194,8 +194,11 @@ def dry_run(
 
 def _require_proposal(request: RunRequest) -> None:
     if (request.tested.database is None and request.tested.restore is None) or request.work.workload is not None:
-        found = "--workload" if request.work.workload is not None else "neither"
-        raise UsageError(Refusal.of("no-proposal", found=found))
+        raise UsageError(
+            Refusal.of(
+                "requires", what="--write-workload", needs="--database FILE or --restore CMD, without --workload"
+            )
+        )
 
 
 def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:

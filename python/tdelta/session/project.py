@@ -195,7 +195,7 @@ def _expected(expected: str, found: object) -> Refusal:
 
 class ProjectReader(FolderFiles):
     toml = FILE
-    missing = Refusal.of("project-missing", hint="")
+    missing = Refusal.of("file-missing", hint="")
 
     def __init__(self, path: Path, content: str | None = None) -> None:
         super().__init__(path.absolute().parent)
@@ -232,7 +232,7 @@ class ProjectReader(FolderFiles):
         for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
             near = get_close_matches(key, names, n=1)
             said = f" Did you mean {near[0]!r}?" if near else " `tdelta run --help` lists the options."
-            self.fault(Refusal.of("unknown-key", key=shown(".".join((*path, key))), hint=said), *path, key)
+            self.fault(Refusal.of("unknown", kind="key", found=shown(".".join((*path, key))), hint=said), *path, key)
 
     def _names(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
         """The names of a list, each of which there is."""
@@ -240,12 +240,12 @@ class ProjectReader(FolderFiles):
             return ()
         singular = LISTS[key]
         if isinstance(document.get(singular), str):
-            self.fault(Refusal.of("project-both", one=singular, other=key), key)
+            self.fault(Refusal.of("conflict", one=singular, other=key), key)
         found = self.typed(document, list, key)
         if found is None:
             return ()
         if not found:
-            self.fault(Refusal.of("project-empty-list", key=key), key)
+            self.fault(Refusal.of("missing", what=f"an entry of {key}"), key)
         return tuple(dict.fromkeys(name for name in found if self.is_known(name, singular, key)))
 
     def _single(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ class ProjectReader(FolderFiles):
         if isinstance(name, str) and name in known:
             return True
         near = hint(name, known) if isinstance(name, str) else ""
-        self.fault(Refusal.of("project-unknown", kind=kind, found=shown(name), hint=near), *path)
+        self.fault(Refusal.of("unknown", kind=kind, found=shown(name), hint=near), *path)
         return False
 
     def _all_options(self, document: Mapping[str, object]) -> dict[str, Any]:
@@ -267,7 +267,7 @@ class ProjectReader(FolderFiles):
         given = {key: value for key, value in document.items() if key in KEYS and key not in _TABLES}
         if "labels" in document:
             if "label" in document:
-                self.fault(Refusal.of("project-both", one="label", other="labels"), "labels")
+                self.fault(Refusal.of("conflict", one="label", other="labels"), "labels")
             given["label"] = document["labels"]
         return self.options(given)
 
@@ -283,12 +283,18 @@ class ProjectReader(FolderFiles):
                 continue
             for name, options in self.entries(found, kind).items():
                 if not isinstance(options, dict):
-                    self.fault(Refusal.of("not-a-table", key=kind, name=name, found=shown(options)), kind, name)
+                    self.fault(
+                        Refusal.of("out-of-range", what=f"{kind}.{name}", wanted="a table", found=shown(options)),
+                        kind,
+                        name,
+                    )
                     continue
                 if name not in named[kind]:
                     plural = next(key for key, one in LISTS.items() if one == kind)
                     known = ", ".join(named[kind]) or "none named"
-                    said = Refusal.of("project-unused-table", found=shown(name), list=plural, known=known)
+                    said = Refusal.of(
+                        "unknown", kind="table", found=shown(name), hint=f" The {plural} of the project: {known}."
+                    )
                     self.fault(said, kind, name)
                 self.unknown_keys(options, (key for key in KEYS if key not in _TABLES), kind, name)
                 given = {key: value for key, value in options.items() if key in KEYS and key not in _TABLES}

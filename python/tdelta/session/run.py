@@ -123,7 +123,7 @@ def resume(
             state = RunState.of(store, found)
             if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if inputs.source is None else "database or its workload"
-                raise UsageError(Refusal.of("work-changed", run=found, changed=changed))
+                raise UsageError(Refusal.of("run-changed", run=found, changed=changed))
             _require_same_library(found, state.library, made.engine.identity())
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             _make_room(made, clock)
@@ -153,13 +153,15 @@ def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
     now = library_versions()
     changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
     if changed:
-        raise UsageError(Refusal.of("versions-changed", run=run_id, changed=", ".join(changed)))
+        raise UsageError(Refusal.of("run-changed", run=run_id, changed=", ".join(changed)))
 
 
 def _require_same_library(run_id: str, before: str | None, now: str) -> None:
     """A run without that fact was killed at once, or is of a version that knew one library only."""
     if before not in (None, now):
-        raise UsageError(Refusal.of("library-changed", run=run_id, before=str(before), now=now))
+        raise UsageError(
+            Refusal.of("run-changed", run=run_id, changed=f"the library under test: {before!s}, now {now}")
+        )
 
 
 def _make_room(plan: Plan, clock: Clock) -> None:
@@ -170,7 +172,7 @@ def _make_room(plan: Plan, clock: Clock) -> None:
     try:
         own_folders.ensure(plan.base)
     except OSError as error:
-        raise StorageFault(Refusal.of("cannot-make-run-folder", folder=plan.base, fault=error.strerror)) from error
+        raise StorageFault(Refusal.of("folder-unusable", folder=plan.base, fault=error.strerror)) from error
 
 
 def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:

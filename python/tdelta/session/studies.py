@@ -43,7 +43,7 @@ class Study:
             UsageError: there is no published size to run it at.
         """
         if size == PUBLISHED_SIZE and not self.at_published_size:
-            raise UsageError(Refusal.of("one-study-size", study=self.name))
+            raise UsageError(Refusal.of("conflict", one="--study-size", other=f"study {self.name}, which has one size"))
         own = study_settings(engine or self.settings.get("engine", "")).get(self.name, {})
         return {**self.settings, **own, **(self.at_published_size if size == PUBLISHED_SIZE else {})}
 

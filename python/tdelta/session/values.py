@@ -117,7 +117,7 @@ class Percent(Number):
     def parse(self, text: str) -> float:
         match = _PERCENT.fullmatch(text.strip())
         if match is None:
-            raise ValueError(Refusal.of("not-a-percentage", found=text))
+            raise ValueError(Refusal.of("unexpected", expected="a percentage such as 5% or 0.5%", found=f"{text!r}"))
         return share_of_percent(match[1])
 
     def write(self, value: Any) -> str:
@@ -134,7 +134,9 @@ class Size(Value):
     def parse(self, text: str) -> int:
         found = self.of(text)
         if found is None:
-            raise ValueError(Refusal.of("not-a-size", found=text))
+            raise ValueError(
+                Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB, 64MiB or 10G", found=f"{text!r}")
+            )
         return found
 
     def write(self, value: Any) -> str:
@@ -151,7 +153,13 @@ class CacheSize(Number):
         try:
             return cache_level("" if re.fullmatch(r"[\d.\s]*", text) else text.strip())
         except ValueError:
-            raise ValueError(Refusal.of("not-a-cache", found=text)) from None
+            raise ValueError(
+                Refusal.of(
+                    "unexpected",
+                    expected="a share of the data such as 10%, or a size such as 4GB or 512M",
+                    found=f"{text!r}",
+                )
+            ) from None
 
     def taken(self, value: Any) -> Any:
         """Whole numbers and texts, too; what is no size is left to be refused with the rest."""
@@ -174,7 +182,13 @@ class Rate(Number):
         try:
             return rate_level(text.strip())
         except ValueError:
-            raise ValueError(Refusal.of("not-a-rate", found=text)) from None
+            raise ValueError(
+                Refusal.of(
+                    "unexpected",
+                    expected="operations per second such as 500, or a share such as 60%",
+                    found=f"{text!r}",
+                )
+            ) from None
 
     def taken(self, value: Any) -> Any:
         """Whole numbers and texts, too; a text that is not a rate is refused with the other faults."""
@@ -206,7 +220,9 @@ class Duration(Number):
         seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
         is_allowed = seconds > 0 or (self.zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
-            raise ValueError(Refusal.of("not-a-duration", found=text))
+            raise ValueError(
+                Refusal.of("unexpected", expected="a duration such as 90s, 5m, 1h30m, 30d or 250ms", found=f"{text!r}")
+            )
         return seconds
 
     def write(self, value: Any) -> str:
@@ -225,7 +241,7 @@ class ResponseTime(Number):
         match = _RESPONSE_TIME.fullmatch(text.strip())
         seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
         if seconds <= 0:
-            raise ValueError(Refusal.of("not-a-response-time", found=text))
+            raise ValueError(Refusal.of("unexpected", expected="a time such as 20ms, 250us or 1.5s", found=f"{text!r}"))
         return seconds
 
     def write(self, value: Any) -> str:
@@ -244,10 +260,10 @@ class Rounds(Value):
         """Turn the text into a minimum and perhaps a maximum."""
         match = _ROUNDS.fullmatch(text.strip())
         if match is None:
-            raise ValueError(Refusal.of("not-rounds", found=text))
+            raise ValueError(Refusal.of("unexpected", expected="MIN or MIN..MAX such as 3 or 3..8", found=f"{text!r}"))
         least, most = int(match[1]), int(match[2]) if match[2] else None
         if least < 1 or (most is not None and most < least):
-            raise ValueError(Refusal.of("rounds-out-of-order", found=text))
+            raise ValueError(Refusal.of("unexpected", expected="1 <= MIN <= MAX", found=repr(text)))
         return least, most
 
     def write(self, value: Any) -> str:

@@ -30,7 +30,7 @@ def check_work(
         UsageError: every fault.
     """
     if request.work.cold and "work" in levels:
-        raise UsageError(Refusal.of("cold-and-work"))
+        raise UsageError(Refusal.of("conflict", one="--cold", other="--vary work=…"))
     works = (_COLD,) if request.work.cold else levels.get("work", ())
     faults = []
     paced = [*_paced(request, levels)]
@@ -38,7 +38,7 @@ def check_work(
         threads = max(map(int, levels.get("threads", (request.work.threads,))))
         wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
         if wrong:
-            faults.append(Refusal.of("not-cold", options=", ".join(wrong), product=product))
+            faults.append(Refusal.of("conflict", one=", ".join(wrong), other=f"cold caches on {product}"))
     if set(works).difference(TRANSACTIONS):
         given = {
             "--inject": request.design.inject,
@@ -47,7 +47,11 @@ def check_work(
         }
         wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
         if wrong:
-            faults.append(Refusal.of("not-in-steps", options=", ".join(wrong)))
+            faults.append(
+                Refusal.of(
+                    "conflict", one=", ".join(wrong), other="--vary work=load, rebuild or a maintenance operation"
+                )
+            )
     if faults:
         raise UsageError(*faults)
 
@@ -72,10 +76,10 @@ def check_actions(
     for factor, level in (*(("work", level) for level in works), *(("during", level) for level in beside)):
         asked, known = parse_action(level), actions.get(factor, {})
         if asked.name not in known and request.tested.baseline is not None:
-            faults.append(Refusal.of("action-on-own-servers", factor=factor, action=asked.name))
+            faults.append(Refusal.of("unsupported", what=f"{factor}={asked.name}", by="your own servers"))
         elif asked.name not in known:
             has = ", ".join(known) or "none"
-            faults.append(Refusal.of("unknown-action", factor=factor, action=asked.name, product=product, known=has))
+            faults.append(Refusal.of("unknown", kind=factor, found=asked.name, hint=f" {product} supports: {has}."))
         else:
             faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:
@@ -87,7 +91,7 @@ def check_actions(
         wrong = [f for f, value in given.items() if value]
         wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
         if wrong:
-            faults.append(Refusal.of("not-beside", options=", ".join(wrong)))
+            faults.append(Refusal.of("conflict", one=", ".join(wrong), other="--vary during=…"))
     if faults:
         raise UsageError(*faults)
 
@@ -97,12 +101,14 @@ def _knob_faults(asked: AskedAction, known: Mapping[str, tuple[str, ...]]) -> It
     given: dict[str, int | str] = {**asked.knobs, **asked.choices}
     if unknown := sorted(set(given) - set(known)):
         has = ", ".join(known) or "none"
-        yield Refusal.of("unknown-knob", action=asked.name, knobs=", ".join(unknown), known=has)
+        yield Refusal.of(
+            "unknown", kind="parameter", found=f"{', '.join(unknown)} of {asked.name}", hint=f" Expected one of {has}."
+        )
     for name, value in given.items():
         words = known.get(name)
         if words is not None and (value not in words if words else isinstance(value, str)):
             takes = ", ".join(words) or "a whole number above 0"
-            yield Refusal.of("knob-value", action=asked.name, knob=name, found=value, known=takes)
+            yield Refusal.of("out-of-range", what=name, wanted=takes, found=value).at(asked.name)
 
 
 def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
@@ -122,7 +128,7 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     if wrong:
-        raise UsageError(Refusal.of("not-replicated", options=", ".join(wrong)))
+        raise UsageError(Refusal.of("conflict", one=", ".join(wrong), other="--vary replication=…"))
 
 
 def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
@@ -134,7 +140,7 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     agents = request.work.agents
     if agents is None:
         if request.work.ray is not None and request.work.hosts is None:
-            raise UsageError(Refusal.of("ray-alone"))
+            raise UsageError(Refusal.of("requires", what="--ray", needs="--agents N or --hosts N"))
         return
     given = {
         "--load-generator": request.work.load_generator,
@@ -144,10 +150,10 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     wrong = [name for name, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
-    faults = [Refusal.of("not-with-agents", options=", ".join(wrong))] if wrong else []
+    faults = [Refusal.of("conflict", one=", ".join(wrong), other="--agents")] if wrong else []
     fewest = min(int(level) for level in levels.get("threads", (request.work.threads,)))
     if fewest < agents:
-        faults.append(Refusal.of("agents-without-clients", agents=agents, threads=fewest))
+        faults.append(Refusal.of("requires", what=f"--agents {agents}", needs=f"--threads {agents} or more"))
     faults += _ray_faults(request.work.ray)
     if faults:
         raise UsageError(*faults)
@@ -173,11 +179,11 @@ def check_hosts(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     wrong = [name for name, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level not in ("warm", "cold")]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
-    faults = [Refusal.of("not-with-hosts", options=", ".join(wrong))] if wrong else []
+    faults = [Refusal.of("conflict", one=", ".join(wrong), other="--hosts")] if wrong else []
     if request.work.hosts < _FEWEST_HOSTS:
-        faults.append(Refusal.of("one-host", found=request.work.hosts))
+        faults.append(Refusal.of("out-of-range", what="--hosts", wanted="2 or more", found=request.work.hosts))
     if request.work.ray is None:
-        faults.append(Refusal.of("hosts-without-ray"))
+        faults.append(Refusal.of("requires", what="--hosts", needs="--ray ADDRESS"))
     if request.work.agents is None:  # else `check_agents` has them
         faults += _ray_faults(request.work.ray)
     if faults:
@@ -209,7 +215,7 @@ def check_storage(request: RunRequest, levels: Mapping[str, Sequence[Level]]) ->
         acts = (level for level in levels.get(factor, ()) if parse_action(str(level)).name in ACTIONS)
         wrong += [f"--vary {factor}={level}" for level in acts]
     if wrong:
-        raise UsageError(Refusal.of("not-with-storage", options=", ".join(wrong)))
+        raise UsageError(Refusal.of("conflict", one=", ".join(wrong), other="--vary storage=…"))
 
 
 def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
@@ -228,7 +234,7 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
     if wrong:
-        raise UsageError(Refusal.of("not-traced", options=", ".join(wrong)))
+        raise UsageError(Refusal.of("conflict", one="--trace", other=", ".join(wrong)))
 
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
@@ -247,11 +253,11 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
     """
     if request.work.load_generator is None:
         if request.work.load_operations is not None:
-            raise UsageError(Refusal.of("load-operations-alone"))
+            raise UsageError(Refusal.of("requires", what="--load-operations", needs="--load-generator"))
         return
     wrong = [*_paced(request, levels), *(["--inject"] if request.design.inject else [])]
     if wrong:
-        raise UsageError(Refusal.of("not-with-load-generator", options=", ".join(wrong)))
+        raise UsageError(Refusal.of("conflict", one=", ".join(wrong), other="--load-generator"))
     load_generator(request, protocol, levels.get("threads", (request.work.threads,)))
 
 

@@ -78,7 +78,9 @@ def loads(kind: type[T], text: str) -> T:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise StoreError(Refusal.of("not-json", text=repr(text[:40]), fault=error).at(kind.__name__)) from error
+        raise StoreError(
+            Refusal.of("unexpected", expected="JSON", found=f"{text[:40]!r} ({error})").at(kind.__name__)
+        ) from error
     return decode(kind, data)
 
 
@@ -94,7 +96,9 @@ def _key(kind: Any, key: str, where: str) -> object:
     try:
         return int(key)
     except ValueError as error:
-        raise StoreError(Refusal.of("key-not-a-number", key=repr(key)).at(where)) from error
+        raise StoreError(
+            Refusal.of("unexpected", expected="a whole number as the key", found=repr(key)).at(where)
+        ) from error
 
 
 def _decode(kind: Any, data: object, where: str) -> object:
@@ -122,7 +126,8 @@ def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) ->
     """A finding says of which kind it is, since a result holds all kinds side by side."""
     name, known = data.get(KIND), known_findings()
     if not isinstance(name, str) or name not in known or not issubclass(known[name], kind):
-        raise StoreError(Refusal.of("not-a-finding", known=", ".join(known), name=repr(name)).at(where))
+        expected = f"a finding ({', '.join(known)})"
+        raise StoreError(Refusal.of("unexpected", expected=expected, found=repr(name)).at(where))
     return _decode_record(known[name], {key: item for key, item in data.items() if key != KIND}, where)
 
 
@@ -130,19 +135,25 @@ def _decode_record(kind: type, data: object, where: str) -> object:
     hints = flat_hints(kind)
     fields = _expect(data, dict, where)
     if unknown := fields.keys() - hints.keys():
-        raise StoreError(Refusal.of("unknown-fields", kind=kind.__name__, unknown=", ".join(sorted(unknown))).at(where))
+        raise StoreError(
+            Refusal.of(
+                "unexpected",
+                expected=f"the fields of {kind.__name__}",
+                found=f"{', '.join(sorted(unknown))} among them",
+            ).at(where)
+        )
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
     try:
         return kind(**nested(kind, values))
     except TypeError as error:
-        raise StoreError(Refusal.of("record-incomplete", fault=error).at(where)) from error
+        raise StoreError(Refusal.of("missing", what=error).at(where)) from error
 
 
 def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         arguments = (arguments[0],) * len(data)
     if len(arguments) != len(data):
-        raise StoreError(Refusal.of("items-miscounted", expected=len(arguments), found=len(data)).at(where))
+        raise StoreError(Refusal.of("unexpected", expected=f"{len(arguments)} items", found=len(data)).at(where))
     pairs = zip(arguments, data, strict=True)
     return tuple(_decode(kind, item, f"{where}[{index}]") for index, (kind, item) in enumerate(pairs))
 
@@ -155,7 +166,9 @@ def _decode_union(arguments: tuple[Any, ...], data: object, where: str) -> objec
         return _decode(kinds[0], data, where)
     if type(data) not in kinds:  # JSON keeps 1, 1.0 and "1" apart, so the value's own type decides
         raise StoreError(
-            Refusal.of("value-of-no-kind", kinds=", ".join(k.__name__ for k in kinds), data=repr(data)).at(where)
+            Refusal.of("unexpected", expected=f"one of {', '.join(k.__name__ for k in kinds)}", found=repr(data)).at(
+                where
+            )
         )
     return data
 
@@ -169,11 +182,11 @@ def _decode_scalar(kind: Any, data: object, where: str) -> object:
         if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(data, str):
             return kind(data)
     except ValueError as error:
-        raise StoreError(Refusal.of("value-of-other-kind", kind=kind.__name__, data=repr(data)).at(where)) from error
+        raise StoreError(Refusal.of("unexpected", expected=kind.__name__, found=repr(data)).at(where)) from error
     return _expect(data, kind, where)
 
 
 def _expect(data: object, kind: type[T], where: str) -> T:
     if type(data) is not kind:  # not isinstance: True is no int here
-        raise StoreError(Refusal.of("value-of-other-kind", kind=kind.__name__, data=repr(data)).at(where))
+        raise StoreError(Refusal.of("unexpected", expected=kind.__name__, found=repr(data)).at(where))
     return data

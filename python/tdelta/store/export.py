@@ -243,9 +243,7 @@ def opened_bytes(path: Path) -> Iterator[BinaryIO]:
             with replacing_bytes(real_path(path)) as raw:
                 yield raw
     except OSError as error:
-        raise StorageFault(
-            Refusal.of("export-not-writable", destination=path, fault=error.strerror or error)
-        ) from error
+        raise StorageFault(Refusal.of("path-unusable", path=path, fault=error.strerror or error)) from error
 
 
 @contextlib.contextmanager

@@ -29,11 +29,11 @@ def store_errors(path: Path) -> Iterator[None]:
         raise _from_sqlite(path, error) from error
     except UnicodeEncodeError as error:
         fault = "its name, or that of another file of the run, is no text"
-        raise StorageFault(Refusal.of("store-out-of-reach", path=path, fault=fault)) from error
+        raise StorageFault(Refusal.of("store-unusable", path=path, fault=fault)) from error
     except (UnicodeError, OverflowError) as error:  # a table's own name, or a number, that a flipped bit made
         raise StoreError(Refusal.of("store-damaged", path=path, fault=error)) from error
     except OSError as error:
-        raise StorageFault(Refusal.of("store-out-of-reach", path=path, fault=error.strerror or error)) from error
+        raise StorageFault(Refusal.of("store-unusable", path=path, fault=error.strerror or error)) from error
 
 
 @contextlib.contextmanager
@@ -46,9 +46,9 @@ def decoding(path: Path) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise StoreError(Refusal.of("store-not-readable", path=path, fault=error)) from error
+        raise StoreError(Refusal.of("store-unusable", path=path, fault=error)) from error
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise StoreError(Refusal.of("store-damaged-by", path=path, kind=type(error).__name__, fault=error)) from error
+        raise StoreError(Refusal.of("store-damaged", path=path, fault=f"{type(error).__name__}: {error}")) from error
 
 
 def changed(path: Path, part: str) -> StoreError:
@@ -71,9 +71,9 @@ def _from_sqlite(path: Path, error: sqlite3.Error) -> TdeltaError:
     if primary in _FULL:
         return StorageFault(Refusal.of("store-disk-full", path=path, fault=error))
     if primary in _NOT_WRITABLE:
-        return StorageFault(Refusal.of("store-not-writable", path=path, fault=error))
+        return StorageFault(Refusal.of("store-unusable", path=path, fault=f"not writable ({error})"))
     if primary in _HELD:
-        return StoreError(Refusal.of("store-held", path=path, fault=error))
+        return StoreError(Refusal.of("store-unusable", path=path, fault=f"another process uses it ({error})"))
     if primary == "SQLITE_NOTADB":
         return not_a_store(path, "a file that is not an SQLite database")
-    return StoreError(Refusal.of("store-fails", path=path, fault=error, kind=name or type(error).__name__))
+    return StoreError(Refusal.of("store-unusable", path=path, fault=f"{error} ({name or type(error).__name__})"))

@@ -118,7 +118,7 @@ def write_pack(store: Store, run_id: str, path: Path, *, force: bool = False) ->
     digest = hashlib.sha256()
     try:
         if path.exists() and not force and not is_pack(path):
-            raise UsageError(Refusal.of("not-over-this", path=str(path)))
+            raise UsageError(Refusal.of("file-exists", path=str(path)))
         with (
             replacing_bytes(real_path(path), _PRIVATE) as out,
             gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as packed,
@@ -128,7 +128,7 @@ def write_pack(store: Store, run_id: str, path: Path, *, force: bool = False) ->
                 digest.update(line)
             packed.write(_line({"digest": digest.hexdigest()}))
     except OSError as error:
-        raise StorageFault(Refusal.of("pack-not-writable", path=path, fault=error.strerror or error)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=path, fault=error.strerror or error)) from error
     return digest.hexdigest()
 
 
@@ -192,7 +192,7 @@ def saying(what: str) -> Iterator[None]:
     except StoreError as error:
         raise StoreError(*(_shown(refusal, what) for refusal in error.refusals)) from error
     except _FAULTS as error:
-        said = Refusal.of("pack-damaged-by", kind=type(error).__name__, fault=_plain_text(str(error))[:_LONGEST_SAID])
+        said = Refusal.of("pack-damaged", fault=f"{type(error).__name__}: {_plain_text(str(error))[:_LONGEST_SAID]}")
         raise StoreError(said.at(what)) from error
 
 
@@ -208,14 +208,20 @@ def _read(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
             size = file.seek(0, 2)
             file.seek(0)
             if size > limits.file_bytes:
-                raise _Damaged(Refusal.of("pack-too-large", most=size_words(limits.file_bytes)))
+                raise _Damaged(Refusal.of("too-large", what="the export file", most=size_words(limits.file_bytes)))
             yield file
     except EOFError as error:
-        raise _Damaged(Refusal.of("pack-cut-off")) from error
+        raise _Damaged(Refusal.of("pack-damaged", fault="it ends before its digest")) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise _Damaged(Refusal.of("not-a-pack", fault=str(error)[:_LONGEST_SAID])) from error
+        raise _Damaged(
+            Refusal.of(
+                "unexpected",
+                expected="an export file of `tdelta pack`",
+                found=f"another file ({str(error)[:_LONGEST_SAID]})",
+            )
+        ) from error
     except OSError as error:
-        raise UsageError(Refusal.of("pack-not-readable", path=str(path), fault=error.strerror or error)) from error
+        raise UsageError(Refusal.of("path-unusable", path=str(path), fault=error.strerror or error)) from error
 
 
 def _raw_lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
@@ -227,12 +233,14 @@ def _raw_lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
             left -= len(line)
             if len(line) > limits.line_bytes or left < 0:
                 most = limits.text_bytes if left < 0 else limits.line_bytes
-                raise _Damaged(Refusal.of("pack-too-large", most=size_words(most)))
+                raise _Damaged(Refusal.of("too-large", what="the export file", most=size_words(most)))
             # Each becomes an object of Python's; commas of texts are counted with them.
             if sum(map(line.count, _SEPARATORS)) > limits.line_values:
-                raise _Damaged(Refusal.of("pack-too-large", most=f"{limits.line_values} values a line"))
+                raise _Damaged(
+                    Refusal.of("too-large", what="the export file", most=f"{limits.line_values} values a line")
+                )
             if not line.endswith(b"\n"):
-                raise _Damaged(Refusal.of("pack-cut-off"))
+                raise _Damaged(Refusal.of("pack-damaged", fault="it ends before its digest"))
             yield line
 
 
@@ -241,13 +249,19 @@ def _require_digest(file: IO[bytes], limits: Limits) -> None:
     digest, last = hashlib.sha256(), b""
     for number, line in enumerate(_raw_lines(file, limits)):
         if number == 0 and not is_beginning(line):
-            raise _Damaged(Refusal.of("not-a-pack", fault="its first line is not that of a pack"))
+            raise _Damaged(
+                Refusal.of(
+                    "unexpected",
+                    expected="an export file of `tdelta pack`",
+                    found="another file (its first line is not that of a pack)",
+                )
+            )
         digest.update(last)
         last = line
     if not last.startswith(b'{"digest":'):
-        raise _Damaged(Refusal.of("pack-cut-off"))
+        raise _Damaged(Refusal.of("pack-damaged", fault="it ends before its digest"))
     if last != _line({"digest": digest.hexdigest()}):
-        raise _Damaged(Refusal.of("pack-changed"))
+        raise _Damaged(Refusal.of("pack-damaged", fault="its digest does not match"))
 
 
 def _lines(file: IO[bytes], limits: Limits) -> Iterator[dict[str, Any]]:
@@ -262,7 +276,7 @@ def _lines(file: IO[bytes], limits: Limits) -> Iterator[dict[str, Any]]:
 def _object(line: bytes) -> dict[str, Any]:
     found = _plain(json.loads(line.decode("utf-8"), parse_constant=_no_constant), 0)
     if not isinstance(found, dict):
-        raise _Damaged(Refusal.of("pack-line", expected="an object", found=type(found).__name__))
+        raise _Damaged(Refusal.of("unexpected", expected="an object", found=type(found).__name__))
     return found
 
 
@@ -272,7 +286,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _plain(value: Any, depth: int) -> Any:
     if depth > _DEEPEST:
-        raise _Damaged(Refusal.of("pack-line", expected=f"at most {_DEEPEST} levels", found="more"))
+        raise _Damaged(Refusal.of("unexpected", expected=f"at most {_DEEPEST} levels", found="more"))
     match value:
         case str():
             return _plain_text(value)
@@ -281,7 +295,7 @@ def _plain(value: Any, depth: int) -> Any:
         case dict():
             return {_plain_text(key): _plain(one, depth + 1) for key, one in value.items()}
         case int() | float() if not -_LARGEST <= value <= _LARGEST:
-            raise _Damaged(Refusal.of("pack-line", expected="numbers that can be", found="one that is too large"))
+            raise _Damaged(Refusal.of("unexpected", expected="numbers that can be", found="one that is too large"))
     return value
 
 
@@ -292,15 +306,22 @@ def _plain_text(text: str) -> str:
 def _headed(header: dict[str, Any]) -> Whole:
     if unknown := header.keys() - {*_OF_HEADER, "result"}:
         found = ", ".join(sorted(unknown))[:_LONGEST_SAID]
-        raise _Damaged(Refusal.of("pack-line", expected="the fields of a run", found=found))
+        raise _Damaged(Refusal.of("unexpected", expected="the fields of a run", found=found))
     schema = _of(header, "schema", str)
     if schema != f"{FORMAT}/{VERSION}":
-        raise _Damaged(Refusal.of("pack-too-new", known=f"{FORMAT}/{VERSION}", found=schema[:_LONGEST_SAID]))
+        raise _Damaged(
+            Refusal.of(
+                "out-of-range",
+                what="the version of the export file",
+                wanted=f"{f'{FORMAT}/{VERSION}'} (upgrade tdelta)",
+                found=schema[:_LONGEST_SAID],
+            )
+        )
     run_id = _of(header, "run_id", str)
     settings = decode(RunSettings, header.get("settings"))
     result = decode(RunResult, header.get("result"))
     if not _RUN_ID.fullmatch(run_id) or {settings.run_id, result.settings.run_id} != {run_id}:
-        raise _Damaged(Refusal.of("pack-line", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
+        raise _Damaged(Refusal.of("unexpected", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
     labels, note = decode(tuple[str, ...], header.get("labels")), _of(header, "note", str)
     facts: dict[str, object] = {KIND: RunKind.IMPORTED}
     try:
@@ -322,17 +343,17 @@ def _trials(lines: Iterator[dict[str, Any]], run: Whole, limits: Limits) -> Iter
     known, number = {condition.key for condition in run.settings.conditions}, -1
     for number, line in enumerate(lines):
         if line.keys() != {"trial"}:
-            raise _Damaged(Refusal.of("pack-line", expected="a trial", found=", ".join(line)[:_LONGEST_SAID]))
+            raise _Damaged(Refusal.of("unexpected", expected="a trial", found=", ".join(line)[:_LONGEST_SAID]))
         if number >= limits.trials:
-            raise _Damaged(Refusal.of("pack-too-large", most=f"{limits.trials} trials"))
+            raise _Damaged(Refusal.of("too-large", what="the export file", most=f"{limits.trials} trials"))
         trial = decode(Trial, line["trial"])
         if trial.condition.key not in known or not _is_possible(trial):
             said = f"trial {number + 1} of {trial.condition.key}"
-            raise _Damaged(Refusal.of("pack-line", expected="what can be measured", found=said[:_LONGEST_SAID]))
+            raise _Damaged(Refusal.of("unexpected", expected="what can be measured", found=said[:_LONGEST_SAID]))
         yield trial
     least = run.result.counts.trials or len(run.result.verdicts[:1])
     if number + 1 < least:
-        raise _Damaged(Refusal.of("pack-line", expected=f"{least} trials", found=str(number + 1)))
+        raise _Damaged(Refusal.of("unexpected", expected=f"{least} trials", found=str(number + 1)))
 
 
 def _is_possible(trial: Trial) -> bool:
@@ -349,12 +370,12 @@ def _is_possible(trial: Trial) -> bool:
 def _date(header: dict[str, Any]) -> float:
     found = decode(float, header.get("created_unix_seconds"))
     if not 0 <= found < _LATEST:
-        raise _Damaged(Refusal.of("pack-line", expected="seconds since 1970", found=f"{found:g}"))
+        raise _Damaged(Refusal.of("unexpected", expected="seconds since 1970", found=f"{found:g}"))
     return found
 
 
 def _of(header: dict[str, Any], name: str, kind: type[T]) -> T:
     found = header.get(name)
     if type(found) is not kind:
-        raise _Damaged(Refusal.of("pack-line", expected=f"{name}: {kind.__name__}", found=type(found).__name__))
+        raise _Damaged(Refusal.of("unexpected", expected=f"{name}: {kind.__name__}", found=type(found).__name__))
     return found

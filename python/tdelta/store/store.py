@@ -87,7 +87,7 @@ class Store:
         """
         where = default_path() if path is None else path
         if must_exist and not where.exists():
-            raise UsageError(Refusal.of("no-store", store=str(where)))
+            raise UsageError(Refusal.of("no-run", store=str(where)))
         with store_errors(where):
             make_private(where)
             with contextlib.suppress(FileNotFoundError):  # it could not be made: SQLite says what is wrong
@@ -325,7 +325,7 @@ class Store:
         """
         newest_first = self._run_ids()
         if not newest_first:
-            raise UsageError(Refusal.of("store-without-run", store=str(self.path)))
+            raise UsageError(Refusal.of("no-run", store=str(self.path)))
         if text == LAST:
             return self._last(newest_first)
         if text in newest_first:

@@ -38,7 +38,7 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(unicodedata.normalize("NFC", label) for label in labels))
     faults = [fault for label in found if (fault := label_fault(label)) is not None]
     if len(found) > MOST_LABELS:
-        faults.append(Refusal.of("too-many-labels", most=MOST_LABELS, found=len(found)))
+        faults.append(Refusal.of("too-many", what="labels", most=MOST_LABELS))
     if faults:
         raise UsageError(*faults)
     return found
@@ -52,7 +52,14 @@ def checked_note(note: str) -> str:
     """
     text = note.strip()
     if len(text) > LONGEST_NOTE or not all(sign.isprintable() or sign == "\n" for sign in text):
-        raise UsageError(Refusal.of("not-a-note", most=LONGEST_NOTE, found=len(text)))
+        raise UsageError(
+            Refusal.of(
+                "out-of-range",
+                what="a note",
+                wanted=f"at most {LONGEST_NOTE} characters, without control characters",
+                found=f"{len(text)} characters",
+            )
+        )
     return text
 
 

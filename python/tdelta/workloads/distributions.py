@@ -43,7 +43,7 @@ def _number(values: Mapping[str, object], name: str) -> float:
 def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[Refusal]]:
     def check(values: Mapping[str, object]) -> Iterator[Refusal]:
         if _number(values, low) > _number(values, high):
-            yield Refusal.of("range-out-of-order", low=low, low_value=values[low], high=high, high_value=values[high])
+            yield Refusal.of("out-of-range", what=low, wanted=f"at most {high} ({values[high]})", found=values[low])
 
     return check
 
@@ -51,7 +51,7 @@ def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[R
 def _span(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     if _number(values, "hi") - _number(values, "lo") >= _EXACT:
-        yield Refusal.of("span-too-wide")
+        yield Refusal.of("too-large", what="the span from lo to hi", most="2^53")
 
 
 def _zipf(values: Mapping[str, object]) -> Iterator[Refusal]:
@@ -61,61 +61,65 @@ def _zipf(values: Mapping[str, object]) -> Iterator[Refusal]:
 
 def _exponent(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not 1.001 <= _number(values, "s") <= 1000:
-        yield Refusal.of("exponent-out-of-range", found=values["s"])
+        yield Refusal.of("out-of-range", what="s", wanted="1.001 to 1000", found=values["s"])
 
 
 def _gaussian(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _span(values)
     if not 2 <= _number(values, "width") < math.inf:
-        yield Refusal.of("width-too-small", found=values["width"])
+        yield Refusal.of("out-of-range", what="width", wanted="at least 2", found=values["width"])
 
 
 def _reference(values: Mapping[str, object]) -> Iterator[Refusal]:
     pick = values.get("pick", "uniform")
     if pick not in ("uniform", "zipf", "sequence"):
-        yield Refusal.of("unknown-pick", pick=shown(pick), hint=hint(str(pick), ("uniform", "zipf", "sequence")))
+        yield Refusal.of(
+            "unknown", kind="pick", found=shown(pick), hint=hint(str(pick), ("uniform", "zipf", "sequence"))
+        )
     elif pick == "zipf":
         if "s" in values:
             yield from _exponent(values)
         else:
-            yield Refusal.of("zipf-without-exponent")
+            yield Refusal.of("requires", what="a zipf pick", needs="s")
     elif "s" in values or "scatter" in values:
-        yield Refusal.of("exponent-without-zipf")
+        yield Refusal.of("requires", what="s or scatter", needs="a zipf pick")
 
 
 def _decimal(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     places = _number(values, "places")
     if not 0 <= places <= 9:
-        yield Refusal.of("places-out-of-range", found=values["places"])
+        yield Refusal.of("out-of-range", what="places", wanted="0 to 9", found=values["places"])
     elif max(abs(_number(values, "lo")), abs(_number(values, "hi"))) * 10**places >= _EXACT:
-        yield Refusal.of("decimal-too-large")
+        yield Refusal.of("too-large", what="lo or hi", most="2^53 units of the last place")
 
 
 def _lengths(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("min", "max")(values)
     if _number(values, "min") < 0:
-        yield Refusal.of("length-too-small", found=values["min"])
+        yield Refusal.of("out-of-range", what="min", wanted="at least 0", found=values["min"])
 
 
 def _template(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not str(values["template"]).isascii():
-        yield Refusal.of("template-not-ascii")
+        yield Refusal.of("unexpected", expected="a template in ASCII", found="another character")
 
 
 def _choice(values: Mapping[str, object]) -> Iterator[Refusal]:
     choices, weights = values["values"], values.get("weights")
     if not isinstance(choices, list) or not choices:
-        yield Refusal.of("no-values")
+        yield Refusal.of("missing", what="an entry of values")
         return
     if bad := [value for value in choices if not _is("scalar", value)]:
-        yield Refusal.of("values-of-other-type", found=shown(bad[0]))
+        yield Refusal.of("out-of-range", what="values", wanted="texts and numbers", found=shown(bad[0]))
     if not isinstance(weights, list):
         return
     if len(weights) != len(choices):
-        yield Refusal.of("weights-miscounted", weights=len(weights), values=len(choices))
+        yield Refusal.of(
+            "out-of-range", what="weights", wanted=f"one for each of {len(choices)} values", found=len(weights)
+        )
     if not all(map(is_weight, weights)):
-        yield Refusal.of("weights-out-of-range")
+        yield Refusal.of("out-of-range", what="each weight", wanted="a number from 1e-09 to 1e+09", found="another")
 
 
 DISTRIBUTIONS: Mapping[str, Distribution] = {
@@ -161,13 +165,13 @@ def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusa
     distribution = DISTRIBUTIONS[name]
     for unknown in values.keys() - distribution.parameters.keys():
         yield Refusal.of(
-            "unknown-parameter",
-            distribution=name,
-            parameter=shown(unknown),
+            "unknown",
+            kind="parameter",
+            found=f"{shown(unknown)} of distribution {name!r}",
             hint=hint(unknown, distribution.parameters),
         )
     for parameter in distribution.parameters.keys() - distribution.optional - values.keys():
-        yield Refusal.of("parameter-missing", distribution=name, parameter=parameter)
+        yield Refusal.of("missing", what=f"{parameter!r} of distribution {name!r}")
     wrong = [
         key
         for key, value in values.items()
@@ -175,10 +179,7 @@ def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusa
     ]
     for key in wrong:
         yield Refusal.of(
-            "parameter-of-other-type",
-            parameter=key,
-            wanted=_article(distribution.parameters[key]),
-            found=shown(values[key]),
+            "out-of-range", what=key, wanted=_article(distribution.parameters[key]), found=shown(values[key])
         )
     if not wrong and distribution.parameters.keys() - distribution.optional <= values.keys():
         yield from distribution.check(values)

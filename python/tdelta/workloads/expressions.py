@@ -90,11 +90,11 @@ def parse(text: str) -> Expression:
     """
     tokens = list(_tokens(text))
     if len(tokens) > MOST_TOKENS:
-        raise ExpressionFault(Refusal.of("expression-too-long", most=MOST_TOKENS, found=len(tokens)))
+        raise ExpressionFault(Refusal.of("too-many", what="numbers, names and signs", most=MOST_TOKENS))
     try:
         return _Parser(tokens).whole()
     except RecursionError:
-        raise ExpressionFault(Refusal.of("expression-too-deep", most=DEEPEST)) from None
+        raise ExpressionFault(Refusal.of("too-many", what="levels of an expression", most=DEEPEST)) from None
 
 
 def variables(expression: Expression) -> Iterator[str]:
@@ -117,7 +117,9 @@ class _Parser:
     def whole(self) -> Expression:
         expression = self.binary(0)
         if self.at < len(self.tokens):
-            raise ExpressionFault(Refusal.of("token-unexpected", token=self.tokens[self.at][1]))
+            raise ExpressionFault(
+                Refusal.of("unexpected", expected="another sign", found=repr(self.tokens[self.at][1]))
+            )
         return expression
 
     def eat(self, *texts: str) -> str | None:
@@ -131,7 +133,7 @@ class _Parser:
     def expect(self, text: str) -> None:
         if not self.eat(text):
             found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
-            raise ExpressionFault(Refusal.of("token-expected", token=text, found=found))
+            raise ExpressionFault(Refusal.of("unexpected", expected=f"{text!r}", found=found))
 
     def binary(self, level: int) -> Expression:
         if level == len(_LEVELS):
@@ -162,7 +164,7 @@ class _Parser:
 
     def atom(self) -> Expression:
         if self.at >= len(self.tokens):
-            raise ExpressionFault(Refusal.of("expression-ends"))
+            raise ExpressionFault(Refusal.of("unexpected", expected="more", found="the end of the expression"))
         kind, text = self.tokens[self.at]
         self.at += 1
         match kind:
@@ -173,14 +175,19 @@ class _Parser:
             case "word":
                 return self.call(text.lower())
             case _:
-                raise ExpressionFault(Refusal.of("token-unexpected", token=text))
+                raise ExpressionFault(Refusal.of("unexpected", expected="another sign", found=repr(text)))
 
     def call(self, name: str) -> Expression:
         if name in ("true", "false"):
             return Number(int(name == "true"))
         if name not in FUNCTIONS:
             raise ExpressionFault(
-                Refusal.of("unknown-function", function=shown(name), hint=hint(name, FUNCTIONS), name=name)
+                Refusal.of(
+                    "unknown",
+                    kind="function",
+                    found=shown(name),
+                    hint=f"{hint(name, FUNCTIONS)} A variable is written :{name}.",
+                )
             )
         self.expect("(")
         operands = [self.binary(0)]
@@ -197,7 +204,9 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ExpressionFault(Refusal.of("sign-unexpected", found=shown(text[position:].strip())))
+            raise ExpressionFault(
+                Refusal.of("unexpected", expected="a number, a name or a sign", found=shown(text[position:].strip()))
+            )
         kind = match.lastgroup or "symbol"
         yield kind, match.group(kind)
         position = match.end()
@@ -205,10 +214,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 def _number(text: str) -> int | float:
     if len(text) > _LONGEST_NUMBER:
-        raise ExpressionFault(Refusal.of("number-too-large", number=shown(text)))
+        raise ExpressionFault(Refusal.of("too-large", what=shown(text), most="64 bits"))
     value = float(text) if "." in text else int(text)
     if isinstance(value, int) and value >= 2**63:
-        raise ExpressionFault(Refusal.of("number-too-large", number=text))
+        raise ExpressionFault(Refusal.of("too-large", what=text, most="64 bits"))
     return value
 
 
@@ -226,15 +235,23 @@ def _check_call(name: str, operands: list[Expression]) -> None:
     fewest, most = FUNCTIONS[name]
     if not fewest <= len(operands) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise ExpressionFault(Refusal.of("arguments-miscounted", function=name, wanted=wanted, found=len(operands)))
+        raise ExpressionFault(
+            Refusal.of("out-of-range", what=f"the number of arguments of {name}", wanted=wanted, found=len(operands))
+        )
     if name.startswith("random"):
         low, high = _literal(operands[0]), _literal(operands[1])
         if low is not None and high is not None and low > high:
-            raise ExpressionFault(Refusal.of("range-empty", function=name, low=low, high=high))
+            raise ExpressionFault(
+                Refusal.of("out-of-range", what=f"the range of {name}", wanted="not empty", found=f"{low} to {high}")
+            )
         if name == "random_string" and high is not None and high > LONGEST_TEXT:
-            raise ExpressionFault(Refusal.of("text-too-long", function=name, most=LONGEST_TEXT, found=high))
+            raise ExpressionFault(
+                Refusal.of("too-large", what=f"the text of {name}", most=f"{LONGEST_TEXT:,} characters")
+            )
     if name in _SHAPES and (shape := _literal(operands[2])) is not None:
         low, high = _SHAPES[name]
         if not low <= shape <= high:
             bounds = f"{low:g} to {high:g}" if high < float("inf") else "above 0" if low < 1 else f"at least {low:g}"
-            raise ExpressionFault(Refusal.of("shape-out-of-range", function=name, wanted=bounds, found=shape))
+            raise ExpressionFault(
+                Refusal.of("out-of-range", what=f"the parameter of {name}", wanted=bounds, found=shape)
+            )

@@ -85,7 +85,7 @@ _INT64 = range(-(2**63), 2**63)
 
 class FolderFiles:
     toml = TOML
-    missing = Refusal.of("toml-missing", hint="")
+    missing = Refusal.of("file-missing", hint="")
     """What is said where that file is missing."""
 
     def __init__(self, folder: Path) -> None:
@@ -108,7 +108,7 @@ class FolderFiles:
         except TextFault as fault:
             self.faults.add(name, fault.line, fault.said)
         except OSError as error:
-            self.faults.add(name, 0, Refusal.of("file-unreadable", fault=error.strerror))
+            self.faults.add(name, 0, Refusal.of("unreadable", fault=error.strerror))
         return None
 
     def document(self) -> dict[str, object] | None:
@@ -118,16 +118,18 @@ class FolderFiles:
             return None
         self.lines = key_lines(text)
         if line := deepest_line(text, limits.DEEPEST):
-            self.faults.add(self.toml, line, Refusal.of("brackets-too-deep", most=limits.DEEPEST))
+            self.faults.add(self.toml, line, Refusal.of("too-many", what="levels of brackets", most=limits.DEEPEST))
             return None
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             place = _POSITION.search(str(error))
             why = _POSITION.sub(f", column {place.group(2)}" if place else "", str(error))
-            self.faults.add(self.toml, int(place.group(1)) if place else 0, Refusal.of("not-toml", why=why))
+            self.faults.add(
+                self.toml, int(place.group(1)) if place else 0, Refusal.of("unexpected", expected="TOML", found=why)
+            )
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, a key of thousands of parts
-            self.faults.add(self.toml, 0, Refusal.of("toml-not-readable", why=str(error).splitlines()[0]))
+            self.faults.add(self.toml, 0, Refusal.of("unexpected", expected="TOML", found=str(error).splitlines()[0]))
         return None
 
     def fault(self, said: Refusal, *path: str) -> None:
@@ -140,12 +142,10 @@ class FolderFiles:
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         if value is None:
-            self.fault(Refusal.of("key-missing", key=".".join(path)), *path)
+            self.fault(Refusal.of("missing", what=".".join(path)), *path)
         elif isinstance(value, bool) or not isinstance(value, kind) or (kind is int and value not in _INT64):
             names = {str: "a text", int: "an integer of 64 bits", dict: "a table", list: "a list"}
-            self.fault(
-                Refusal.of("key-of-other-type", key=".".join(path), wanted=names[kind], found=shown(value)), *path
-            )
+            self.fault(Refusal.of("out-of-range", what=".".join(path), wanted=names[kind], found=shown(value)), *path)
         else:
             return value
         return None
@@ -155,13 +155,17 @@ class FolderFiles:
         text = self.typed(document, str, *path) or ""
         if len(text) > limits.LONGEST_TITLE or not text.isprintable():
             wanted = f"one line of at most {limits.LONGEST_TITLE} printable characters"
-            self.fault(Refusal.of("title-malformed", key=".".join(path), wanted=wanted, found=shown(text)), *path)
+            self.fault(Refusal.of("out-of-range", what=".".join(path), wanted=wanted, found=shown(text)), *path)
         return text
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
         names = tuple(known)
         for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
-            self.fault(Refusal.of("unknown-key", key=shown(".".join((*path, key))), hint=hint(key, names)), *path, key)
+            self.fault(
+                Refusal.of("unknown", kind="key", found=shown(".".join((*path, key))), hint=hint(key, names)),
+                *path,
+                key,
+            )
 
     def named_tables(self, document: Mapping[str, object], key: str) -> dict[str, dict[str, object]]:
         """The tables under ``key`` by name, e.g. ``[tables.orders]``."""
@@ -169,20 +173,20 @@ class FolderFiles:
         for name, value in self.entries(self.typed(document, dict, key) or {}, key).items():
             if not _NAME.match(name):
                 wanted = "at most 63 lower-case letters, digits and _, a letter first"
-                self.fault(Refusal.of("not-a-name", name=shown(name), wanted=wanted), key, name)
+                self.fault(Refusal.of("out-of-range", what="the name", wanted=wanted, found=shown(name)), key, name)
             elif isinstance(value, dict):
                 found[name] = value
             else:
-                self.fault(Refusal.of("not-a-table", key=key, name=name, found=shown(value)), key, name)
+                self.fault(
+                    Refusal.of("out-of-range", what=f"{key}.{name}", wanted="a table", found=shown(value)), key, name
+                )
         if not found and key in document:
-            self.fault(Refusal.of("no-table-named", key=key), key)
+            self.fault(Refusal.of("missing", what=f"an entry of {key}"), key)
         return found
 
     def entries(self, entries: Mapping[str, object], *path: str) -> Mapping[str, object]:
         """The same entries; none, with a fault, where they are too many."""
         if len(entries) <= limits.MOST_ENTRIES:
             return entries
-        self.fault(
-            Refusal.of("entries-too-many", most=limits.MOST_ENTRIES, key=".".join(path), found=len(entries)), *path
-        )
+        self.fault(Refusal.of("too-many", what=f"entries of {'.'.join(path)}", most=limits.MOST_ENTRIES), *path)
         return {}

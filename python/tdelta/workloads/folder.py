@@ -91,7 +91,7 @@ class FolderReader(FolderFiles):
     def spills(self, document: Mapping[str, object]) -> bool:
         value = document.get("spills", False)
         if not isinstance(value, bool):
-            self.fault(Refusal.of("not-true-or-false", path="spills", found=shown(value)), "spills")
+            self.fault(Refusal.of("out-of-range", what="spills", wanted="true or false", found=shown(value)), "spills")
         return value is True
 
     def rebuilds(self) -> dict[str, tuple[str, ...]]:
@@ -102,7 +102,11 @@ class FolderReader(FolderFiles):
                 self.faults.add(file, line, fault)
             for piece in pieces:
                 if piece.is_command or piece.variables:
-                    self.faults.add(file, piece.line, Refusal.of("not-plain-sql"))
+                    self.faults.add(
+                        file,
+                        piece.line,
+                        Refusal.of("unexpected", expected="plain SQL", found="a command or a variable"),
+                    )
             found[engine] = tuple(piece.text for piece in pieces)
         return found
 
@@ -112,7 +116,9 @@ class FolderReader(FolderFiles):
             engine = path.name.split(".")[1]
             if engine not in self.dialects:
                 self.faults.add(
-                    path.name, 0, Refusal.of("unknown-engine-of-file", engine=engine, hint=hint(engine, self.dialects))
+                    path.name,
+                    0,
+                    Refusal.of("unknown", kind="engine", found=f"{engine!r}", hint=hint(engine, self.dialects)),
                 )
             elif (text := self.text(path.name, Refusal.of("file-missing", hint=""))) is not None:
                 yield engine, path.name, text
@@ -121,7 +127,7 @@ class FolderReader(FolderFiles):
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
         schemas: dict[str, Schema] = {}
         defined: dict[str, SchemaTable] = {}
-        if (text := self.text(SCHEMA, Refusal.of("schema-missing", hint=""))) is not None:
+        if (text := self.text(SCHEMA, Refusal.of("file-missing", hint=""))) is not None:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
         for engine, file, text in self.of_engines("schema"):
             schemas[engine], own = read_schema(text, file, self.faults, self.dialects[engine])
@@ -132,7 +138,7 @@ class FolderReader(FolderFiles):
         """Faults where an override has other tables or columns than the generic schema."""
         for name in sorted(own.keys() | generic.keys()):
             if name not in own:
-                self.faults.add(file, 0, Refusal.of("table-lacking", table=name))
+                self.faults.add(file, 0, Refusal.of("missing", what=f"table {name} of schema.sql"))
             elif name not in generic or own[name].columns.keys() != generic[name].columns.keys():
                 self.faults.add(file, own[name].line, Refusal.of("columns-otherwise", table=name))
 
@@ -150,10 +156,10 @@ class FolderReader(FolderFiles):
                 self.match_schema(name, columns, defined[name])
                 table = replace(table, primary_key=defined[name].primary_key)
             elif defined:
-                self.fault(Refusal.of("table-not-in-schema", table=name, hint=hint(name, defined)), "tables", name)
+                self.fault(Refusal.of("unknown", kind="table", found=name, hint=hint(name, defined)), "tables", name)
             tables.append(replace(table, columns=columns))
         for name in defined.keys() - entries.keys():
-            self.faults.add(SCHEMA, defined[name].line, Refusal.of("table-without-entry", table=name))
+            self.faults.add(SCHEMA, defined[name].line, Refusal.of("missing", what=f"[tables.{name}] in workload.toml"))
         self.references(tables)
         return tuple(tables)
 
@@ -163,7 +169,10 @@ class FolderReader(FolderFiles):
         if len(given) != 1:
             self.fault(
                 Refusal.of(
-                    "rows-not-given-once", table=table.name, known=", ".join(_ROWS), found=" and ".join(given) or "none"
+                    "out-of-range",
+                    what=f"the number of rows of table {table.name}",
+                    wanted=f"given once, as one of {', '.join(_ROWS)}",
+                    found=" and ".join(given) or "none",
                 ),
                 *path,
             )
@@ -176,7 +185,9 @@ class FolderReader(FolderFiles):
         if isinstance(value, bool) or not isinstance(value, wanted) or not least <= value <= limits.MOST_ROWS:
             limit = f"{'a whole number of at least' if key == 'rows' else 'a number above'} 0"
             self.fault(
-                Refusal.of("rows-out-of-range", key=key, wanted=limit, most=limits.MOST_ROWS, found=shown(value)),
+                Refusal.of(
+                    "out-of-range", what=key, wanted=f"{limit}, and at most {limits.MOST_ROWS}", found=shown(value)
+                ),
                 *path,
                 key,
             )
@@ -186,20 +197,31 @@ class FolderReader(FolderFiles):
     def rows_per(self, name: str, value: object, earlier: set[str]) -> tuple[str, int]:
         path = ("tables", name, "rows_per")
         if not (isinstance(value, dict) and isinstance(value.get("table"), str) and type(value.get("count")) is int):
-            self.fault(Refusal.of("rows-per-malformed", found=shown(value)), *path)
+            self.fault(
+                Refusal.of("out-of-range", what="rows_per", wanted='{ table = "…", count = … }', found=shown(value)),
+                *path,
+            )
             return name, 1
         self.unknown_keys(value, ("table", "count"), *path)
         if (parent := value["table"]) not in earlier:
-            self.fault(Refusal.of("no-parent-above", table=shown(parent), hint=hint(parent, earlier)), *path)
+            self.fault(
+                Refusal.of("unknown", kind="table", found=f"{shown(parent)} in rows_per", hint=hint(parent, earlier)),
+                *path,
+            )
         if not 1 <= value["count"] <= limits.MOST_ROWS:
-            self.fault(Refusal.of("count-out-of-range", most=limits.MOST_ROWS, found=shown(value["count"])), *path)
+            self.fault(
+                Refusal.of(
+                    "out-of-range", what="count", wanted=f"1 to {limits.MOST_ROWS}", found=shown(value["count"])
+                ),
+                *path,
+            )
         return value["table"], value["count"]
 
     def columns(self, table: Table, entry: Mapping[str, object], tables: Iterable[str]) -> tuple[Column, ...]:
         path = ("tables", table.name, "columns")
         entries = entry.get("columns")
         if not isinstance(entries, dict) or not entries:
-            self.fault(Refusal.of("table-without-columns", table=table.name), *path)
+            self.fault(Refusal.of("missing", what=f"[tables.{table.name}.columns]"), *path)
             return ()
         listed = self.entries(entries, *path).items()
         found = (self.column(table, name, value, set(tables)) for name, value in listed)
@@ -209,12 +231,19 @@ class FolderReader(FolderFiles):
         """A column with its distribution; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
         if not isinstance(value, dict) or not isinstance(value.get(_DISTRIBUTION), str):
-            self.fault(Refusal.of("column-malformed", column=name, found=shown(value)), *path)
+            self.fault(
+                Refusal.of(
+                    "out-of-range", what=f"column {name}", wanted='{ distribution = "…", … }', found=shown(value)
+                ),
+                *path,
+            )
             return None
         distribution = value[_DISTRIBUTION]
         if distribution not in distributions.DISTRIBUTIONS:
             known = hint(distribution, distributions.DISTRIBUTIONS)
-            said = Refusal.of("unknown-distribution", column=name, distribution=shown(distribution), hint=known)
+            said = Refusal.of(
+                "unknown", kind="distribution", found=f"{shown(distribution)} of column {name}", hint=known
+            )
             self.fault(said, *path)
             return None
         given = (
@@ -225,14 +254,19 @@ class FolderReader(FolderFiles):
             self.fault(said.at(f"column {name}"), *path)
         if distribution in ("parent", "line") and table.rows_per is None:
             self.fault(
-                Refusal.of("distribution-needs-parent", column=name, distribution=distribution, table=table.name), *path
+                Refusal.of(
+                    "requires",
+                    what=f"distribution {distribution!r} of column {name}",
+                    needs=f"rows_per on table {table.name}",
+                ),
+                *path,
             )
         if distribution == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
             self.fault(
                 Refusal.of(
-                    "unknown-table-of-column",
-                    column=name,
-                    table=shown(values["table"]),
+                    "unknown",
+                    kind="table",
+                    found=f"{shown(values['table'])} of column {name}",
                     hint=hint(str(values["table"]), tables),
                 ),
                 *path,
@@ -242,10 +276,22 @@ class FolderReader(FolderFiles):
     def null_share(self, value: Mapping[str, object], distribution: str, *path: str) -> float:
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            self.fault(Refusal.of("null-share-out-of-range", column=path[-1], found=shown(share)), *path)
+            self.fault(
+                Refusal.of(
+                    "out-of-range", what=f"null_share of column {path[-1]}", wanted="0 to 1", found=shown(share)
+                ),
+                *path,
+            )
             return 0.0
         if share and not distributions.DISTRIBUTIONS[distribution].nullable:
-            self.fault(Refusal.of("distribution-makes-keys", column=path[-1], distribution=distribution), *path)
+            self.fault(
+                Refusal.of(
+                    "conflict",
+                    one="null_share",
+                    other=f"distribution {distribution!r} of column {path[-1]}, which generates keys",
+                ),
+                *path,
+            )
         return float(share)
 
     def match_schema(self, name: str, columns: tuple[Column, ...], defined: SchemaTable) -> None:
@@ -256,7 +302,10 @@ class FolderReader(FolderFiles):
             if wanted is None:
                 self.fault(
                     Refusal.of(
-                        "column-not-in-schema", column=column.name, table=name, hint=hint(column.name, defined.columns)
+                        "unknown",
+                        kind="column",
+                        found=f"{column.name} of table {name}",
+                        hint=hint(column.name, defined.columns),
                     ),
                     *path,
                     column.name,
@@ -280,7 +329,7 @@ class FolderReader(FolderFiles):
             self.faults.add(
                 SCHEMA,
                 defined.column_lines[missing],
-                Refusal.of("column-without-distribution", column=missing, table=name),
+                Refusal.of("missing", what=f"the distribution of column {missing} of table {name}"),
             )
 
     def references(self, tables: list[Table]) -> None:
@@ -300,11 +349,16 @@ class FolderReader(FolderFiles):
                 keys = [key.name for key in other.columns if key.distribution == "serial"]
                 if not set(other.primary_key) & set(keys):
                     self.fault(
-                        Refusal.of("no-serial-key", column=column.name, table=other.name),
+                        Refusal.of(
+                            "missing",
+                            what=f"a 'serial' primary key in table {other.name}, for column {column.name},",
+                        ),
                         *path,
                     )
                 if other.fixed_rows == 0:
-                    self.fault(Refusal.of("no-rows-to-refer-to", column=column.name, table=other.name), *path)
+                    self.fault(
+                        Refusal.of("missing", what=f"a row of table {other.name}, for column {column.name},"), *path
+                    )
 
     # ---------------------------------------------------------------------------------------------- transactions
 
@@ -320,11 +374,13 @@ class FolderReader(FolderFiles):
             weight = entry.get("weight")
             if not distributions.is_weight(weight):
                 self.fault(
-                    Refusal.of("weight-out-of-range", wanted=distributions.WEIGHT, found=shown(weight)), *path, "weight"
+                    Refusal.of("out-of-range", what="weight", wanted=distributions.WEIGHT, found=shown(weight)),
+                    *path,
+                    "weight",
                 )
                 weight = 1.0
             title = self.title(document, *path, "title")
-            text = self.text(f"{name}.sql", Refusal.of("script-missing", transaction=name, hint=""))
+            text = self.text(f"{name}.sql", Refusal.of("file-missing", hint=""))
             if text is None or steps > limits.MOST_PIECES_OF_ALL:
                 continue
             script = check_script(text, given, self.dialect, is_tried=self.is_tried)
@@ -334,7 +390,7 @@ class FolderReader(FolderFiles):
             checked.append((f"{name}.sql", script))
             found.append(Transaction(name, title, float(weight), text, script.writes, script.connects))
         if steps > limits.MOST_PIECES_OF_ALL:
-            said = Refusal.of("statements-too-many", most=limits.MOST_PIECES_OF_ALL)
+            said = Refusal.of("too-many", what="statements and commands in all scripts", most=limits.MOST_PIECES_OF_ALL)
             self.fault(said, "transactions")
         self.names(checked, schemas)
         return tuple(found)

@@ -81,7 +81,9 @@ class _Cutter:
         elif kind == "command":
             self.command(token, position)
         elif kind == "unclosed":
-            self.faults.append((self.line(position), Refusal.of("not-closed", token=token)))
+            self.faults.append(
+                (self.line(position), Refusal.of("requires", what=f"the opening {token}", needs="its end"))
+            )
         elif self.start is not None or kind in ("code", "name", "string"):
             self.start = position if self.start is None else self.start
             self.code.append(" " * len(token) if kind in ("string", "name", "comment") else token)
@@ -95,7 +97,12 @@ class _Cutter:
 
     def gset(self, token: str, position: int) -> None:
         if self.start is None:
-            self.faults.append((self.line(position), Refusal.of("gset-alone")))
+            self.faults.append(
+                (
+                    self.line(position),
+                    Refusal.of("requires", what="\\gset", needs="a statement before it, whose ';' it replaces"),
+                )
+            )
         self.close(position, token.removeprefix(r"\gset").strip())
 
     def command(self, token: str, position: int) -> None:
@@ -104,13 +111,22 @@ class _Cutter:
             self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
             return
         word = token.split()[0]
-        self.faults.append((line, Refusal.of("command-in-statement", word=word, line=self.line(self.start))))
+        self.faults.append(
+            (
+                line,
+                Refusal.of(
+                    "requires", what=f"the statement of line {self.line(self.start)}", needs=f"';' before {word}"
+                ),
+            )
+        )
         self.start, self.code = None, []
         self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
 
     def finish(self) -> None:
         if self.start is not None:
-            self.faults.append((self.line(self.start), Refusal.of("statement-not-ended")))
+            self.faults.append(
+                (self.line(self.start), Refusal.of("requires", what="this statement", needs="';' at its end"))
+            )
 
 
 def cut(text: str) -> tuple[list[Piece], list[tuple[int, Refusal]]]:
@@ -147,13 +163,13 @@ def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, Refusal]]:
     if len(pieces) > MOST_PIECES:
         line = pieces[MOST_PIECES].line
         del pieces[MOST_PIECES:]
-        yield line, Refusal.of("pieces-too-many", most=MOST_PIECES)
+        yield line, Refusal.of("too-many", what="statements and commands in a file", most=MOST_PIECES)
     for number in reversed(range(len(pieces))):
         piece = pieces[number]
         if len(piece.text) > LONGEST_STATEMENT:
-            said = Refusal.of("statement-too-long", most=LONGEST_STATEMENT, found=len(piece.text))
+            said = Refusal.of("too-many", what="characters in a statement", most=LONGEST_STATEMENT)
         elif _depth(piece.code) > DEEPEST:
-            said = Refusal.of("parentheses-too-deep", most=DEEPEST)
+            said = Refusal.of("too-many", what="levels of parentheses", most=DEEPEST)
         else:
             continue
         del pieces[number]

@@ -55,16 +55,18 @@ class _Reader:
     def take(self, text: str, line: int) -> None:
         tree = sql.parse(text, self.dialect)
         if isinstance(tree, str):
-            self.faults.add(self.file, line, Refusal.of("sql-not-readable", why=tree))
+            self.faults.add(self.file, line, Refusal.of("unexpected", expected="SQL", found=tree))
         elif (why := sql.unwritable(tree)) is not None:
-            self.faults.add(self.file, line, Refusal.of("sql-not-readable", why=why))
+            self.faults.add(self.file, line, Refusal.of("unexpected", expected="SQL", found=why))
         elif isinstance(tree, exp.Create) and tree.kind in self.statements:
             self.statements[tree.kind].append((line, text))
             if tree.kind == "TABLE":
                 self.table(tree, text, line)
         else:
             found = " ".join(text.split()[:2])
-            self.faults.add(self.file, line, Refusal.of("not-a-definition", found=found))
+            self.faults.add(
+                self.file, line, Refusal.of("unexpected", expected="CREATE TABLE or CREATE INDEX", found=found)
+            )
 
     def table(self, tree: exp.Create, text: str, line: int) -> None:
         definition = tree.this
@@ -109,7 +111,7 @@ def _try(reader: _Reader, faults: Faults) -> None:
         for line, text in reader.statements["TABLE"] + reader.statements["INDEX"]:
             statement = sqlglot.transpile(text, write=sql.CHECKING.sqlglot)[0]
             if fault := check.define(statement):
-                faults.add(reader.file, line, Refusal.of("sql-refused", said=fault))
+                faults.add(reader.file, line, Refusal.of("database-says", said=fault))
 
 
 @cache  # a run asks for its schema again and again, and parsing takes a tenth of a second

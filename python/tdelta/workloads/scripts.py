@@ -145,11 +145,18 @@ class _Checker:
     def finish(self) -> Script:
         self.end_raw()
         for block in self.blocks:
-            self.faults.append((block.line, Refusal.of("block-not-ended", word=block.word, end=_ENDS[block.word])))
+            self.faults.append(
+                (block.line, Refusal.of("requires", what=f"\\{block.word}", needs=f"its {_ENDS[block.word]}"))
+            )
         if not any(isinstance(step, Statement) for step in self.steps) and not self.faults:
-            self.faults.append((1, Refusal.of("no-statement")))
+            self.faults.append((1, Refusal.of("requires", what="a script", needs="at least one SQL statement")))
         if self.in_transaction and not self.blocks:
-            self.faults.append((self.begun, Refusal.of("transaction-not-ended")))
+            self.faults.append(
+                (
+                    self.begun,
+                    Refusal.of("requires", what="this transaction", needs="COMMIT; before the end of the script"),
+                )
+            )
         return Script(tuple(self.steps), tuple(sorted(set(self.faults), key=_by_line)))
 
     # ------------------------------------------------------------------------------------------------- commands
@@ -173,7 +180,9 @@ class _Checker:
             case "connect":
                 self.connect(piece.line, rest)
             case _:
-                self.faults.append((piece.line, Refusal.of("unknown-command", word=word, hint=hint(word, _COMMANDS))))
+                self.faults.append(
+                    (piece.line, Refusal.of("unknown", kind="command", found=f"\\{word}", hint=hint(word, _COMMANDS)))
+                )
 
     def expression(self, line: int, text: str) -> expressions.Expression | None:
         try:
@@ -187,7 +196,7 @@ class _Checker:
     def set(self, line: int, rest: str) -> None:
         name, _, text = rest.partition(" ")
         if not _NAME.match(name) or not text.strip():
-            self.faults.append((line, Refusal.of("set-malformed")))
+            self.faults.append((line, Refusal.of("unexpected", expected="\\set name expression", found="another form")))
             return
         expression = self.expression(line, text.strip())
         self.assign(line, name)
@@ -195,27 +204,38 @@ class _Checker:
 
     def connect(self, line: int, rest: str) -> None:
         if rest:
-            self.faults.append((line, Refusal.of("connect-takes-nothing", found=rest)))
+            self.faults.append((line, Refusal.of("unexpected", expected="\\connect alone", found=f"{rest!r} after it")))
         if self.in_transaction:
-            self.faults.append((line, Refusal.of("connect-in-transaction")))
+            self.faults.append((line, Refusal.of("conflict", one="\\connect", other="an open transaction")))
         self.steps.append(Command(line, "connect"))
 
     def declare(self, line: int, rest: str) -> None:
         match = _RAW.match(rest)
         columns = tuple(re.split(r"[\s,]+", match["into"].strip(" ,"))) if match and match["into"] else ()
         if match is None or not all(map(_NAME.match, columns)):
-            self.faults.append((line, Refusal.of("raw-malformed", found=rest)))
+            self.faults.append(
+                (
+                    line,
+                    Refusal.of(
+                        "unexpected",
+                        expected="\\raw, \\raw writes or \\raw [writes] into COLUMN, …",
+                        found=f"\\raw {rest}",
+                    ),
+                )
+            )
         self.declared = Raw(line, match is not None and match["writes"] is not None, columns)
 
     def end_raw(self) -> None:
         if self.declared is not None:
-            self.faults.append((self.declared.line, Refusal.of("raw-alone")))
+            self.faults.append(
+                (self.declared.line, Refusal.of("requires", what="\\raw", needs="a statement directly after it"))
+            )
         self.declared = None
 
     def branch(self, line: int, word: str, rest: str) -> None:
         block = self.blocks[-1] if self.blocks else None
         if block is None or block.word != "if" or block.has_else:
-            self.faults.append((line, Refusal.of("branch-without-if", word=word)))
+            self.faults.append((line, Refusal.of("requires", what=f"\\{word}", needs="an open \\if")))
             return
         block.ends.add(self.in_transaction)
         block.has_else = word == "else"
@@ -225,7 +245,7 @@ class _Checker:
     def end(self, line: int, word: str) -> None:
         opened = word.removeprefix("end")
         if not self.blocks or self.blocks[-1].word != opened:
-            self.faults.append((line, Refusal.of("end-without-begin", word=word, opened=opened)))
+            self.faults.append((line, Refusal.of("requires", what=f"\\{word}", needs=f"an open \\{opened}")))
             return
         block = self.blocks.pop()
         self.steps.append(Command(line, word))
@@ -239,7 +259,9 @@ class _Checker:
     def read(self, line: int, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.known:
-                self.faults.append((line, Refusal.of("unknown-variable", name=name, hint=hint(name, self.known))))
+                self.faults.append(
+                    (line, Refusal.of("unknown", kind="variable", found=f":{name}", hint=hint(name, self.known)))
+                )
 
     def assign(self, line: int, name: str) -> None:
         if name in self.given:
@@ -278,11 +300,25 @@ class _Checker:
         """Takes a statement as it is written. Transactions are followed, so that what ends one is never raw."""
         self.declared = None
         if match := _ENDING.match(piece.code):
-            self.faults.append((piece.line, Refusal.of("raw-transaction", statement=match[1].split()[0].upper())))
+            self.faults.append(
+                (
+                    piece.line,
+                    Refusal.of(
+                        "conflict", one="\\raw", other=f"{match[1].split()[0].upper()}, which tdelta has to see"
+                    ),
+                )
+            )
         if piece.gset is not None and not declared.columns:
-            self.faults.append((piece.line, Refusal.of("raw-without-columns")))
+            self.faults.append(
+                (
+                    piece.line,
+                    Refusal.of("requires", what="\\gset after \\raw", needs="the columns: \\raw into COLUMN, …"),
+                )
+            )
         if piece.gset is None and declared.columns:
-            self.faults.append((piece.line, Refusal.of("raw-unset")))
+            self.faults.append(
+                (piece.line, Refusal.of("requires", what="\\raw … into", needs="\\gset at the end of the statement"))
+            )
         for column in declared.columns if piece.gset is not None else ():
             self.assign(piece.line, f"{piece.gset}{column}")
         tree = exp.Command(this=piece.code.split(maxsplit=1)[0], expression="WRITE" if declared.writes else "")
@@ -291,9 +327,9 @@ class _Checker:
     def transaction(self, line: int, tree: exp.Expression) -> None:
         opens = isinstance(tree, exp.Transaction)
         if opens and self.in_transaction:
-            self.faults.append((line, Refusal.of("begin-twice")))
+            self.faults.append((line, Refusal.of("conflict", one="BEGIN", other="an open transaction")))
         if not opens and not self.in_transaction:
-            self.faults.append((line, Refusal.of("end-without-transaction", statement=tree.key.upper())))
+            self.faults.append((line, Refusal.of("requires", what=tree.key.upper(), needs="an open transaction")))
         self.in_transaction = opens
         self.begun = line if opens else self.begun
 
@@ -301,7 +337,7 @@ class _Checker:
         if isinstance(tree, str):
             return
         if not isinstance(tree, exp.Query):
-            self.faults.append((piece.line, Refusal.of("gset-without-select")))
+            self.faults.append((piece.line, Refusal.of("requires", what="\\gset", needs="a SELECT")))
             return
         for column in tree.selects:
             if isinstance(column, exp.Column | exp.Alias) and _NAME.match(column.alias_or_name):

@@ -40,12 +40,16 @@ def read_size(files: FolderFiles, document: Mapping[str, object], tables: Sequen
     if type(per_scale) is not int or not 0 < per_scale <= limits.MOST_BYTES:
         wanted = f"a whole number above 0 and of at most {limits.MOST_BYTES}"
         files.fault(
-            Refusal.of("bytes-per-scale-out-of-range", wanted=wanted, found=shown(per_scale)), "size", "bytes_per_scale"
+            Refusal.of("out-of-range", what="bytes_per_scale", wanted=wanted, found=shown(per_scale)),
+            "size",
+            "bytes_per_scale",
         )
         per_scale = 1
     if type(fixed) is not int or not 0 <= fixed <= limits.MOST_BYTES:
         wanted = f"a whole number of at least 0 and at most {limits.MOST_BYTES}"
-        files.fault(Refusal.of("fixed-bytes-out-of-range", wanted=wanted, found=shown(fixed)), "size", "fixed_bytes")
+        files.fault(
+            Refusal.of("out-of-range", what="fixed_bytes", wanted=wanted, found=shown(fixed)), "size", "fixed_bytes"
+        )
         fixed = 0
     if not files.faults:
         _hold_against_rows(files, tables, per_scale, fixed)
@@ -58,10 +62,9 @@ def _hold_against_rows(files: FolderFiles, tables: Sequence[Table], per_scale: i
     for table in tables:
         rows, longest = counted[table.name], _row_bytes(table, longest=True)
         if max(rows.per_scale, rows.fixed) > limits.MOST_ROWS:
-            found = f"{max(rows.per_scale, rows.fixed):.3g}"
-            files.fault(Refusal.of("table-too-long", most=limits.MOST_ROWS, found=found), "tables", table.name)
+            files.fault(Refusal.of("too-many", what="rows at scale 1", most=limits.MOST_ROWS), "tables", table.name)
         if longest > limits.LONGEST_ROW_BYTES:
-            said = Refusal.of("row-too-long", most=limits.LONGEST_ROW_BYTES, found=longest)
+            said = Refusal.of("too-large", what="a row", most=f"{limits.LONGEST_ROW_BYTES} bytes")
             files.fault(said, "tables", table.name)
     least_per_scale = sum(counted[table.name].per_scale * _row_bytes(table) for table in tables)
     least_fixed = sum(counted[table.name].fixed * _row_bytes(table) for table in tables)

@@ -127,5 +127,5 @@ class NameCheck:
         try:
             self._database.execute(f"EXPLAIN {piece.text}", dict.fromkeys(piece.variables))
         except self._error as error:
-            return Refusal.of("sql-refused", said=error) if _NAME_FAULTS.search(str(error)) else None
+            return Refusal.of("database-says", said=error) if _NAME_FAULTS.search(str(error)) else None
         return None

@@ -54,13 +54,13 @@ class _OwnReader(FolderReader):
             self.faults.add(str(self.folder), 0, Refusal.of("no-own-folder"))
             return None
         for path in sorted((*self.folder.glob(SCHEMA), *self.folder.glob("schema.*.sql"))):
-            self.faults.add(path.name, 0, Refusal.of("schema-with-database"))
+            self.faults.add(path.name, 0, Refusal.of("conflict", one="a schema", other="--database"))
         document = self.document()
         if document is None:
             return None
         for key in document.keys() & set(_OF_GENERATED_ROWS):
             line = next((line for path, line in self.lines.items() if path[0] == key), 0)
-            self.faults.add(TOML, line, Refusal.of("key-with-database", key=key))
+            self.faults.add(TOML, line, Refusal.of("conflict", one=f"[{key}]", other="--database"))
         self.unknown_keys(document, (*_TOP, *_OF_GENERATED_ROWS))
         keys = self.keys(document)
         given = given_variables(()) | self.database.variables().keys() | key_variables(keys, self.database).keys()
@@ -93,9 +93,17 @@ class _OwnReader(FolderReader):
         path = ("keys", name, "table")
         table = self.database.table(wanted)
         if table is None:
-            self.fault(Refusal.of("no-such-table", table=shown(wanted), hint=hint(wanted, self.database.stems)), *path)
+            self.fault(
+                Refusal.of(
+                    "unknown",
+                    kind="table",
+                    found=f"{shown(wanted)} of the database",
+                    hint=hint(wanted, self.database.stems),
+                ),
+                *path,
+            )
         elif table.key is None:
-            self.fault(Refusal.of("table-without-key", table=shown(wanted)), *path)
+            self.fault(Refusal.of("missing", what=f"a key of table {shown(wanted)}"), *path)
         elif key_table_name(name) in self.database.names:
             self.fault(Refusal.of("key-table-taken", table=key_table_name(name)), *path[:2])
         else:
@@ -123,7 +131,7 @@ def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) 
     except OSError as error:
         if unfinished is not None:
             own_folders.remove(unfinished)
-        raise StorageFault(Refusal.of("workload-folder-not-writable", folder=folder, fault=error.strerror)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=folder, fault=error.strerror)) from error
     return tuple(folder / name for name in texts)
 
 
@@ -134,9 +142,9 @@ def require_free_folder(folder: Path) -> None:
         UsageError: it is a file, or a folder with something in it.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(Refusal.of("workload-folder-is-file", folder=str(folder)))
+        raise UsageError(Refusal.of("path-unusable", path=str(folder), fault="it is a file"))
     if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(Refusal.of("workload-folder-not-empty", folder=str(folder)))
+        raise UsageError(Refusal.of("path-unusable", path=str(folder), fault="it is not empty"))
 
 
 def _toml(workload: Workload, notes: Sequence[str]) -> str:

@@ -349,7 +349,9 @@ def test_a_fleet_leaves_out_a_node_with_another_tdelta_that_was_started_again(up
     finally:
         other.kill()
         other.environment.clear()
-    left_out = Refusal.of("node-of-other-version", node=other.name, own=tdelta_version(), found="0.0.9")
+    left_out = Refusal.of(
+        "version-mismatch", what=f"node {other.name}", expected=f"tdelta {tdelta_version()}", found="0.0.9"
+    )
     assert ran.err.splitlines().count(left_out.text) == 1, ran.err
     (row,) = ran.document["rows"]
     assert row["ratio"] > 0

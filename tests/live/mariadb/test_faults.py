@@ -133,7 +133,7 @@ def test_more_threads_than_the_machine_holds_are_refused(place: ServerPlace) -> 
 
 @pytest.mark.parametrize(
     ("program", "said"),
-    [("/bin/true", "not-a-server-program"), ("/etc", "no-server-program"), ("/nowhere/mariadbd", "no-server-program")],
+    [("/bin/true", "unexpected"), ("/etc", "unexpected"), ("/nowhere/mariadbd", "unexpected")],
 )
 def test_a_server_binary_that_is_none_is_refused(place: ServerPlace, program: str, said: str) -> None:
     ran = refused(place, "--engine", "mariadb", "--server-binary", program)

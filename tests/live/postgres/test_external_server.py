@@ -40,8 +40,8 @@ class TestPostgresExternalServers(ExternalServers):
         missing = f"postgres://bench@127.0.0.1:{servers[0].port}/missing"
         dsn, passwords = parse_dsn(f"{missing}?password-env=P"), Passwords({"P": PASSWORD})
         passwords.read([("--baseline", dsn)])
-        with refused(ExternalServerFault, "server-without-database"):
+        with refused(ExternalServerFault, "database-answer", fix="name an existing database in the DSN"):
             connect("--baseline", dsn, passwords, own.Session)
         asked = Passwords({}, lambda _prompt: PASSWORD)
-        with refused(ExternalServerFault, "server-without-database"):
+        with refused(ExternalServerFault, "database-answer", fix="name an existing database in the DSN"):
             connect("--baseline", parse_dsn(missing), asked, WorkerSession)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.codes import cautions, check_refused
+from support.refused import Part
 from support.running import ANSWERED, SELDOM, read_until
 from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 from support.texts import has_no_answer
@@ -91,4 +92,4 @@ def test_without_gocryptfs_there_is_a_word_of_how_to_come_by_it(place: ServerPla
 
 def test_a_server_of_another_kind_is_refused(place: ServerPlace) -> None:
     ran = place.tdelta("run", "--json", "--engine", "mariadb", "--server-binary", str(place.program))
-    check_refused(ran, "server-of-other-kind", kind="mariadb", found="postgres")
+    check_refused(ran, "unexpected", expected=Part("mariadb"), found=Part("postgres"))

@@ -277,7 +277,7 @@ def test_a_wrong_key_mounts_nothing_and_says_so(engine: PostgresEngine, tmp_path
         recipe = recipe_of(engine, place_for(tmp_path / "other", engine.socket_name), ENCRYPTED, "0" * 64)
         with Server(recipe) as other:
             shutil.copytree(ciphertext, stored(other))
-            with refused(ServerFault, "supervisor-refuses", said=Part("gocryptfs")) as raised:
+            with refused(ServerFault, "database-says", said=Part("gocryptfs")) as raised:
                 other.start()
         assert "password incorrect" in str(raised.value).lower()
         assert KEY not in str(raised.value)

@@ -100,7 +100,12 @@ def test_a_file_that_goes_away_between_connections_ends_the_run_with_what_the_da
             break
     for file in place.twins.rglob("*.db"):
         file.unlink()
-    check_refused(waited_for(process, PATIENCE_SECONDS), "file-does-not-open", said=Part("connect, line 3: "))
+    check_refused(
+        waited_for(process, PATIENCE_SECONDS),
+        "database-answer",
+        said=Part("connect, line 3: "),
+        fix="choose another folder with --dir, or raise ulimit -n",
+    )
     assert list(place.twins.iterdir()) == []
 
 

@@ -93,11 +93,11 @@ def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) ->
 
 
 def test_what_there_is_not_is_named(tmp_path: Path) -> None:
-    with refused(UnknownName, "unknown-name-near", kind="option", found="max_second"):
+    with refused(UnknownName, "unknown", kind="option", found="max_second"):
         td.run(max_second=3)
-    with refused(UnknownName, "unknown-name-near", kind="option", found="tolerances"):
+    with refused(UnknownName, "unknown", kind="option", found="tolerances"):
         td.analyze("x", tolerances=1)
-    with refused(UsageError, "no-store"):
+    with refused(UsageError, "no-run"):
         td.load(store=tmp_path / "none.sqlite")
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from support.codes import check_refused
-from support.refused import Coded, coded
+from support.refused import Coded, Part, coded
 from support.running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
 
-UNWRITABLE = {"folder-not-writable", "store-not-writable", "store-out-of-reach"}
+UNWRITABLE = {"folder-unusable", "store-unusable"}
 
 
 def refusals(ran: Ran, *shown: str) -> list[str]:
@@ -27,7 +27,7 @@ def refusals(ran: Ran, *shown: str) -> list[str]:
 
 
 def near(kind: str, found: str, named: str) -> Coded:
-    return coded("unknown-name-near", kind=kind, found=found, near=named)
+    return coded("unknown", kind=kind, found=found, hint=Part(named))
 
 
 # A tiny file system of its own: only for root, who alone may mount one.

@@ -32,9 +32,9 @@ def test_every_action_is_done_to_plain_and_encrypted_twins_alike(tmp_path: Path)
 @pytest.mark.parametrize(
     ("vary", "codes"),
     [
-        ({"during": ("encrypt",)}, {"unknown-action", "locks-beside-load"}),
-        ({"work": ("recovery",)}, {"unknown-action"}),
-        ({"work": ("rekey:threads=2",)}, {"unknown-knob"}),
+        ({"during": ("encrypt",)}, {"unknown", "locks-beside-load"}),
+        ({"work": ("recovery",)}, {"unknown"}),
+        ({"work": ("rekey:threads=2",)}, {"unknown"}),
     ],
 )
 def test_what_cannot_be_done_to_a_file_is_refused_with_the_reason(

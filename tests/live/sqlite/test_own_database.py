@@ -178,7 +178,7 @@ def test_any_statement_of_sqlite_is_taken_raw_and_all_that_it_refuses_are_named_
     wrong = RAW.replace("AS hits", "AS hit").replace("SAVEPOINT s", "SAVPOINT s").replace("SET x = x", "SET y = x")
     (folder / "raw.sql").write_text(wrong, encoding="utf-8")
     lines = ("raw.sql:2", "raw.sql:5", "raw.sql:7")
-    check_refused(place.tdelta(*dry), *(coded("transaction-fails", where=line) for line in lines))
+    check_refused(place.tdelta(*dry), *(coded("database-says", where=line) for line in lines))
 
 
 def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: Place, shop: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_run_that_was_interrupted_is_resumed_on_the_same_database_and_refused_
     before, trials = small.stat(), place.query("SELECT * FROM trials ORDER BY trial")
     os.utime(small)
     changed = place.tdelta("run", "--resume", "last", "--json")
-    check_refused(changed, "work-changed", changed=Part("database"))
+    check_refused(changed, "run-changed", changed=Part("database"))
     os.utime(small, ns=(before.st_atime_ns, before.st_mtime_ns))
     resumed = place.tdelta("run", "--resume", "last", "--json").answer
     assert resumed["counts"]["rounds"] == 4
@@ -518,8 +518,8 @@ def test_every_statement_that_the_database_does_not_take_is_named_with_script_an
     ran = run(place, small, "--workload", str(folder))
     check_refused(
         ran,
-        coded("transaction-fails", where="wrong_column.sql:2", said=Part("no such column: y")),
-        coded("transaction-fails", where="wrong_table.sql:3", said=Part("no such table: tt")),
+        coded("database-says", where="wrong_column.sql:2", said=Part("no such column: y")),
+        coded("database-says", where="wrong_table.sql:3", said=Part("no such table: tt")),
     )
 
 

@@ -63,4 +63,4 @@ def test_where_there_is_no_perf_the_run_says_so(place: Place, monkeypatch: pytes
     monkeypatch.setenv("PATH", "/nowhere")
     document = place.answer("--profile", "--no-aa")
     assert document["profiles"] == []
-    check_messages(cautions(document, "no-profile"), "no-profile", why_code="no-perf")
+    check_messages(cautions(document, "no-profile"), "no-profile", why_code="perf-unavailable")

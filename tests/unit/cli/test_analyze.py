@@ -7,7 +7,7 @@ import pytest
 
 import tdelta.session.analyzing
 from support import analysis_samples as s
-from support.refused import check_messages
+from support.refused import Part, check_messages
 from tdelta.records import Event, Phase
 from tdelta.session.analyzing import Analysis, AnalysisRequest
 
@@ -108,16 +108,16 @@ def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked:
 def test_a_threshold_without_a_unit_is_refused(asked: FakeAnalysis) -> None:
     refused = call("analyze", "a.csv", "--latency-limit", "20")
     assert (refused.code, asked.requests) == (2, [])
-    check_messages(refused.refusals, "not-a-response-time", found="20")
+    check_messages(refused.refusals, "unexpected", found=Part("20"), expected="a time such as 20ms, 250us or 1.5s")
 
 
 def test_without_files_it_says_what_is_expected() -> None:
     called = call("analyze")
     assert called.code == 2
-    check_messages(called.refusals, "no-files-of-results")
+    check_messages(called.refusals, "requires", what="tdelta analyze", needs="at least one file of results")
 
 
 def test_an_unknown_published_table_names_those_there_are() -> None:
     called = call("analyze", "published:warehous")
     assert called.code == 2
-    check_messages(called.refusals, "unknown-name-near", near="warehouse", found="warehous")
+    check_messages(called.refusals, "unknown", found=Part("warehous"), hint=Part("warehouse"))

@@ -59,7 +59,7 @@ def test_bytes_do_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(Mistyped) as told:
         formats.require_stream_for("parquet", None)
-    assert told.value.said.code == "bytes-to-terminal"
+    assert told.value.said.code == "requires"
     formats.require_stream_for("csv", None)
 
 
@@ -72,8 +72,8 @@ def test_export_of_a_format_of_answers_is_what_show_gives(store: Path, name: str
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("--json", "--format", "csv"), "two-formats"),
-        (("--output", "x"), "output-without-format"),
+        (("--json", "--format", "csv"), "conflict"),
+        (("--output", "x"), "requires"),
         (("--step-summary",), "no-step-summary"),
     ],
 )

@@ -193,4 +193,4 @@ def test_runs_with_nothing_in_common_and_the_same_run_are_refused(tmp_path: Path
 def test_a_history_is_of_no_file(tmp_path: Path) -> None:
     (tmp_path / "nile.csv").write_text("1\n2\n")
     done = call("history", str(tmp_path / "nile.csv"))
-    assert (done.code, [refusal.code for refusal in done.refusals]) == (2, ["history-of-file"])
+    assert (done.code, [refusal.code for refusal in done.refusals]) == (2, ["conflict"])

@@ -56,12 +56,18 @@ def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[
     assert (
         guarded(
             raising(
-                WorkloadError("./mine", [Refusal.of("zero-byte").at("a.sql"), Refusal.of("no-statement").at("b.sql:1")])
+                WorkloadError(
+                    "./mine",
+                    [
+                        Refusal.of("unexpected", expected="text", found="a zero byte").at("a.sql"),
+                        Refusal.of("requires", what="a script", needs="at least one SQL statement").at("b.sql:1"),
+                    ],
+                )
             )
         )
         == 2
     )
-    faults = "  a.sql: expected text, found a zero byte\n  b.sql:1: a script needs at least one SQL statement\n"
+    faults = "  a.sql: expected text, found a zero byte\n  b.sql:1: a script requires at least one SQL statement\n"
     assert capsys.readouterr().err == f"error: workload ./mine: 2 faults\n{faults}"
 
 
@@ -123,8 +129,8 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_of_the_answer() -> None:
     ("error", "codes", "exit_code"),
     [
         (
-            UsageError(Refusal.of("none-given", kind="mode"), Refusal.of("cold-and-work")),
-            ["none-given", "cold-and-work"],
+            UsageError(Refusal.of("requires", what="a", needs="b"), Refusal.of("conflict", one="c", other="d")),
+            ["requires", "conflict"],
             2,
         ),
         (click.UsageError("no such option"), ["command-line"], 2),
@@ -148,13 +154,13 @@ def test_a_command_that_fails_prints_a_document_of_codes_where_json_is_wanted(
     ("arguments", "code"),
     [
         (("analyze", "--no-such-option"), "command-line"),
-        (("analyze", "--force", "a.csv"), "force-without-output"),
-        (("analyze", "/nowhere.csv"), "results-not-readable"),
-        (("run", "--size", "x"), "not-a-size"),
-        (("run", "--size", "1MB", "--database", "x.db"), "size-and-rows"),
-        (("run", "--vary", "threads"), "not-a-factor"),
-        (("plan", "--tolerance", "0%"), "tolerance-not-above-zero"),
-        (("verify", "/nowhere/at/all"), "target-out-of-reach"),
+        (("analyze", "--force", "a.csv"), "requires"),
+        (("analyze", "/nowhere.csv"), "unreadable"),
+        (("run", "--size", "x"), "unexpected"),
+        (("run", "--size", "1MB", "--database", "x.db"), "conflict"),
+        (("run", "--vary", "threads"), "unexpected"),
+        (("plan", "--tolerance", "0%"), "out-of-range"),
+        (("verify", "/nowhere/at/all"), "path-unusable"),
     ],
 )
 def test_the_word_json_on_the_command_line_has_a_fault_of_that_line_printed_as_a_document(

@@ -7,7 +7,7 @@ import pytest
 
 import tdelta.session.prospecting
 from support.prospect_samples import whole
-from support.refused import check_messages
+from support.refused import Part, check_messages
 from tdelta.inference.planning import PlanQuery
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
@@ -101,10 +101,10 @@ def test_options_of_a_pilot_do_not_go_with_stored_runs(session: FakeProspecting)
 def test_a_chance_out_of_range_is_refused(session: FakeProspecting, text: str) -> None:
     done = call("plan", "last", "--assurance", text)
     assert done.code == 2
-    check_messages(done.refusals, "assurance-out-of-range", least=0.5, most=0.99, found=text)
+    check_messages(done.refusals, "unexpected", expected=Part("0.5"), found=Part(str(text)))
 
 
 def test_a_tolerance_of_nothing_is_refused(session: FakeProspecting) -> None:
     done = call("plan", "last", "--tolerance", "0%")
     assert done.code == 2
-    check_messages(done.refusals, "tolerance-not-above-zero", found=0.0)
+    check_messages(done.refusals, "out-of-range", found=Part("0%"), what="the tolerance")

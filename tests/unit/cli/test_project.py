@@ -108,7 +108,7 @@ def test_a_faulty_file_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatc
     fake = conducting(monkeypatch, sqlite=s.slower())
     done = call("run", "--json")
     assert (done.code, fake.requests) == (2, [])
-    assert [one["code"] for one in json.loads(done.out)["refusals"]] == ["project-value", "not-a-percentage"]
+    assert [one["code"] for one in json.loads(done.out)["refusals"]] == ["project-value", "unexpected"]
 
 
 def test_a_proposed_workload_is_of_one_run(folder: Path) -> None:
@@ -156,9 +156,9 @@ def test_init_replaces_no_file_that_is_there(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        ("--engine sqlit", "project-unknown"),
+        ("--engine sqlit", "unknown"),
         ("--baseline mysql://me:geheim@db/", "project-password"),
-        ("nowhere", "project-unknown"),
+        ("nowhere", "unknown"),
         ("--workload nowhere", "no-folder"),
         ("--workload ./nowhere", "no-folder"),
         ("--database nowhere.db", "database-not-readable"),

@@ -100,7 +100,7 @@ def test_a_labelled_run_is_shown_by_its_label(store: Path) -> None:
 
 def test_neither_label_nor_remove_is_a_usage_error(store: Path) -> None:
     done = call("runs", "label", "last", "--store", str(store), "--json")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "nothing-to-label")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "requires")
 
 
 def test_a_note_is_kept_and_listed(store: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_run_is_removed_after_it_was_said_which(store: Path) -> None:
 def test_pruning_needs_a_limit_and_keeps_what_has_a_label(store: Path) -> None:
     asked(store, "label", "last", "v1")
     done = call("runs", "prune", "--store", str(store), "--json")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "nothing-to-prune-by")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "requires")
     pruned = listed(store, "prune", "--larger-than", "1B")
     assert [run["run_id"] for run in pruned["runs"]] == [PILOT]
     assert listed_ids(store, "--kind", "all") == [s.RUN_ID]

@@ -99,7 +99,7 @@ def test_a_pack_whose_page_cannot_be_made_is_not_put_into_the_store(store: Path,
     last = json.dumps({"digest": hashlib.sha256(text).hexdigest()}, separators=(",", ":"))
     pack.write_bytes(gzip.compress(text + last.encode() + b"\n"))
     done = call("import", str(pack), "--store", str(other), "--json")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "pack-damaged-by")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "pack-damaged")
     assert not other.exists()
 
 

@@ -75,10 +75,10 @@ def test_a_file_comes_before_a_run_of_that_name(store: Path, folder: Path, monke
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("/no/such/thing",), coded("target-out-of-reach", target="/no/such/thing", fault="No such file or directory")),
+        (("/no/such/thing",), coded("path-unusable", path="/no/such/thing", fault="No such file or directory")),
         (("1999",), coded("neither-files-nor-run", run="1999")),
-        (("last", "--marker", "account 4711"), coded("marker-without-files", target="last")),
-        (("/dev/null",), coded("not-files", target="/dev/null")),
+        (("last", "--marker", "account 4711"), coded("path-unusable", path="last")),
+        (("/dev/null",), coded("path-unusable", path="/dev/null")),
     ],
 )
 def test_what_is_neither_file_nor_run_is_told(store: Path, words: tuple[str, ...], told: Coded) -> None:

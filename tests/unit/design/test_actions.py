@@ -29,7 +29,7 @@ def test_a_level_is_a_name_with_knobs() -> None:
     ],
 )
 def test_what_is_no_knob_is_refused(level: str) -> None:
-    with refused(UsageError, "not-a-level", factor="during", found=level, expected=Part("nothing, encrypt, rekey")):
+    with refused(UsageError, "unexpected", where="during", found=level, expected=Part("nothing, encrypt, rekey")):
         parse_level("during", level)
 
 

@@ -82,7 +82,7 @@ def test_a_run_with_nothing_to_judge_is_refused():
 
 @pytest.mark.parametrize("share", [0.0, -0.05, 5.01, float("nan"), float("inf")])
 def test_an_injected_share_outside_zero_to_five_is_refused(share):
-    with refused(UsageError, "injected-out-of-range", share=share):
+    with refused(UsageError, "out-of-range", found=share, what="an injected slowdown"):
         lay_out({}, self_test=True, inject=(share,))
 
 
@@ -91,9 +91,7 @@ def test_the_largest_injected_share_is_accepted():
 
 
 def test_all_faults_of_injected_shares_are_told_at_once():
-    with refused(
-        UsageError, "injected-out-of-range", "injected-out-of-range", "injected-twice", share=(None, 6.0, None)
-    ):
+    with refused(UsageError, "out-of-range", "out-of-range", "twice", found=(None, 6.0, None)):
         lay_out({}, self_test=True, inject=(0.05, -1.0, 6.0, 0.05))
 
 

@@ -17,7 +17,7 @@ def test_a_level_is_a_kind_or_the_path_of_a_folder() -> None:
 def test_anything_else_is_refused_by_the_names_that_there_are() -> None:
     with pytest.raises(UsageError) as refused:
         parse_vary(["storage=zfs"])
-    assert refused.value.refusals[0].code == "not-a-level"
+    assert refused.value.refusals[0].code == "unexpected"
     assert all(name in str(refused.value) for name in STORAGES)
 
 

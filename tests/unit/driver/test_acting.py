@@ -5,7 +5,7 @@ import time
 import pytest
 
 from support.flat import measurement_of
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta.driver.acting import (
     IDLE,
     SECONDS,
@@ -225,7 +225,7 @@ def test_an_action_that_cannot_be_undone_fails_the_trial() -> None:
 
 def test_whoever_waits_ends_when_asked_and_when_it_is_in_vain() -> None:
     halt = Halt()
-    with refused(EnvironmentFault, "action-in-vain", what="the moon", seconds=0.01):
+    with refused(EnvironmentFault, "action-stopped", what=Part("the moon")):
         halt.wait_until(lambda: False, "the moon", seconds=0.01)
     halt.ask()
     assert halt.is_asked

@@ -134,7 +134,7 @@ def test_tools_and_compressions_are_the_engines(monkeypatch: pytest.MonkeyPatch)
     assert choices_of(packing)["compress"] == ("none", "zstd", "own")
     levels = {"work": ("warm", "restart", "backup:compress=own"), "during": ("nothing",)}
     (check,) = backup_checks(packing, levels)
-    with refused(UsageError, "backup-not-own", tool="copy"):
+    with refused(UsageError, "unsupported", by=Part("copy"), what="compress=own"):
         check()
     monkeypatch.setenv("PATH", "/nowhere")
     (check,) = backup_checks(packing, {"during": ("backup:tool=own:compress=zstd",)})

@@ -36,7 +36,7 @@ def test_a_run_has_one_owner_at_a_time(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_fault_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with refused(StorageFault, "cannot-make-folder", folder="twins-r1", fault="Not a directory"):
+    with refused(StorageFault, "folder-unusable", folder="twins-r1", fault="Not a directory"):
         TwinFolder(tmp_path / "file", "r1")
 
 
@@ -54,7 +54,7 @@ def test_a_copy_that_does_not_fit_is_a_fault_with_a_remedy(tmp_path: Path) -> No
         source = folder.file("load")
         source.write_bytes(bytes(100_000))
         folder.file("twin").symlink_to("/dev/full")
-        with refused(StorageFault, "cannot-copy-twin", fault=os.strerror(errno.ENOSPC)):
+        with refused(StorageFault, "cannot-copy", fault=os.strerror(errno.ENOSPC)):
             folder.copy(source, "twin")
 
 

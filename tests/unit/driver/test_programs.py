@@ -52,7 +52,7 @@ def test_the_cpu_time_of_all_programs_is_found(programs: Programs) -> None:
         (
             [("cat", "/dev/null"), ("no-such-program",)],
             coded(
-                "program-not-run", programs="cat | no-such-program", fault="no-such-program: No such file or directory"
+                "program-missing", program="cat | no-such-program", remedy="no-such-program: No such file or directory"
             ),
         ),
     ],

@@ -59,7 +59,7 @@ def test_what_the_kernel_has_is_enough(machine: Path) -> None:
 
 
 def test_a_folder_of_the_users_must_be_encrypted(tmp_path: Path) -> None:
-    for folder, code in ((tmp_path / "none", "storage-not-a-folder"), (Path("/sys"), "storage-not-encrypted")):
+    for folder, code in ((tmp_path / "none", "path-unusable"), (Path("/sys"), "folder-not-encrypted")):
         with pytest.raises(UsageError) as refused:
             require_storage(str(folder))
         assert [refusal.code for refusal in refused.value.refusals] == [code]

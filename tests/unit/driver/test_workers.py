@@ -71,7 +71,7 @@ def test_a_worker_that_is_killed_is_a_fault_that_says_so() -> None:
 def test_a_worker_that_does_not_answer_is_ended() -> None:
     with Worker() as worker:
         os.kill(worker.pid, signal.SIGSTOP)
-        with refused(WorkerFault, "process-silent-ended", seconds=0.01):
+        with refused(WorkerFault, "process-silent", seconds=0.01):
             worker.ask("hello", seconds=0.01)
         assert not is_running(worker.pid)
 
@@ -146,7 +146,7 @@ def test_one_that_goes_on_after_a_ctrl_c_is_ended(monkeypatch: pytest.MonkeyPatc
         worker.ask("hello")
         workers.hurry()
         try:
-            with refused(ServerLost, "still-at-work", seconds=0.05):
+            with refused(ServerLost, "process-silent", seconds=0.05):
                 worker.answer()  # nothing was asked, so nothing comes
         finally:
             workers.hurry(hurried=False)
@@ -160,7 +160,7 @@ def test_one_that_does_what_must_be_done_is_not_hurried(monkeypatch: pytest.Monk
         worker.is_patient = True
         workers.hurry()
         try:
-            with refused(WorkerFault, "process-silent-ended", seconds=0.2):
+            with refused(WorkerFault, "process-silent", seconds=0.2):
                 worker.answer(0.2)
         finally:
             workers.hurry(hurried=False)
@@ -216,7 +216,14 @@ def test_a_file_that_cannot_be_opened_may_be_one_too_many() -> None:
 def test_a_statement_that_fails_is_the_workloads_fault() -> None:
     fault = failure("sql", "no such column: c")
     assert (type(fault), fault.exit_code) == (StatementFault, 2)
-    check_messages(fault.refusals, coded("statement-fails", said="no such column: c"))
+    check_messages(
+        fault.refusals,
+        coded(
+            "database-answer",
+            said="no such column: c",
+            fix="see the scripts of the workload, which contain this statement",
+        ),
+    )
 
 
 def test_a_library_that_cannot_be_used_is_told_as_such() -> None:

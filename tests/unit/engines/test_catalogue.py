@@ -51,7 +51,7 @@ def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_library: Library) -> str:
-        raise EngineUnavailable(Refusal.of("library-fails", said="no-client"))
+        raise EngineUnavailable(Refusal.of("database-says", said="no-client"))
 
     monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", refuse)
     listed = catalogue()[0]
@@ -84,7 +84,7 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
     found(monkeypatch, binary)
 
     def refuse() -> Path:
-        raise EngineUnavailable(Refusal.of("library-fails", said="gocryptfs is missing"))
+        raise EngineUnavailable(Refusal.of("database-says", said="gocryptfs is missing"))
 
     monkeypatch.setattr("tdelta.engines.postgres.driver.gocryptfs_program", refuse)
     listed = [info for info in catalogue() if info.name == "postgres"]
@@ -92,12 +92,17 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
 
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
-    with refused(UnknownName, "unknown-name-near", near="postgres", found="postgresql"):
+    with refused(UnknownName, "unknown", found=Part("postgresql"), hint=Part("postgres")):
         driver("postgresql", {})
 
 
 def test_an_engine_of_users_servers_is_refused_without_them() -> None:
-    with refused(UsageError, "engine-own-servers-only", product="Oracle Database"):
+    with refused(
+        UsageError,
+        "requires",
+        what="Oracle Database",
+        needs="--baseline and --encrypted: it is measured on your own two servers",
+    ):
         driver("oracle", {})
 
 

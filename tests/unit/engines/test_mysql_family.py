@@ -198,7 +198,7 @@ def test_mariadbs_key_file_has_keys_of_the_ciphers_length(cipher: str, digits: i
 
 
 def test_a_cipher_that_mariadb_does_not_have_is_named() -> None:
-    with refused(UnknownName, "unknown-name", found="chacha20"):
+    with refused(UnknownName, "unknown", found="chacha20"):
         recipe(MARIADB, ServerSettings("chacha20", "data"))
 
 

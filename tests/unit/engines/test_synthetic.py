@@ -142,12 +142,12 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
 @pytest.mark.parametrize(
     ("level", "code"),
     [
-        ("backup:transfer=65", "knob-value"),
-        ("backup:transfer=8192", "knob-value"),
-        ("backup:compress=zstd", "knob-value"),
-        ("restore:transfer=65", "knob-value"),
-        ("restore:tool=dump", "unknown-knob"),
-        ("restart", "action-on-own-servers"),
+        ("backup:transfer=65", "out-of-range"),
+        ("backup:transfer=8192", "out-of-range"),
+        ("backup:compress=zstd", "out-of-range"),
+        ("restore:transfer=65", "out-of-range"),
+        ("restore:tool=dump", "unknown"),
+        ("restart", "unsupported"),
     ],
 )
 def test_a_backup_that_sql_server_does_not_make_is_refused(
@@ -316,7 +316,7 @@ def test_a_tablespace_is_converted_offline_and_its_load_waits(
 def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"), "--vary", "during=rekey:mode=offline")
     code, refused = ran(capsys, "run", "convert", *on, *BRIEF)
-    assert (code, [refusal["code"] for refusal in refused["refusals"]]) == (2, ["unknown-knob"])
+    assert (code, [refusal["code"] for refusal in refused["refusals"]]) == (2, ["unknown"])
 
 
 @pytest.mark.long
@@ -331,7 +331,7 @@ def test_the_check_is_passed_by_two_tablespaces_of_one_database(capsys: pytest.C
     [
         ("", "", 2, "one-place-twice"),
         ("&tablespace=SECRET_TS", "&tablespace=secret_ts", 2, "one-place-twice"),
-        ("", "&tablespace=MISSING", 2, "place-not-found"),
+        ("", "&tablespace=MISSING", 2, "unknown"),
         ("&tablespace=SECRET_TS", "&tablespace=PLAIN_TS", 4, "baseline-encrypted"),
     ],
 )

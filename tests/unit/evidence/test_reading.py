@@ -124,7 +124,7 @@ def test_a_folder_is_read_to_its_depths_but_for_links_and_special_files(tmp_path
 
 
 def test_a_device_is_refused() -> None:
-    with refused(UsageError, "not-files", target="/dev/null"):
+    with refused(UsageError, "path-unusable", path="/dev/null"):
         regular_files(Path("/dev/null"))
 
 
@@ -171,9 +171,9 @@ def test_a_file_that_is_gone_is_left_out(tmp_path: Path) -> None:
 def test_all_markers_that_are_none_are_named_at_once() -> None:
     with refused(
         UsageError,
-        coded("marker-too-short", least=6, found=5, where="--marker 'short'"),
-        coded("marker-not-hex", where="--marker 'hex:00zz'"),
-        coded("marker-too-short", least=6, found=2, where="--marker 'hex:0011'"),
+        coded("out-of-range", wanted=Part("6"), found=5, where="--marker 'short'", what="a marker"),
+        coded("unexpected", where="--marker 'hex:00zz'", expected="pairs of hexadecimal digits after hex:"),
+        coded("out-of-range", wanted=Part("6"), found=2, where="--marker 'hex:0011'", what="a marker"),
     ):
         parse_markers(["short", "hex:00zz", "hex:0011", "long enough"])
 

@@ -162,9 +162,9 @@ def test_a_file_of_nothing_but_zeros_is_refused() -> None:
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, 1e13])
 def test_what_is_no_response_time_is_named_by_its_line(value: float) -> None:
     gathering: Gathering[str] = Gathering("file")
-    with refused(ImportFault, "not-a-time-of-results", found=value, where="file:3"):
+    with refused(ImportFault, "out-of-range", found=value, where="file:3", what="a response time"):
         gathering.add("a", value, 3)
-    with refused(ImportFault, "not-a-time-of-results", found=value, where="file:3"):
+    with refused(ImportFault, "out-of-range", found=value, where="file:3", what="a response time"):
         gathering.extend("a", np.array([1.0, value]), 3)
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, coded, has
+from support.refused import Coded, Part, coded, has
 from support.texts import texts
 from tdelta.importers.benchbase import IMPORTERS, SUCCESSFUL
 from tdelta.importers.protocol import Naming
@@ -63,7 +63,7 @@ def test_phases_are_levels_of_their_own_and_told():
 def test_a_row_that_is_none_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, row: str, line: int):
     path = written(tmp_path, f"{HEADER}\n{row}\n1,NewOrder,1.0,2000,0,1\n", "x.raw.csv")
     observations, fault = faulty(IMPORTERS, path)
-    assert has(fault, "not-such-columns", columns=6, where=f"x.raw.csv:{line}")
+    assert has(fault, "unexpected", expected=Part("6"), where=f"x.raw.csv:{line}")
     assert samples(observations)["NewOrder"].total == pytest.approx(2.0)
 
 
@@ -76,8 +76,11 @@ def test_a_file_of_other_rows_ends_after_a_hundred_of_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (f"{HEADER}\n", coded("no-rows-of-transactions", where="given")),
-        ("Transaction Type Index,Start Time,Latency (fortnights)\n1,2,3\n", coded("no-such-columns", where="given:1")),
+        (f"{HEADER}\n", coded("missing", where="given", what="a row of a transaction")),
+        (
+            "Transaction Type Index,Start Time,Latency (fortnights)\n1,2,3\n",
+            coded("unexpected", where="given:1", expected="columns for transaction type and latency in microseconds"),
+        ),
         (
             f"{HEADER}\n" + "".join(f"1,T{n},1.0,5,0,1\n" for n in range(1100)),
             coded("groups-too-many", most=1000, where="given:1002"),
@@ -125,13 +128,19 @@ def test_old_headers_of_readings_are_read(tmp_path: Path):
 
 def test_a_reading_that_is_none_is_named_with_its_line(tmp_path: Path):
     path = changed(tmp_path, "benchbase/tpcc.samples.csv", "3,181,181.000", "3,181,fast")
-    assert has(faulty(IMPORTERS, path)[1], "not-an-interval", columns=12, where="tpcc.samples.csv:5")
+    assert has(faulty(IMPORTERS, path)[1], "unexpected", expected=Part("12"), where="tpcc.samples.csv:5")
 
 
 def test_too_few_readings_are_refused(tmp_path: Path):
     text = (FOLDER / "tpcc.samples.csv").read_text(encoding="utf-8")
     path = written(tmp_path, "\n".join(text.splitlines()[:4]), "s.csv")
-    assert has(faulty(IMPORTERS, path)[1], "readings-too-few", found=3, where="s.csv")
+    assert has(
+        faulty(IMPORTERS, path)[1],
+        "out-of-range",
+        found=3,
+        where="s.csv",
+        what="the number of readings at regular intervals",
+    )
 
 
 def test_a_summary_has_response_times_and_throughput():
@@ -157,11 +166,37 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"Latency Distribution": {"Average Latency (microseconds)": -1}}, coded("no-average-latency", where="given")),
-        ({"Latency Distribution": "none"}, coded("no-average-latency", found="'none'", where="given")),
-        ({"Throughput (requests/second)": "fast"}, coded("no-throughput", found="'fast'", where="given")),
-        ({"Throughput (requests/second)": -3.5}, coded("no-throughput", found="'-3.5'", where="given")),
-        ({"Throughput (requests/second)": float("nan")}, coded("no-throughput", found="'nan'", where="given")),
+        (
+            {"Latency Distribution": {"Average Latency (microseconds)": -1}},
+            coded("unexpected", where="given", expected="an average latency above 0 in Latency Distribution"),
+        ),
+        (
+            {"Latency Distribution": "none"},
+            coded(
+                "unexpected",
+                found="'none'",
+                where="given",
+                expected="an average latency above 0 in Latency Distribution",
+            ),
+        ),
+        (
+            {"Throughput (requests/second)": "fast"},
+            coded(
+                "unexpected", found="'fast'", where="given", expected="a number above 0 in Throughput (requests/second)"
+            ),
+        ),
+        (
+            {"Throughput (requests/second)": -3.5},
+            coded(
+                "unexpected", found="'-3.5'", where="given", expected="a number above 0 in Throughput (requests/second)"
+            ),
+        ),
+        (
+            {"Throughput (requests/second)": float("nan")},
+            coded(
+                "unexpected", found="'nan'", where="given", expected="a number above 0 in Throughput (requests/second)"
+            ),
+        ),
     ],
 )
 def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dict, said: Coded):
@@ -174,11 +209,20 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"Latency Distribution": {}, \n "x": }', coded("json-not-readable", where="given:2")),
-        ('{"Latency Distribution": ' + "[" * 100_000 + "]" * 100_000 + "}", coded("json-too-long", where="given")),
-        ('{"Latency Distribution": ' + "9" * 5000 + "}", coded("json-too-long", where="given")),
-        (b'{"Latency Distribution": "\xff"}', coded("json-not-utf-8", byte=255, where="given")),
-        ('{"Goodput (requests/second)": 0}', coded("neither-latency-nor-throughput", where="given")),
+        ('{"Latency Distribution": {}, \n "x": }', coded("unexpected", where="given:2", expected="JSON")),
+        (
+            '{"Latency Distribution": ' + "[" * 100_000 + "]" * 100_000 + "}",
+            coded("unexpected", where="given", expected="JSON"),
+        ),
+        ('{"Latency Distribution": ' + "9" * 5000 + "}", coded("unexpected", where="given", expected="JSON")),
+        (
+            b'{"Latency Distribution": "\xff"}',
+            coded("unexpected", found=Part("0xff"), where="given", expected="JSON in UTF-8"),
+        ),
+        (
+            '{"Goodput (requests/second)": 0}',
+            coded("missing", where="given", what="Latency Distribution or Throughput (requests/second)"),
+        ),
     ],
 )
 def test_broken_json_is_refused_with_its_place(tmp_path: Path, content: str | bytes, said: Coded):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, check_messages, coded, has
+from support.refused import Coded, Part, check_messages, coded, has
 from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_rows import CsvRows
@@ -204,13 +204,18 @@ def test_a_comma_that_could_be_either_is_asked_about(tmp_path: Path) -> None:
 
 def test_two_decimal_signs_are_refused(tmp_path: Path) -> None:
     fault = faults_of(tmp_path, "condition;tps\nnone;1,5\ntde;2.25\n")
-    assert has(fault, "two-decimal-signs", line=3, where="file.txt:2")
+    assert has(fault, "unexpected", found=Part("3"), where="file.txt:2", expected="one decimal sign")
 
 
 @pytest.mark.parametrize("bad", ["", "x", "-1", "nan", "inf", "1e999", "1_000", "0x10", "12 %"])
 def test_samples_that_are_no_numbers_are_named_by_their_lines(tmp_path: Path, bad: str) -> None:
     fault = faults_of(tmp_path, f"condition,response_ms\nnone,1\nnone,2\n# a comment\nnone,{bad}\ntde,3\ntde,{bad}\n")
-    check_messages(fault, "not-a-time-of-results", "not-a-time-of-results", where=("file.txt:5", "file.txt:7"))
+    check_messages(
+        fault,
+        coded("out-of-range", what="a response time"),
+        coded("out-of-range", what="a response time"),
+        where=("file.txt:5", "file.txt:7"),
+    )
 
 
 @pytest.mark.parametrize("bad", ["x", "-1", "nan", "1e999"])
@@ -232,7 +237,7 @@ def test_faults_stop_at_twenty(tmp_path: Path) -> None:
 
 def test_a_row_of_another_width_is_named_by_its_line(tmp_path: Path) -> None:
     fault = faults_of(tmp_path, "condition,response_ms\nnone,1\nnone,2,3\n")
-    check_messages(fault, "row-of-other-width", width=2, header=1, found=3, where="file.txt:3")
+    check_messages(fault, "unexpected", expected=Part("2"), found=Part("3"), where="file.txt:3")
 
 
 def test_separators_at_the_end_of_a_line_are_no_columns(tmp_path: Path) -> None:
@@ -241,23 +246,31 @@ def test_separators_at_the_end_of_a_line_are_no_columns(tmp_path: Path) -> None:
 
 def test_a_quotation_mark_without_its_second_is_refused(tmp_path: Path) -> None:
     fault = faults_of(tmp_path, 'condition,response_ms\nnone,1\nnone,2\n"none,3\n' + "none,4\n" * 50)
-    assert has(fault, "cell-over-lines", where="file.txt:2")
+    assert has(fault, "unexpected", where="file.txt:2", expected="one row per line")
 
 
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        ("condition,tps,tps", coded("column-twice", name="tps", times=2, where="file.txt:1")),
+        ("condition,tps,tps", coded("twice", what=Part("tps"), where="file.txt:1")),
         ("condition,response", coded("time-without-unit", column="response", where="file.txt:1")),
         (
             "condition,response_ms,latency_us",
-            coded("columns-of-one-part", columns="response_ms, latency_us", where="file.txt:1"),
+            coded("unexpected", found="response_ms, latency_us", where="file.txt:1"),
         ),
         (
             "condition,transaction,statement,tps",
-            coded("columns-of-one-part", part="transaction", columns="transaction, statement", where="file.txt:1"),
+            coded("unexpected", expected=Part("transaction"), found="transaction, statement", where="file.txt:1"),
         ),
-        ("condition,colour,run", coded("no-figures", columns="'condition, colour, run'", where="file.txt:1")),
+        (
+            "condition,colour,run",
+            coded(
+                "unexpected",
+                found="'condition, colour, run'",
+                where="file.txt:1",
+                expected="a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
+            ),
+        ),
     ],
 )
 def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: Coded) -> None:
@@ -269,7 +282,7 @@ def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: Cod
 
 
 def test_a_header_without_rows_is_refused(tmp_path: Path) -> None:
-    assert has(faults_of(tmp_path, "condition,tps\n"), "no-rows-after-header", line=1, where="file.txt")
+    assert has(faults_of(tmp_path, "condition,tps\n"), "missing", what=Part("1"), where="file.txt")
 
 
 def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:
@@ -318,7 +331,7 @@ def test_a_file_says_its_conditions_if_it_has_the_column(tmp_path: Path) -> None
 @pytest.mark.parametrize("column", ["response_ms", "tps"])
 def test_a_condition_without_a_name_is_refused(tmp_path: Path, column: str) -> None:
     fault = faults_of(tmp_path, f"condition,{column}\nnone,1\nnone,2\n ,3\n")
-    check_messages(fault, "row-without-condition", where="file.txt:4")
+    check_messages(fault, "missing", where="file.txt:4", what="the name of the condition")
 
 
 def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:

@@ -149,12 +149,12 @@ def test_numbers_alone_are_read_with_the_users_unit(tmp_path: Path) -> None:
     assert series.values[0] == pytest.approx(12.1 / 60)
     with refused(ImportFault, "numbers-without-unit", where="plain.txt"):
         found_in(tmp_path, text, "plain.txt")
-    with refused(ImportFault, "not-a-number-of-results", found="'-3'", where="plain.txt:6"):
+    with refused(ImportFault, "unexpected", found="'-3'", where="plain.txt:6", expected="a number of 0 or more"):
         found_in(tmp_path, text + "-3\n", "plain.txt", unit="ms")
 
 
 def test_a_process_id_is_no_result(tmp_path: Path) -> None:
-    with refused(ImportFault, "unknown-format", "formats", where=("plain.pid", None)):
+    with refused(ImportFault, "unexpected", "formats", where=("plain.pid", None)):
         found_in(tmp_path, "4711\n", "plain.pid", unit="ms")
 
 
@@ -177,5 +177,10 @@ def test_figures_of_a_table_say_how_they_are_rounded(tmp_path: Path) -> None:
 
 def test_a_unit_is_of_time_or_of_throughput() -> None:
     assert asked_unit("tps") == "tps"
-    with refused(UsageError, "not-a-unit", where="--unit 'furlong'"):
+    with refused(
+        UsageError,
+        "unexpected",
+        where="--unit 'furlong'",
+        expected="a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
+    ):
         asked_unit("furlong")

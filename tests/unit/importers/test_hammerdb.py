@@ -120,25 +120,49 @@ def test_a_job_report_has_all_of_one_run():
 @pytest.mark.parametrize(
     ("fixture", "old", "new", "line", "said"),
     [
-        ("result.json", "128160 NOPM", "NaN NOPM", 5, coded("no-nopm")),
+        (
+            "result.json",
+            "128160 NOPM",
+            "NaN NOPM",
+            5,
+            coded("unexpected", expected="System achieved N NOPM from N TPM"),
+        ),
         (
             "timing.json",
             '"avg_ms": "2.731"',
             '"avg_ms": "slow"',
             1,
-            coded("no-figures-of-procedure", procedure="'NEWORD'"),
+            coded("unexpected", expected=Part("'NEWORD'")),
         ),
-        ("timing.json", '"calls": "90210"', '"calls": "-1"', 1, coded("no-figures-of-procedure", procedure="'NEWORD'")),
+        ("timing.json", '"calls": "90210"', '"calls": "-1"', 1, coded("unexpected", expected=Part("'NEWORD'"))),
         (
             "timing.json",
             '"avg_ms": "2.731"',
             '"avg_ms": "2731"',
             1,
-            coded("mean-out-of-range", procedure="'NEWORD'", mean=2731.0),
+            coded("out-of-range", what=Part("'NEWORD'"), found=2731.0),
         ),
-        ("tcount.json", '"294000"', '"many"', 1, coded("no-time-and-count", found="'2026-11-20 07:23:46: many'")),
-        ("tcount.json", "07:23:36", "07:23:99", 1, coded("no-time-and-count", found="'2026-11-20 07:23:99: 306000'")),
-        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, coded("no-nopm-and-tpm")),
+        (
+            "tcount.json",
+            '"294000"',
+            '"many"',
+            1,
+            coded("unexpected", found="'2026-11-20 07:23:46: many'", expected="a time and a count"),
+        ),
+        (
+            "tcount.json",
+            "07:23:36",
+            "07:23:99",
+            1,
+            coded("unexpected", found="'2026-11-20 07:23:99: 306000'", expected="a time and a count"),
+        ),
+        (
+            "summary.json",
+            '"nopm":128160',
+            '"nopm":"fast"',
+            1,
+            coded("unexpected", expected="nopm and tpm of a TPROC-C result"),
+        ),
     ],
 )
 def test_what_is_no_figure_is_named_with_its_line(tmp_path: Path, fixture, old, new, line, said):
@@ -151,10 +175,10 @@ def test_an_object_that_was_cut_off_is_named_and_what_follows_is_read(tmp_path: 
     timing = (FOLDER / "timing.json").read_text(encoding="utf-8")
     path = written(tmp_path, timing[:200] + "\n" + timing, "log")
     observations, fault = faulty(IMPORTERS, path)
-    assert has(fault, "not-a-whole-json-object", found=Part("another"), where="log:1")
+    assert has(fault, "unexpected", found=Part("another"), where="log:1", expected="a complete JSON object")
     assert set(summaries(observations)) == {"NEWORD", "PAYMENT"}
     _, fault = faulty(IMPORTERS, written(tmp_path, timing[:-3], "cut"))
-    assert has(fault, "not-a-whole-json-object", found=Part("end"), where="cut:1")
+    assert has(fault, "unexpected", found=Part("end"), where="cut:1", expected="a complete JSON object")
 
 
 def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
@@ -165,7 +189,7 @@ def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
 def test_nesting_without_end_is_refused(tmp_path: Path):
     deep = '{"a tpm": ' * 50_000 + "1" + "}" * 50_000
     _, fault = faulty(IMPORTERS, written(tmp_path, deep))
-    assert has(fault, "not-a-whole-json-object", where="given:1")
+    assert has(fault, "unexpected", where="given:1", expected="a complete JSON object")
 
 
 def test_a_log_without_results_says_what_to_print(tmp_path: Path):
@@ -199,14 +223,14 @@ def test_reports_that_were_appended_are_runs(tmp_path: Path):
 def test_a_profile_that_was_cut_off_is_refused_with_its_line(tmp_path: Path):
     text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
     _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index(">>>>> SUMMARY")], "p.log"))
-    assert has(fault, "no-summary", where="p.log")
+    assert has(fault, "missing", where="p.log", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'")
     _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index("AVG: 2.731")], "p.log"))
-    assert has(fault, "no-figures-of-procedure", procedure="'NEWORD'", where="p.log:8")
+    assert has(fault, "unexpected", expected=Part("'NEWORD'"), where="p.log:8")
 
 
 def test_what_would_fill_memory_is_refused(tmp_path: Path):
     timing = json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
     many = {f"P{n}": timing["NEWORD"] for n in range(101)}
-    assert has(faulty(IMPORTERS, written(tmp_path, json.dumps(many)))[1], "procedures-too-many", most=100, found=101)
+    assert has(faulty(IMPORTERS, written(tmp_path, json.dumps(many)))[1], "too-many", most=100, what="procedures")
     report = (FOLDER / "summary.json").read_text(encoding="utf-8")
-    assert has(faulty(IMPORTERS, written(tmp_path, report * 1001))[1], "runs-too-many", most=1000)
+    assert has(faulty(IMPORTERS, written(tmp_path, report * 1001))[1], "too-many", most=1000)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, coded, has
+from support.refused import Coded, Part, coded, has
 from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
@@ -102,32 +102,26 @@ def test_a_table_without_newer_columns_is_read(tmp_path: Path):
     [
         (
             "DROP TABLE JOBTIMING; CREATE VIEW JOBTIMING AS SELECT * FROM JOBMAIN;",
-            coded("table-not-plain", table="JOBTIMING", where="hammer.DB"),
+            coded("unexpected", expected=Part("JOBTIMING"), where="hammer.DB"),
         ),
         (
             "DROP TABLE JOBTCOUNT; CREATE VIEW JOBTCOUNT AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r)"
             " SELECT x AS jobid, x AS counter, 'tpm' AS metric, x AS timestamp FROM r;",
-            coded("table-not-plain", table="JOBTCOUNT", where="hammer.DB"),
+            coded("unexpected", expected=Part("JOBTCOUNT"), where="hammer.DB"),
         ),
         (
             "DROP TABLE JOBTCOUNT; CREATE TABLE JOBTCOUNT(jobid TEXT, metric TEXT, timestamp TEXT,"
             " counter INTEGER AS (length(jobid)));",
-            coded("columns-not-plain", table="JOBTCOUNT", where="hammer.DB"),
+            coded("unexpected", expected=Part("JOBTCOUNT"), where="hammer.DB"),
         ),
         (
             "DROP TABLE JOBTCOUNT; CREATE VIRTUAL TABLE JOBTCOUNT USING fts5(jobid, counter);",
-            coded("table-not-plain", table="JOBTCOUNT", where="hammer.DB"),
+            coded("unexpected", expected=Part("JOBTCOUNT"), where="hammer.DB"),
         ),
-        ("DROP TABLE JOBOUTPUT;", coded("table-missing", table="JOBOUTPUT", where="hammer.DB")),
+        ("DROP TABLE JOBOUTPUT;", coded("missing", what=Part("JOBOUTPUT"), where="hammer.DB")),
         (
             "DROP TABLE JOBTCOUNT; CREATE TABLE JOBTCOUNT(jobid, other);",
-            coded(
-                "columns-missing",
-                columns="jobid, counter, metric, timestamp",
-                table="JOBTCOUNT",
-                missing="counter",
-                where="hammer.DB",
-            ),
+            coded("missing", what=Part("jobid, counter, metric, timestamp"), where="hammer.DB"),
         ),
     ],
 )
@@ -149,20 +143,35 @@ def _has_fts5() -> bool:
     [
         (
             "INSERT INTO JOBTCOUNT VALUES ('B2', 'many', 'tpm', '2026-11-20 08:00:06');",
-            coded("no-count-of-job", time="'2026-11-20 08:00:06'", count="'many'", where="hammer.DB"),
+            coded(
+                "unexpected",
+                found=Part("'2026-11-20 08:00:06'"),
+                where="hammer.DB",
+                expected="a time and a count in JOBTCOUNT",
+            ),
         ),
         (
             "INSERT INTO JOBTCOUNT VALUES ('B2', 1, 'tpm', x'00ff');",
-            coded("no-count-of-job", time="\"b'\\\\x00\\\\xff'\"", count="'1'", where="hammer.DB"),
+            coded(
+                "unexpected",
+                found=Part("\"b'\\\\x00\\\\xff'\""),
+                where="hammer.DB",
+                expected="a time and a count in JOBTCOUNT",
+            ),
         ),
         (
             "INSERT INTO JOBOUTPUT VALUES ('B2', 1, 'TEST RESULT : System achieved nothing');",
-            coded("no-nopm", found="'TEST RESULT : System achieved nothing'", where="hammer.DB"),
+            coded(
+                "unexpected",
+                found="'TEST RESULT : System achieved nothing'",
+                where="hammer.DB",
+                expected="System achieved N NOPM from N TPM",
+            ),
         ),
         (
             "INSERT INTO JOBTIMING(jobid,procname,calls,min_ms,avg_ms,max_ms,summary)"
             " VALUES ('B2','SLEV','x',1,2,3,1);",
-            coded("no-figures-of-procedure", procedure="'SLEV'", where="hammer.DB"),
+            coded("unexpected", expected=Part("'SLEV'"), where="hammer.DB"),
         ),
     ],
 )
@@ -182,21 +191,23 @@ def test_a_procedures_name_is_taken_without_what_stands_around_it(tmp_path: Path
 def test_a_database_that_was_cut_off_is_refused_without_a_traceback(tmp_path: Path, kept: float):
     content = (FIXTURES / "hammerdb/hammer.DB").read_bytes()
     path = written(tmp_path, content[: round(kept * len(content))], "cut.DB")
-    assert has(faulty(IMPORTERS, path)[1], "database-damaged", where="cut.DB")
+    assert has(faulty(IMPORTERS, path)[1], "unexpected", where="cut.DB")
 
 
 def test_a_database_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r LIMIT 50000) "
     path = made(tmp_path, f"INSERT INTO JOBTCOUNT {rows} SELECT 'B2', 1, 'tpm', '2026-11-20 08:00:06' FROM r;")
     monkeypatch.setattr(module, "MOST_STEPS", 200_000)
-    assert has(faulty(IMPORTERS, path)[1], "database-damaged", where="hammer.DB")
+    assert has(faulty(IMPORTERS, path)[1], "unexpected", where="hammer.DB")
 
 
 def test_more_rows_than_are_held_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(module.MOST_ROWS, "JOBTCOUNT", 5)
-    assert has(faulty(IMPORTERS, made(tmp_path))[1], "rows-too-many", most=5, table="JOBTCOUNT", where="hammer.DB")
+    assert has(faulty(IMPORTERS, made(tmp_path))[1], "too-many", most=5, what=Part("JOBTCOUNT"), where="hammer.DB")
 
 
 def test_a_database_without_results_says_so(tmp_path: Path):
     empty = "DELETE FROM JOBOUTPUT; DELETE FROM JOBTCOUNT; DELETE FROM JOBTIMING;"
-    assert has(faulty(IMPORTERS, made(tmp_path, empty))[1], "no-job", where="hammer.DB")
+    assert has(
+        faulty(IMPORTERS, made(tmp_path, empty))[1], "missing", where="hammer.DB", what="a TPROC-C job with results"
+    )

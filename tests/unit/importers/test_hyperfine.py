@@ -83,4 +83,4 @@ def test_runs_that_failed_are_left_out(tmp_path: Path):
 def test_times_that_are_none_are_a_fault(tmp_path: Path, times: object):
     with pytest.raises(ImportFault) as raised:
         read(IMPORTERS, written(tmp_path, results(("q", {}), times=times)))
-    assert raised.value.refusals[0].code == "no-times-of-command"
+    assert raised.value.refusals[0].code == "unexpected"

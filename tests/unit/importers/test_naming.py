@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.refused import Coded, coded, refused
+from support.refused import Coded, Part, coded, refused
 from tdelta.errors import UnknownName, UsageError
 from tdelta.importers.naming import Argument, Named, assigning, namings, parse_arguments
 from tdelta.importers.protocol import Naming
@@ -172,11 +172,11 @@ def test_files_that_name_their_conditions_keep_a_run_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (("=x",), coded("not-name-and-glob", where="'=x'")),
-        (("none=",), coded("not-name-and-glob", where="'none='")),
+        (("=x",), coded("unexpected", where="'=x'", expected="NAME=GLOB such as plain='results/plain-*.log'")),
+        (("none=",), coded("unexpected", where="'none='", expected="NAME=GLOB such as plain='results/plain-*.log'")),
         (("none=*missing*",), coded("glob-matches-nothing", glob="*missing*")),
         (("missing/*.log",), coded("glob-matches-nothing", glob="missing/*.log")),
-        (("a=one.log", "b=*.log"), coded("file-of-two-conditions", first="a", second="b", where="one.log")),
+        (("a=one.log", "b=*.log"), coded("unexpected", found=Part("a"), where="one.log", expected="one configuration")),
     ],
 )
 def test_arguments_that_do_nothing_are_refused(arguments: tuple[str, ...], found: Coded) -> None:
@@ -260,7 +260,7 @@ def test_the_baseline_is_the_one_whose_name_says_so(conditions: tuple[str, ...],
 
 def test_the_baseline_may_be_named_and_must_be_where_names_do_not_say_it() -> None:
     assert baseline_of(("before", "after"), "before") == "before"
-    with refused(UnknownName, "unknown-name-near", near="before", found="befor"):
+    with refused(UnknownName, "unknown", found=Part("befor"), hint=Part("before")):
         baseline_of(("before", "after"), "befor")
     for conditions in (("before", "after"), ("none", "plain", "tde"), ("aes-128", "aes-256"), ("tde",), ()):
         with refused(UsageError, "no-baseline-named"):

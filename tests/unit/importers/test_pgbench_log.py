@@ -64,10 +64,10 @@ def test_damaged_rows_are_named_by_their_lines(tmp_path: Path) -> None:
     rows = [f"0 {number} 814 0 1795320675 {number}" for number in range(40_000)]
     rows[12] = "0 12 8x4 0 1795320675 12"
     rows[30_000] = "0 30000 814 0 17953"
-    with refused(ImportFault, "not-such-a-row", found="'0 12 8x4 0 1795320675 12'", where="file.txt:13"):
+    with refused(ImportFault, "unexpected", found="'0 12 8x4 0 1795320675 12'", where="file.txt:13"):
         read_text(PgbenchLog(), tmp_path, "\n".join(rows) + "\n")
     rows[12] = rows[11]
-    with refused(ImportFault, "not-such-a-row", where="file.txt:30001"):
+    with refused(ImportFault, "unexpected", where="file.txt:30001"):
         read_text(PgbenchLog(), tmp_path, "\n".join(rows) + "\n")
 
 
@@ -137,7 +137,7 @@ def test_aggregates_of_all_versions_are_read(name: str, interval: float, told: t
 
 
 def test_sums_of_squares_that_no_times_have_are_refused(tmp_path: Path) -> None:
-    with refused(ImportFault, "sums-of-squares-damaged", where="file.txt"):
+    with refused(ImportFault, "unexpected", where="file.txt", expected="sums of squares that fit the sums"):
         read_text(PgbenchAggregates(), tmp_path, "1650260552 10 5000 100 400 600\n1650260553 10 5000 100 400 600\n")
 
 
@@ -147,12 +147,12 @@ def test_damaged_intervals_are_named_by_their_lines(tmp_path: Path) -> None:
         "1650260553 10 5000 2500000 900 500",
         "1650260554 10 5000 2500000 500 500",
     ]
-    with refused(ImportFault, "not-such-a-row", where="file.txt:2"):
+    with refused(ImportFault, "unexpected", where="file.txt:2"):
         read_text(PgbenchAggregates(), tmp_path, "\n".join(rows) + "\n")
 
 
 @pytest.mark.parametrize("script", ["9" * 5000, "00", "12345", "-1"])
 def test_a_script_has_a_number_that_pgbench_gives(tmp_path: Path, script: str) -> None:
     good = "0 1 814 0 1795320675 7853\n" * 9
-    with refused(ImportFault, "not-such-a-row", where="file.txt:10"):
+    with refused(ImportFault, "unexpected", where="file.txt:10"):
         read_text(PgbenchLog(), tmp_path, f"{good}0 2 749 {script} 1795320675 9\n0 3 749 0 1795320675 9\n")

@@ -59,7 +59,7 @@ def test_several_runs_of_wrk_in_one_file_are_runs(tmp_path: Path):
 
 def test_a_run_of_wrk_without_its_end_is_a_fault(tmp_path: Path):
     cut = WRK.read_text().replace("Requests/sec:     85.07\n", "")
-    assert "run-without-end" in fault(wrk.IMPORTERS, written(tmp_path, cut), PLAIN)
+    assert "missing" in fault(wrk.IMPORTERS, written(tmp_path, cut), PLAIN)
 
 
 def test_hey_prints_a_mean_without_a_deviation_and_how_it_is_rounded():
@@ -118,7 +118,7 @@ def test_an_operation_of_ycsb_without_figures_is_a_fault(tmp_path: Path):
     path = changed(
         tmp_path, "ycsb/ycsb-0.17.txt", "[READ], AverageLatency(us), 2585.7", "[READ], AverageLatency(us), x"
     )
-    assert "no-figures-of-operation" in fault(ycsb.IMPORTERS, path, PLAIN)
+    assert "unexpected" in fault(ycsb.IMPORTERS, path, PLAIN)
 
 
 GO = FIXTURES / "go/go-1.26.txt"
@@ -152,4 +152,4 @@ def test_a_unit_of_go_is_chosen_by_its_name():
     found = read(go_bench.IMPORTERS, GO, Naming("plain", column="pages/s"))
     assert {it.group.metric for it in found} == {"throughput"}
     assert len(found) == 2  # of three repetitions each
-    assert "no-such-column" in fault(go_bench.IMPORTERS, GO, Naming("plain", column="p99-ns/op"))
+    assert "unknown" in fault(go_bench.IMPORTERS, GO, Naming("plain", column="p99-ns/op"))

@@ -35,10 +35,10 @@ def test_what_strangers_wrote_is_escaped_and_cut():
 def test_one_fault_is_one_line_and_many_are_counted():
     problems = Problems("f", "format", Refusal.of("as-the-tool-wrote-it"))
     problems.raise_if_any()
-    problems.add(Refusal.of("no-job"), 3)
-    assert str(problems.fault()) == f"f:3: {Refusal.of('no-job')}. {Refusal.of('as-the-tool-wrote-it')}"
+    problems.add(Refusal.of("missing", what="a job"), 3)
+    assert str(problems.fault()) == f"f:3: {Refusal.of('missing', what='a job')}. {Refusal.of('as-the-tool-wrote-it')}"
     for line in range(100):
-        problems.add(Refusal.of("no-job"), line)
+        problems.add(Refusal.of("missing", what="a job"), line)
     with pytest.raises(ImportFault) as raised:
         problems.raise_if_any()
     lines = str(raised.value).splitlines()

@@ -136,18 +136,26 @@ def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
     (tmp_path / "archive.zip").write_bytes(b"PK\x03\x04\0\0")
     with pytest.raises(ImportFault) as caught:
         list(read_files(parse_arguments([tmp_path / "notes.txt", tmp_path / "archive.zip", tmp_path / "missing"])))
-    assert has(caught.value.refusals, "results-not-readable", where="missing")
+    assert has(caught.value.refusals, "unreadable", where="missing")
     with pytest.raises(ImportFault) as caught:
         list(read_files(parse_arguments([tmp_path / "notes.txt", tmp_path / "archive.zip"])))
     begins = Part(r"'\x1b[1mTo do: measure'")
-    assert has(caught.value.refusals, "unknown-format", where="notes.txt", found=begins)
-    assert has(caught.value.refusals, "unknown-format", where="archive.zip", found=Part("zip"))
+    assert has(
+        caught.value.refusals, "unexpected", where="notes.txt", found=begins, expected="results of a known format"
+    )
+    assert has(
+        caught.value.refusals,
+        "unexpected",
+        where="archive.zip",
+        found=Part("zip"),
+        expected="results of a known format",
+    )
     assert all(it.tool in str(caught.value) for it in FORMATS)
 
 
 def test_a_folder_without_any_results_says_why(tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("[mysqld]\n")
-    with refused(ImportFault, "unknown-format", "formats", where=("my.cnf", None), formats=(None, Part("results"))):
+    with refused(ImportFault, "unexpected", "formats", where=("my.cnf", None), formats=(None, Part("results"))):
         list(read_files(parse_arguments([tmp_path])))
 
 

@@ -66,7 +66,7 @@ def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, tex
     found = all_of(list(read_files(parse_arguments([folder]), on_refusal=told.append)), Figure)
     assert {it.origin.file for it in found} == {str(tmp_path / "plain/run1.log"), str(tmp_path / "tde/run1.log")}
     assert {it.group.run for it in found} == {"1"}
-    check_messages(told, coded("without-results", where="build.log"))
+    check_messages(told, coded("missing", where="build.log"))
 
 
 def test_a_log_of_a_build_that_the_user_named_is_an_error(tmp_path: Path) -> None:

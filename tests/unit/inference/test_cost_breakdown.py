@@ -299,8 +299,8 @@ def test_functions_of_a_rest_that_is_much_are_named_and_those_that_have_a_line_a
 
 def test_where_no_function_can_be_named_that_is_said_and_why() -> None:
     random = np.random.default_rng(1)
-    (found,) = cost_breakdowns(trials(random), settings(), knowing({}, why_no_profile="no-perf"))
-    check_messages([found.where_unknown], "functions-not-sampled", why="no-perf")
+    (found,) = cost_breakdowns(trials(random), settings(), knowing({}, why_no_profile="perf-unavailable"))
+    check_messages([found.where_unknown], "functions-not-sampled", why="perf-unavailable")
     few = knowing({}, profiles={AES.key: sampled({"f@mariadbd": (4, 7), "g@mariadbd": (90, 95)})})
     (found,) = cost_breakdowns(trials(random), settings(), few)
     assert found.functions == ()

@@ -171,8 +171,21 @@ def test_progress_is_told_pass_by_pass_and_ends_full(levels):
 @pytest.mark.parametrize(
     ("kind", "fault", "code"),
     [
-        ("library", EngineUnavailable, "no-libcrypto"),
-        ("cipher", EnvironmentFault, "cipher-not-in-libcrypto"),
+        (
+            "library",
+            EngineUnavailable,
+            coded(
+                "database-answer",
+                fix="install OpenSSL's library (apt-get install libssl3), or name another libcrypto with --library",
+            ),
+        ),
+        (
+            "cipher",
+            EnvironmentFault,
+            coded(
+                "database-answer", fix="omit it with --algorithms or --modes, or name another libcrypto with --library"
+            ),
+        ),
         ("wrong", Defect, "defect"),
     ],
 )

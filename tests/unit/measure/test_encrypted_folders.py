@@ -65,10 +65,10 @@ def test_zfs_without_its_program_counts_as_not_encrypted(tmp_path: Path, monkeyp
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with refused(UsageError, "no-encrypted-folder", folder="nowhere"):
+    with refused(UsageError, "folder-not-encrypted", option=Part("nowhere")):
         require_encrypted(tmp_path / "nowhere")
 
 
 def test_a_folder_that_nothing_encrypts_is_refused_with_what_was_found() -> None:
-    with refused(UsageError, "folder-not-encrypted", folder="shm", found=Part("tmpfs")):
+    with refused(UsageError, "folder-not-encrypted", option=Part("shm"), found=Part("tmpfs")):
         require_encrypted(Path("/dev", "shm"))

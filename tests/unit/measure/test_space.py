@@ -87,13 +87,13 @@ def test_a_writable_folder_is_left_as_it_was(tmp_path):
 
 
 def test_a_folder_that_takes_no_files_is_told_even_to_root():
-    with refused(StorageFault, "folder-not-writable", folder="/proc/tdelta"):
+    with refused(StorageFault, "folder-unusable", folder="/proc/tdelta"):
         require_writable(Path("/proc/tdelta"))
 
 
 def test_a_file_is_no_folder_to_write_in(tmp_path):
     (tmp_path / "file").touch()
-    with refused(StorageFault, "folder-not-writable", folder="below", fault="Not a directory"):
+    with refused(StorageFault, "folder-unusable", folder="below", fault="Not a directory"):
         require_writable(tmp_path / "file" / "below")
 
 
@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_reached_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tdelta.measure.space.os.statvfs", refuse)
-    with refused(StorageFault, "folder-not-writable", folder=tmp_path, fault="Permission denied"):
+    with refused(StorageFault, "folder-unusable", folder=tmp_path, fault="Permission denied"):
         free_disk_bytes(tmp_path)
 
 

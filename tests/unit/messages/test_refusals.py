@@ -14,8 +14,8 @@ from tdelta.errors import (
 )
 from tdelta.messages import Refusal
 
-ONE = Refusal.of("injected-twice", share="0.05")
-OTHER = Refusal.of("one-study-size", study="mariadb")
+ONE = Refusal.of("twice", what="0.05")
+OTHER = Refusal.of("conflict", one="mariadb", other="b")
 
 
 def test_the_text_of_an_error_is_that_of_its_refusals_one_to_a_line() -> None:
@@ -49,8 +49,8 @@ def test_a_defect_is_in_the_words_of_those_who_mend_it() -> None:
 @pytest.mark.parametrize(
     ("found", "code", "text"),
     [
-        ("aes-265", "unknown-name-near", "unknown cipher 'aes-265': expected one of aes-256. Did you mean 'aes-256'?"),
-        ("x", "unknown-name", "unknown cipher 'x': expected one of aes-256."),
+        ("aes-265", "unknown", "unknown cipher aes-265. Expected one of aes-256. Did you mean 'aes-256'?"),
+        ("x", "unknown", "unknown cipher x. Expected one of aes-256."),
     ],
 )
 def test_an_unknown_name_has_a_code(found: str, code: str, text: str) -> None:

@@ -190,7 +190,7 @@ def test_processes_of_another_user_are_not_looked_at_where_their_code_cannot_be_
         raise PermissionError
 
     monkeypatch.setattr(Path, "read_bytes", forbidden)
-    with refused(EnvironmentFault, "processes-foreign"):
+    with refused(EnvironmentFault, "perf-failed"):
         find_perf().sampling(lambda: (os.getpid(),), tmp_path / "perf.data")
 
 
@@ -206,13 +206,13 @@ def test_a_perf_that_missed_a_signal_is_told_again_and_one_that_misses_all_is_gi
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
         monkeypatch.setattr("tdelta.profiling.sampling._END_SECONDS", 1.0)
-        with refused(EnvironmentFault, "perf-does-not-end", seconds=1.0):
+        with refused(EnvironmentFault, "perf-failed", fault=Part("1")):
             sampling.end()
 
 
 def test_without_perf_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with refused(EnvironmentFault, "no-perf"):
+    with refused(EnvironmentFault, "perf-unavailable"):
         find_perf()
 
 
@@ -221,7 +221,7 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
     program.write_text("#!/bin/sh\necho 'WARNING: perf not found for kernel 6.18' >&2\nexit 2\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with refused(EnvironmentFault, "perf-does-not-run", fault=Part("perf not found for kernel 6.18")):
+    with refused(EnvironmentFault, "perf-unavailable", fault=Part("perf not found for kernel 6.18")):
         find_perf()
 
 
@@ -231,16 +231,16 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
         (
             "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider adjusting"
             " /proc/sys/kernel/perf_event_paranoid setting",
-            coded("perf-may-not-at-level", level=4),
+            coded("perf-not-permitted", level=4),
         ),
-        ("failed to open perf.data: Permission denied", "perf-may-not-at-level"),
-        ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "perf-too-old"),
+        ("failed to open perf.data: Permission denied", "perf-not-permitted"),
+        ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "perf-failed"),
         (
             "[ perf record: perf size limit reached (262150 KB), stopping session ]",
-            coded("perf-file-full", most_mib=256),
+            coded("perf-failed", fault=Part("256")),
         ),
-        ("Segmentation fault", coded("perf-gave-up", fault="Segmentation fault")),
-        ("", coded("perf-gave-up", fault=Part("code"))),
+        ("Segmentation fault", coded("perf-failed", fault="Segmentation fault")),
+        ("", coded("perf-failed", fault=Part("code"))),
     ],
 )
 def test_why_perf_gave_up_is_told_with_the_remedy(
@@ -259,7 +259,7 @@ def test_a_thread_that_ended_while_perf_attached_is_seen_as_that(words: str, cod
 
 def test_words_of_perf_are_heard_when_it_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, {}, said="Access to performance monitoring is limited")
-    with refused(EnvironmentFault, "perf-may-not-at-level", level="2"):
+    with refused(EnvironmentFault, "perf-not-permitted", level="2"):
         find_perf().sampling(lambda: (1,), tmp_path / "perf.data")
 
 
@@ -271,7 +271,7 @@ def test_a_process_that_is_gone_is_looked_for_again(tmp_path: Path, monkeypatch:
         asked.append(1)
         return (1,)
 
-    with refused(EnvironmentFault, "perf-does-not-attach", fault="Couldn't create thread/CPU maps: No such process"):
+    with refused(EnvironmentFault, "perf-failed", fault=Part("Couldn't create thread/CPU maps: No such process")):
         find_perf().sampling(processes, tmp_path / "perf.data")
     assert len(asked) == 3
 
@@ -282,7 +282,7 @@ def test_perf_that_dies_meanwhile_is_a_fault_and_leaves_nothing(
     install(tmp_path, monkeypatch, {}, dies_at="disable")
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
-        with refused(EnvironmentFault, "perf-gave-up", fault=Part(" 1")):
+        with refused(EnvironmentFault, "perf-failed", fault=Part(" 1")):
             sampling.end()
 
 
@@ -292,17 +292,17 @@ def test_perf_that_cannot_read_its_samples_is_a_fault_with_its_words_or_the_time
     program, samples = tmp_path / "perf", Samples(tmp_path / "perf.data", (1,))
     program.write_text("#!/bin/sh\necho 'incompatible file format' >&2\nexit 255\n")
     program.chmod(0o755)
-    with refused(EnvironmentFault, "perf-cannot-read", fault="incompatible file format"):
+    with refused(EnvironmentFault, "perf-failed", fault=Part("incompatible file format")):
         Perf(str(program)).read(samples)
     program.write_text("#!/bin/sh\necho line\nexec sleep 60\n")
     monkeypatch.setattr("tdelta.profiling.perf._REPORT_SECONDS", 0.5)
-    with refused(EnvironmentFault, "perf-cannot-read"):
+    with refused(EnvironmentFault, "perf-failed"):
         Perf(str(program)).read(samples)
-    with refused(EnvironmentFault, "perf-cannot-read", fault=Part("No such file")):
+    with refused(EnvironmentFault, "perf-failed", fault=Part("No such file")):
         Perf(str(tmp_path / "nowhere")).read(samples)
 
 
 def test_processes_that_are_not_known_cannot_be_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, {})
-    with refused(EnvironmentFault, "processes-unknown"):
+    with refused(EnvironmentFault, "perf-failed"):
         find_perf().sampling(tuple, tmp_path / "perf.data")

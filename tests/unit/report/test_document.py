@@ -23,11 +23,11 @@ def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
-    refused = replace(PLAN, faults=(Refusal.of("encrypted-folder-not-writable", folder="/x"),))
+    refused = replace(PLAN, faults=(Refusal.of("path-unusable", path="/x", fault="not writable"),))
     check_documented("tdelta.dry-run/1", dry_run_document(refused), dry_run_document(OWN_PLAN))
     check_documented("tdelta.engines/1", engines_document(ENGINES))
     check_documented("tdelta.studies/2", studies_document(STUDIES))
-    asked = Refusal.of("none-given", kind="mode").at("--modes")
+    asked = Refusal.of("requires", what="a", needs="a mode").at("--modes")
     check_documented("tdelta.error/1", error_document([asked], asked.text, 2))
 
 

@@ -51,16 +51,16 @@ def test_a_server_has_what_the_studies_do_to_it(study: str) -> None:
 def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         check({"work": ("recovery:iops=1",), "during": ("encrypt:threads=2", "rotate")}, of_postgres(_GOCRYPTFS))
-    refused = [(one.code, one.parameters.get("action")) for one in caught.value.refusals]
+    refused = [(one.code, one.parameters.get("found")) for one in caught.value.refusals]
     assert refused == [
-        ("unknown-knob", "recovery"),
-        ("unknown-knob", "encrypt"),
-        ("unknown-action", "rotate"),
-        ("not-beside", None),
+        ("unknown", "iops of recovery"),
+        ("unknown", "threads of encrypt"),
+        ("unknown", "rotate"),
+        ("conflict", None),
     ]
 
 
 def test_a_base_backup_encrypts_nothing_where_the_server_itself_encrypts() -> None:
     assert of_postgres(PgTde()).keys() == _RESTARTS | {"throttle", "backup", "restore"}
-    with refused(UsageError, "unknown-action", factor="during", action="encrypt", product="it", known=Part("throttle")):
+    with refused(UsageError, "unknown", kind="during", found="encrypt", hint=Part("it")):
         check({"during": ("encrypt",)}, of_postgres(PgTde()))

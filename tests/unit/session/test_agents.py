@@ -38,20 +38,20 @@ def test_agents_and_the_address_of_their_cluster_are_planned(monkeypatch: pytest
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with_ray(monkeypatch, is_there=False)
-    assert codes(agents=2, threads=2) == ["ray-missing"]
-    assert codes(agents=2, threads=2, hosts=2, ray="head:6379").count("ray-missing") == 1
+    assert codes(agents=2, threads=2) == ["library-missing"]
+    assert codes(agents=2, threads=2, hosts=2, ray="head:6379").count("library-missing") == 1
 
 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"agents": 4, "threads": 3}, "agents-without-clients"),
-        ({"agents": 2, "vary": {"threads": (1, 4)}}, "agents-without-clients"),
-        ({"agents": 1, "cold": True}, "not-with-agents"),
-        ({"agents": 1, "load_generator": "pgbench"}, "not-with-agents"),
-        ({"agents": 1, "vary": {"work": ("warm", "load")}}, "not-with-agents"),
-        ({"ray": "head:6379"}, "ray-alone"),
-        ({"agents": 2, "threads": 2, "ray": "head"}, "not-a-ray-address"),
+        ({"agents": 4, "threads": 3}, "requires"),
+        ({"agents": 2, "vary": {"threads": (1, 4)}}, "requires"),
+        ({"agents": 1, "cold": True}, "conflict"),
+        ({"agents": 1, "load_generator": "pgbench"}, "conflict"),
+        ({"agents": 1, "vary": {"work": ("warm", "load")}}, "conflict"),
+        ({"ray": "head:6379"}, "requires"),
+        ({"agents": 2, "threads": 2, "ray": "head"}, "unexpected"),
         ({"engine": "sqlite", "agents": 2, "threads": 2}, "not-supported"),
     ],
 )

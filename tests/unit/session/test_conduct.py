@@ -398,7 +398,7 @@ def test_resume_refuses_a_workload_that_has_changed(sitting: Sitting, tmp_path: 
     sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct(workload=str(mine))
     with (mine / "point_select.sql").open("a") as script:
         script.write("SELECT c FROM sbtest1 WHERE id = 1;\n")
-    with refused(UsageError, "work-changed", changed="workload"):
+    with refused(UsageError, "run-changed", changed="workload"):
         sitting.resume()
 
 
@@ -406,7 +406,7 @@ def test_resume_refuses_a_library_that_has_changed(sitting: Sitting, monkeypatch
     again = interrupted_at_block(sitting, 1)
     before = again.state().library
     monkeypatch.setattr(Library, "identity", lambda _self: "apsw-sqlite3mc 99.0")
-    with refused(UsageError, "library-changed", before=before, now="apsw-sqlite3mc 99.0"):
+    with refused(UsageError, "run-changed", changed=Part(str(before))):
         again.resume()
     assert again.status() is RunStatus.INTERRUPTED
 

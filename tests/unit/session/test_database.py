@@ -104,16 +104,19 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"study": "order-entry"}, coded("study-and-rows", study="order-entry", option="--database")),
-        ({"size_bytes": 1_000_000}, coded("size-and-rows", option="--database")),
-        ({"workload": "read-only"}, coded("workload-and-rows", workload="read-only", option="--database")),
-        ({"workload": "./nowhere"}, coded("no-workload-folder", workload="./nowhere")),
+        ({"study": "order-entry"}, coded("conflict", one=Part("order-entry"), other="--database")),
+        ({"size_bytes": 1_000_000}, coded("conflict", other="--database", one="--size")),
+        ({"workload": "read-only"}, coded("conflict", one=Part("read-only"), other="--database")),
+        ({"workload": "./nowhere"}, coded("path-unusable", path="./nowhere")),
         (
             {"vary": {"cipher": ("aes-265",)}},
-            coded("unknown-name-near", near="aes-256", kind="cipher", found="aes-265"),
+            coded("unknown", kind="cipher", found=Part("aes-265"), hint=Part("aes-256")),
         ),
         ({"vary": {"cipher": ("none",)}}, coded("nothing-to-compare")),
-        ({"engine": "oracle"}, coded("engine-own-servers-only")),
+        (
+            {"engine": "oracle"},
+            coded("requires", needs="--baseline and --encrypted: it is measured on your own two servers"),
+        ),
         ({"database": Path(os.fsdecode(b"/data/\xff.db"))}, coded("path-not-text")),
     ],
 )
@@ -151,11 +154,16 @@ def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp
 
 def test_a_workload_is_written_only_where_one_is_proposed(tmp_path: Path) -> None:
     for options in ({}, {"database": tmp_path / "a.db", "workload": str(tmp_path)}):
-        with refused(UsageError, "no-proposal"):
+        with refused(
+            UsageError,
+            "requires",
+            what="--write-workload",
+            needs="--database FILE or --restore CMD, without --workload",
+        ):
             dry_run(RunRequest(**options), write_workload=tmp_path / "mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    with refused(UsageError, "workload-folder-not-empty", folder="full"):
+    with refused(UsageError, "path-unusable", path="full"):
         dry_run(RunRequest(database=tmp_path / "a.db"), write_workload=tmp_path / "full")
 
 
@@ -245,7 +253,7 @@ def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
         return dataclasses.replace(made, checksums={**made.checksums, "work": (1001, "5eed" * 8)})
 
     monkeypatch.setattr("tdelta.session.preflight.staged", staging(changed))
-    with refused(UsageError, "work-changed", changed=Part("database")):
+    with refused(UsageError, "run-changed", changed=Part("database")):
         again.resume()
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, coded, has, refused
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
@@ -51,24 +51,27 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"database": Path("mine.db")}, coded("not-supported", options="--database")),
-        ({"page_size": 8192}, coded("not-supported", options="--page-size")),
-        ({"library": "sqlcipher"}, coded("not-supported", options="--library")),
-        ({"synchronous": "full"}, coded("not-supported", options="--synchronous")),
-        ({"scope": "all"}, coded("unknown-scope", scope="all", product="DuckDB", known="data, +temp")),
-        ({"vary": {"scope": ("+log",)}}, coded("unknown-scope", scope="+log", product="DuckDB", known="data, +temp")),
-        ({"restore": "cat"}, coded("not-supported", options="--restore")),
-        ({"load_generator": "true"}, coded("not-supported", options="--load-generator")),
+        ({"database": Path("mine.db")}, coded("not-supported", what="--database")),
+        ({"page_size": 8192}, coded("not-supported", what="--page-size")),
+        ({"library": "sqlcipher"}, coded("not-supported", what="--library")),
+        ({"synchronous": "full"}, coded("not-supported", what="--synchronous")),
+        ({"scope": "all"}, coded("unknown", found="all", hint=Part("DuckDB"), kind="scope")),
+        ({"vary": {"scope": ("+log",)}}, coded("unknown", found="+log", hint=Part("DuckDB"), kind="scope")),
+        ({"restore": "cat"}, coded("not-supported", what="--restore")),
+        ({"load_generator": "true"}, coded("not-supported", what="--load-generator")),
         (
             {"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}},
-            coded("not-supported", options="--vary page_size"),
+            coded("not-supported", what="--vary page_size"),
         ),
-        ({"cold": True, "threads": 2}, coded("not-cold", options="--threads above 1")),
-        ({"cold": True, "rate": 5.0}, coded("not-cold", options="--rate")),
-        ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}}, coded("cold-and-work")),
+        ({"cold": True, "threads": 2}, coded("conflict", one="--threads above 1")),
+        ({"cold": True, "rate": 5.0}, coded("conflict", one="--rate")),
+        (
+            {"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}},
+            coded("conflict", one="--cold", other="--vary work=…"),
+        ),
         ({"warmup_seconds": 9.0}, coded("warmup-too-long", warmup=9.0)),
-        ({"vary": {"cipher": ("aes-128",)}}, coded("unknown-name", kind="cipher", found="aes-128")),
-        ({"workload": "connect"}, coded("nothing-to-connect-to")),
+        ({"vary": {"cipher": ("aes-128",)}}, coded("unknown", kind="cipher", found="aes-128")),
+        ({"workload": "connect"}, coded("unsupported", what="\\connect")),
         (
             {"study": "order-entry", "vary": {"cipher": ("aes-128",)}},
             coded("study-without-cipher", study="order-entry", cipher="aes-128", product="DuckDB"),

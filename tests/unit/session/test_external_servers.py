@@ -75,17 +75,17 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
             {"encrypted": "postgres://a@b"},
             (coded("servers-of-two-engines", options="--baseline, --encrypted", found="mysql and postgres"),),
         ),
-        ({"engine": "postgres"}, (coded("engine-of-other-servers", engine="postgres", found="mysql"),)),
-        ({"cache": 0.5}, (coded("not-supported-on-own-servers", options="--cache"),)),
+        ({"engine": "postgres"}, (coded("conflict", one=Part("postgres"), other=Part("mysql")),)),
+        ({"cache": 0.5}, (coded("not-supported", what="--cache"),)),
         (
             {"cold": True, "scope": "data"},
-            (coded("not-supported-on-own-servers", options="--scope"), coded("own-servers-not-cold", options="--cold")),
+            (coded("not-supported", what="--scope"), coded("unsupported", what="--cold")),
         ),
         ({"study": "restart", "vary": {}}, (coded("study-on-own-servers", study="restart"),)),
-        ({"load_generator": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load-generator"),)),
-        ({"restore": "true"}, (coded("not-supported-on-own-servers", options="--restore"),)),
-        ({"vary": {"page_size": (4096,)}}, (coded("not-supported-on-own-servers", options="--vary page_size"),)),
-        ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown-name", found="aes-256"),)),
+        ({"load_generator": "sysbench run"}, (coded("not-supported", what="--load-generator"),)),
+        ({"restore": "true"}, (coded("not-supported", what="--restore"),)),
+        ({"vary": {"page_size": (4096,)}}, (coded("not-supported", what="--vary page_size"),)),
+        ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown", found="aes-256"),)),
         ({"warmup_seconds": 3.0}, (coded("warmup-too-long", warmup=3.0),)),
     ],
 )
@@ -107,7 +107,7 @@ def test_faults_of_both_dsns_are_told_at_once_and_no_password_with_them() -> Non
 
 @pytest.mark.parametrize("asked", [{"schema": "s"}, {"assume_encrypted": True}])
 def test_what_is_of_servers_of_ones_own_only_is_refused_elsewhere(asked: dict[str, Any]) -> None:
-    with refused(UsageError, "not-supported", takers=Part("(--baseline and --encrypted)")):
+    with refused(UsageError, "not-supported", only=Part("(--baseline and --encrypted)")):
         check(RunRequest(**asked))
 
 
@@ -183,5 +183,5 @@ def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:
     request = RunRequest(**{**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
     dsns = external_dsns(request.values)
     assert dsns is not None
-    with refused(UsageError, "schema-too-long"), reached(request.values, dsns, "r1"):
+    with refused(UsageError, "too-large"), reached(request.values, dsns, "r1"):
         pass

@@ -60,7 +60,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         check(RunRequest(study="restart", cold=True, cache=0.5, **MYSQL))
     codes = {refusal.code for refusal in caught.value.refusals}
-    assert codes == {"study-on-own-servers", "own-servers-not-cold", "not-supported-on-own-servers"}
+    assert codes == {"study-on-own-servers", "unsupported", "not-supported"}
 
 
 def test_what_is_left_to_the_servers_is_named() -> None:

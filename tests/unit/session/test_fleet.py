@@ -127,7 +127,7 @@ def test_no_two_runs_use_one_server_and_others_go_ahead_meanwhile(tmp_path: Path
 
 def test_it_says_which_nodes_make_no_runs_and_goes_on_with_the_others(tmp_path: Path) -> None:
     nodes = FakeNodes(tmp_path)
-    nodes.outs = [Refusal.of("node-of-other-version", node="n9", own="2", found="1")]
+    nodes.outs = [Refusal.of("version-mismatch", what="node n9", expected="tdelta 2", found="1")]
     lines: list[str] = []
     (expected,) = (why.text for why in nodes.outs)
     with Store.open(tmp_path / "own" / "runs.sqlite") as store:
@@ -218,7 +218,7 @@ def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch:
     inventory = inventory_of(tmp_path, THREE)
     with Store.open(tmp_path / "own" / "runs.sqlite") as store, pytest.raises(UsageError) as caught:
         conduct_fleet(inventory, store, lambda _line: None)
-    assert [refusal.code for refusal in caught.value.refusals] == ["ray-missing"]
+    assert [refusal.code for refusal in caught.value.refusals] == ["library-missing"]
 
 
 def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> None:
@@ -259,10 +259,10 @@ def test_where_the_page_cannot_go_nothing_is_run(tmp_path: Path, monkeypatch: py
     for page, fault in ((inventory, UsageError), (tmp_path / "missing" / "fleet.html", StorageFault)):
         with pytest.raises(fault) as caught:
             cli.main([*words, str(page)], "tdelta", standalone_mode=False)
-        assert [one.code for one in caught.value.refusals] in (["report-elsewhere"], ["report-not-writable"])
+        assert [one.code for one in caught.value.refusals] in (["file-exists"], ["path-unusable"])
     with pytest.raises(UsageError) as caught:
         cli.main([*words, str(inventory), "--force"], "tdelta", standalone_mode=False)
-    assert [one.code for one in caught.value.refusals] == ["ray-missing"]
+    assert [one.code for one in caught.value.refusals] == ["library-missing"]
 
 
 def test_options_of_the_fleet_itself_are_no_keys_of_an_inventory(tmp_path: Path) -> None:

@@ -46,15 +46,15 @@ def test_twins_are_placed_by_their_instances_and_move_on_from_round_to_round() -
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"ray": None}, "hosts-without-ray"),
-        ({"hosts": 1}, "one-host"),
-        ({"hosts": 0}, "one-host"),
-        ({"hosts": -1}, "one-host"),
-        ({"agents": 1}, "not-with-hosts"),
-        ({"load_generator": "pgbench"}, "not-with-hosts"),
-        ({"profile": True}, "not-with-hosts"),
-        ({"vary": {"work": ("warm", "load")}}, "not-with-hosts"),
-        ({"vary": {"replication": ("async",)}}, "not-with-hosts"),
+        ({"ray": None}, "requires"),
+        ({"hosts": 1}, "out-of-range"),
+        ({"hosts": 0}, "out-of-range"),
+        ({"hosts": -1}, "out-of-range"),
+        ({"agents": 1}, "conflict"),
+        ({"load_generator": "pgbench"}, "conflict"),
+        ({"profile": True}, "conflict"),
+        ({"vary": {"work": ("warm", "load")}}, "conflict"),
+        ({"vary": {"replication": ("async",)}}, "conflict"),
         ({"engine": "sqlite"}, "not-supported"),
     ],
 )
@@ -81,5 +81,5 @@ def test_a_dry_run_on_hosts_does_not_judge_by_the_room_of_this_machine(
 def test_a_calibration_is_of_this_machine_and_serves_no_run_on_hosts(tmp_path: Path) -> None:
     assert key_of(planned(), {}) is None
     assert key_of(planned(hosts=None, ray=None), {}) is not None
-    with refused(UsageError, "not-calibrated", option="--hosts"):
+    with refused(UsageError, "conflict", one="--hosts", other="a calibration"):
         calibrate_machine(RunRequest(**ASKED, store=tmp_path / "runs.sqlite"), lambda _: None)

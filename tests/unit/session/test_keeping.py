@@ -62,7 +62,7 @@ def test_labels_are_added_and_taken_away(store: Store) -> None:
     assert store.get_fact("20260801-bbbb", LABELS) is None
     with pytest.raises(UsageError) as raised:
         label(store, "20260801-bbbb", [], ["v1", "v2"])
-    assert [refusal.code for refusal in raised.value.refusals] == ["no-such-label"] * 2
+    assert [refusal.code for refusal in raised.value.refusals] == ["unknown"] * 2
 
 
 def test_an_empty_note_removes_the_note(store: Store) -> None:

@@ -89,7 +89,7 @@ def test_without_perf_the_cost_breakdown_says_that_it_cannot_say_where_and_how_t
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct()
-    why = Refusal.of("no-perf").text
+    why = Refusal.of("perf-unavailable", fault="not found").text
     check_messages([result.of(CostBreakdown)[0].where_unknown], "functions-not-sampled", why=why)
     assert told(result) == []
 
@@ -197,7 +197,7 @@ def by_trials(settings: TwinSettings, tables: Tables, trials: int) -> Checksums:
     ("fake", "words"),
     [
         ({"said": "Access to performance monitoring is limited"}, "sample"),
-        ({"dies_at": "disable"}, "gave"),
+        ({"dies_at": "disable"}, "perf failed"),
         ({"reports": {"": report()}}, "samples"),
     ],
 )

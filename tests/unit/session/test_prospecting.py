@@ -128,7 +128,7 @@ def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: S
 
 
 def test_a_request_with_faults_is_refused_before_anything_is_measured(sitting: Sitting) -> None:
-    with refused(UnknownName, "unknown-name-near", kind="cipher", found="aes-512"):
+    with refused(UnknownName, "unknown", kind="cipher", found="aes-512"):
         pilot(sitting, vary={"cipher": ("aes-512",)})
     assert sitting.events == []
 
@@ -160,7 +160,7 @@ def test_a_run_that_was_cut_short_can_be_planned_from(sitting: Sitting) -> None:
 
 def test_a_run_there_is_not_is_named(sitting: Sitting) -> None:
     sitting.conduct()
-    with refused(UnknownName, "unknown-name", kind="run", found="nope"):
+    with refused(UnknownName, "unknown", kind="run", found="nope"):
         from_runs(["nope"], ASKED, sitting.store)
 
 

@@ -62,8 +62,8 @@ def test_nothing_of_a_trial_is_left_out_that_a_replica_applies() -> None:
 def test_what_does_not_go_with_replicas_is_refused(options: dict[str, object], named: str) -> None:
     with pytest.raises(UsageError) as refused:
         made(**options)
-    (refusal,) = [one for one in refused.value.refusals if one.code == "not-replicated"]
-    assert refusal.parameters["options"] == named
+    (refusal,) = [one for one in refused.value.refusals if one.code == "conflict"]
+    assert refusal.parameters["one"] == named
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

@@ -51,7 +51,7 @@ def test_images_count_for_disk_and_time() -> None:
 def test_what_leaves_its_folder_is_refused(options: dict[str, object], named: str) -> None:
     with pytest.raises(UsageError) as refused:
         made(**options)
-    assert ("not-with-storage", named) in [(r.code, r.parameters.get("options")) for r in refused.value.refusals]
+    assert ("conflict", named) in [(r.code, r.parameters.get("one")) for r in refused.value.refusals]
 
 
 def test_what_is_said_of_every_such_run_and_of_no_other() -> None:

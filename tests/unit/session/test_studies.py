@@ -163,7 +163,7 @@ def test_a_setting_of_the_study_can_be_varied_instead() -> None:
 
 
 def test_unknown_and_planned_studies_are_refused() -> None:
-    with refused(UnknownName, "unknown-name-near", near="order-entry", found="order_entry", known=Part("order-entry")):
+    with refused(UnknownName, "unknown", found=Part("order_entry"), hint=Part("order-entry")):
         RunRequest(study="order_entry")
     planned = [study.name for study in studies() if not study.runs]
     for name in planned:

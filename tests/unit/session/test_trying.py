@@ -32,7 +32,7 @@ class Endless:
         ends = str(transaction["text"]).startswith("SELECT v ")
         self.clock += 0.5 if ends else self.seconds[-1]
         said = f"{transaction['name']}, line 1: expected it to end within 30 s, and broke it off"
-        return None if ends else Refusal.of("transaction-fails", said=said)
+        return None if ends else Refusal.of("database-says", said=said)
 
     def checksums(self, tables: Tables) -> Checksums:
         raise NotImplementedError
@@ -63,7 +63,7 @@ def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_i
 def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
     workload = load("point-select", {})
     on = Endless()
-    with refused(WorkloadError, "transaction-fails", where="point_select.sql:1"):
+    with refused(WorkloadError, "database-says", where="point_select.sql:1"):
         choose(workload, NAMED, on, lambda _event: None, 1e6)
     assert on.seconds == [60.0]
 
@@ -76,7 +76,7 @@ class Preparing:
         for number, line in enumerate(str(transaction["text"]).split("\n"), 1):
             if "bad" in line and not line.startswith("--"):
                 said = f"{transaction['name']}, line {number}: near {line.strip()!r}: syntax error"
-                return Refusal.of("transaction-fails", said=said)
+                return Refusal.of("database-says", said=said)
         return None
 
     def checksums(self, tables: Tables) -> Checksums:

@@ -53,9 +53,9 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"inject": (0.05,)}, (coded("not-in-steps", options="--inject"),)),
-        ({"rate": 100.0}, (coded("not-cold", options="--rate"), coded("not-in-steps", options="--rate"))),
-        ({"cold": True}, (coded("cold-and-work"),)),
+        ({"inject": (0.05,)}, (coded("conflict", one="--inject", other=Part("work=load")),)),
+        ({"rate": 100.0}, (coded("conflict", one="--rate"), coded("conflict", one="--rate", other=Part("work=load")))),
+        ({"cold": True}, (coded("conflict", one="--cold", other="--vary work=…"),)),
         ({"workload": "order-entry"}, (coded("no-rebuild", workload="order-entry", known="none", dialect="sqlite"),)),
     ],
 )
@@ -65,7 +65,7 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], told: tup
 
 
 def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
-    with refused(UsageError, "not-in-steps", options="--database"):
+    with refused(UsageError, "conflict", one="--database", other=Part("work=load")):
         made(database=tmp_path / "app.db", workload=None, vary={"work": ("load",)})
 
 
@@ -97,7 +97,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
 )
 def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:
     given = {"workload": "dml-trace", "vary": {}, **asked}
-    with refused(UsageError, "not-traced", options=Part(told)):
+    with refused(UsageError, "conflict", other=Part(told), one="--trace"):
         made(**given, trace=True)
 
 
@@ -106,30 +106,34 @@ def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> N
     [
         (
             {"work": ("backup:tool=tape",)},
-            (coded("knob-value", action="backup", knob="tool", found="tape", known="copy, vacuum-into, online, dump"),),
+            (
+                coded(
+                    "out-of-range", where="backup", what="tool", found="tape", wanted="copy, vacuum-into, online, dump"
+                ),
+            ),
         ),
         (
             {"work": ("backup:tool=3",)},
-            (coded("knob-value", action="backup", knob="tool", found=3, known="copy, vacuum-into, online, dump"),),
+            (coded("out-of-range", where="backup", what="tool", found=3, wanted="copy, vacuum-into, online, dump"),),
         ),
         (
             {"during": ("backup:speed=3",)},
-            (coded("unknown-knob", action="backup", knobs="speed", known="tool, compress"),),
+            (coded("unknown", found=Part("backup"), hint=Part("tool, compress"), kind="parameter"),),
         ),
         (
             {"during": ("encrypt",)},
-            (coded("unknown-action", factor="during", action="encrypt"), coded("locks-beside-load", actions="encrypt")),
+            (coded("unknown", kind="during", found="encrypt"), coded("locks-beside-load", actions="encrypt")),
         ),
         (
             {"work": ("backup:compress=own",)},
             (
-                coded("knob-value", action="backup", knob="compress", found="own", known="none, zstd"),
-                coded("backup-not-own", tool="copy"),
+                coded("out-of-range", where="backup", what="compress", found="own", wanted="none, zstd"),
+                coded("unsupported", by=Part("copy"), what="compress=own"),
             ),
         ),
         (
             {"work": ("recovery",)},
-            (coded("unknown-action", factor="work", action="recovery", product="SQLite3 Multiple Ciphers"),),
+            (coded("unknown", kind="work", found="recovery", hint=Part("SQLite3 Multiple Ciphers")),),
         ),
     ],
 )
@@ -148,5 +152,5 @@ def test_an_action_takes_the_disk_that_its_backups_do() -> None:
 
 def test_servers_of_users_are_not_backed_up() -> None:
     request = RunRequest(engine="mysql", baseline="mysql://a@b/", vary={"work": ("backup",)})
-    with refused(UsageError, "action-on-own-servers", factor="work", action="backup"):
+    with refused(UsageError, "unsupported", what=Part("work")):
         check_actions(request, {"work": ("backup",)}, {}, "MySQL")

@@ -49,7 +49,7 @@ def test_the_order_of_options_does_not_matter_but_their_values_do() -> None:
 
 def test_a_second_calibration_of_the_same_name_is_refused(store: Store) -> None:
     add_calibration(store, calibration())
-    with refused(StoreError, "store-fails", fault=Part("UNIQUE")):
+    with refused(StoreError, "store-unusable", fault=Part("UNIQUE")):
         add_calibration(store, calibration())
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from support.examples import conditions, result_of, results, settings, settings_of, trial_of, trials
-from support.refused import coded, refused
+from support.refused import Part, coded, refused
 from tdelta.errors import StoreError, TdeltaError
 from tdelta.findings.servers import Bottleneck, CacheUse, Moved, ServerMeasures, TimeSpent
 from tdelta.findings.twin_settings import SettingsCompared
@@ -84,7 +84,7 @@ class Counted:
 
 def test_lists_and_whole_numbers_as_keys_come_back_as_they_were():
     assert loads(Counted, dumps(Counted({0: [1.0, math.inf], 12: []}))) == Counted({0: [1.0, math.inf], 12: []})
-    with refused(StoreError, "key-not-a-number", key="'x'"):
+    with refused(StoreError, "unexpected", found="'x'", expected="a whole number as the key"):
         decode(Counted, {"of": {"x": []}})
 
 
@@ -108,27 +108,27 @@ def test_a_tuple_among_free_form_options_comes_back_as_a_list():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"round": "0"}, coded("value-of-other-kind", kind="int", data="'0'", where="Trial.round")),
-        ({"round": True}, coded("value-of-other-kind", kind="int", data="True", where="Trial.round")),
+        ({"round": "0"}, coded("unexpected", expected="int", found="'0'", where="Trial.round")),
+        ({"round": True}, coded("unexpected", expected="int", found="True", where="Trial.round")),
         (
             {"started_unix_seconds": "soon"},
-            coded("value-of-other-kind", kind="float", data="'soon'", where="Trial.started_unix_seconds"),
+            coded("unexpected", expected="float", found="'soon'", where="Trial.started_unix_seconds"),
         ),
-        ({"extra": 1}, coded("unknown-fields", kind="Trial", unknown="extra", where="Trial")),
+        ({"extra": 1}, coded("unexpected", expected=Part("Trial"), found=Part("extra"), where="Trial")),
         (
             {"condition": {"levels": [["cipher"]], "role": "aa"}},
-            coded("items-miscounted", expected=2, found=1, where="Trial.condition.levels[0]"),
+            coded("unexpected", expected=Part("2"), found=1, where="Trial.condition.levels[0]"),
         ),
         (
             {"condition": {"levels": [["cipher", None]], "role": "aa"}},
-            coded("value-of-no-kind", data="None", where="Trial.condition.levels[0][1]"),
+            coded("unexpected", found="None", where="Trial.condition.levels[0][1]"),
         ),
         (
             {"condition": {"levels": [], "role": "spy"}},
-            coded("value-of-other-kind", kind="Role", data="'spy'", where="Trial.condition.role"),
+            coded("unexpected", expected="Role", found="'spy'", where="Trial.condition.role"),
         ),
-        ({"measurement": {"operations": 1}}, coded("record-incomplete", where="Trial.measurement")),
-        ({"measurement": []}, coded("value-of-other-kind", kind="dict", data="[]", where="Trial.measurement")),
+        ({"measurement": {"operations": 1}}, coded("missing", where="Trial.measurement")),
+        ({"measurement": []}, coded("unexpected", expected="dict", found="[]", where="Trial.measurement")),
     ],
 )
 def test_what_does_not_fit_is_told_with_its_place(change, told):
@@ -139,12 +139,12 @@ def test_what_does_not_fit_is_told_with_its_place(change, told):
 def test_a_damaged_histogram_is_told_with_its_name():
     data = encode(trial_of())
     data["measurement"]["histograms"] = {"tx:browse": "not base64!"}
-    with refused(StoreError, "value-of-other-kind", kind="bytes", where="Trial.measurement.histograms.tx:browse"):
+    with refused(StoreError, "unexpected", expected="bytes", where="Trial.measurement.histograms.tx:browse"):
         decode(Trial, data)
 
 
 def test_text_that_is_not_json_is_told():
-    with refused(StoreError, "not-json", text="'{'", where="RunResult"):
+    with refused(StoreError, "unexpected", found=Part("'{'"), where="RunResult", expected="JSON"):
         loads(RunResult, "{")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.findings import FINDINGS
@@ -119,7 +119,7 @@ def test_a_file_holds_what_a_stream_would_get(store, tmp_path, file_format):
 
 
 def test_an_unknown_format_names_the_known_ones(store):
-    with refused(UnknownName, "unknown-name-near", near="json", found="jsn", known="csv, json"):
+    with refused(UnknownName, "unknown", found=Part("jsn"), hint=Part("json")):
         export.write(store, RUN, "jsn", io.StringIO())
 
 
@@ -139,7 +139,7 @@ def test_a_failed_export_leaves_the_old_file_and_no_part_of_the_new(store, tmp_p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tdelta.store.export.os.fsync", full)
-    with refused(StorageFault, "export-not-writable", destination=target, fault=os.strerror(errno.ENOSPC)):
+    with refused(StorageFault, "path-unusable", path=target, fault=os.strerror(errno.ENOSPC)):
         export.write_json(store, RUN, target)
     assert target.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))
@@ -147,12 +147,12 @@ def test_a_failed_export_leaves_the_old_file_and_no_part_of_the_new(store, tmp_p
 
 
 def test_a_folder_that_is_not_there_is_told(store, tmp_path):
-    with refused(StorageFault, "export-not-writable", destination="run.csv", fault="No such file or directory"):
+    with refused(StorageFault, "path-unusable", path="run.csv", fault="No such file or directory"):
         export.write_csv(store, RUN, tmp_path / "nowhere" / "run.csv")
 
 
 def test_a_device_is_written_to_and_not_replaced(store):
-    with refused(StorageFault, "export-not-writable", destination="/dev/full", fault=os.strerror(errno.ENOSPC)):
+    with refused(StorageFault, "path-unusable", path="/dev/full", fault=os.strerror(errno.ENOSPC)):
         export.write_json(store, RUN, Path("/dev/full"))
     assert not Path("/dev/full").is_file()
 

@@ -100,7 +100,7 @@ def test_a_pack_replaces_a_pack_and_nothing_else(store: Store, pack: Path, tmp_p
     with pytest.raises(UsageError) as raised:
         write_pack(store, RUN, other)
     assert ([one.code for one in raised.value.refusals], other.read_text(encoding="utf-8")) == (
-        ["not-over-this"],
+        ["file-exists"],
         "mine",
     )
     write_pack(store, RUN, other, force=True)
@@ -139,27 +139,27 @@ def test_another_run_of_the_same_id_is_not_overwritten(store: Store, pack: Path)
 def test_damage_is_noticed(pack: Path) -> None:
     good = pack.read_bytes()
     pack.write_bytes(good[:-20])
-    assert refusal(pack) == "pack-cut-off"
+    assert refusal(pack) == "pack-damaged"
     lines = gzip.decompress(good).splitlines(keepends=True)
     pack.write_bytes(gzip.compress(b"".join(lines[:-1])))
-    assert refusal(pack) == "pack-cut-off"
+    assert refusal(pack) == "pack-damaged"
     pack.write_bytes(gzip.compress(b"".join(lines).replace(b"sqlite", b"duckdb")))
-    assert refusal(pack) == "pack-changed"
+    assert refusal(pack) == "pack-damaged"
     pack.write_bytes(b"condition,mean\nplain,3\n")
-    assert refusal(pack) == "not-a-pack"
+    assert refusal(pack) == "unexpected"
     pack.write_bytes(gzip.compress(b"condition,mean\nplain,3\n"))
-    assert refusal(pack) == "not-a-pack"
+    assert refusal(pack) == "unexpected"
 
 
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda head: head.update(schema="tdelta.pack/3"), "pack-too-new"),
-        (lambda head: head.update(run_id="../../../tmp/x"), "pack-line"),
-        (lambda head: head["settings"].update(run_id="20260802-zzzz"), "pack-line"),
-        (lambda head: head.update(machine=[1]), "pack-line"),
-        (lambda head: head.update(created_unix_seconds=1e300), "pack-line"),
-        (lambda head: head.update(labels=["last"]), "not-a-label"),
+        (lambda head: head.update(schema="tdelta.pack/3"), "out-of-range"),
+        (lambda head: head.update(run_id="../../../tmp/x"), "unexpected"),
+        (lambda head: head["settings"].update(run_id="20260802-zzzz"), "unexpected"),
+        (lambda head: head.update(machine=[1]), "unexpected"),
+        (lambda head: head.update(created_unix_seconds=1e300), "unexpected"),
+        (lambda head: head.update(labels=["last"]), "out-of-range"),
         (lambda head: head.pop("result"), "pack-damaged"),
         (lambda head: head["result"].update(decision="maybe"), "pack-damaged"),
         (lambda head: head["settings"].update(seed=2**63), "pack-damaged"),
@@ -182,7 +182,7 @@ def test_what_no_run_can_have_is_refused(pack: Path, change: Callable[[dict[str,
 )
 def test_a_trial_that_cannot_be_one_is_refused(pack: Path, change: Callable[[dict[str, Any]], object]) -> None:
     changed(pack, change, line=1)
-    assert refusal(pack) in {"pack-damaged", "pack-damaged-by", "pack-line"}
+    assert refusal(pack) in {"pack-damaged", "unexpected"}
 
 
 def test_text_that_moves_a_terminals_cursor_is_made_harmless(pack: Path) -> None:
@@ -195,34 +195,34 @@ def test_brackets_without_end_are_refused(pack: Path) -> None:
     lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
     for levels in (100, 100_000):
         sealed(pack, [*lines, b'{"trial":' + b"[" * levels + b"]" * levels + b"}\n"])
-        assert refusal(pack) in {"pack-line", "pack-damaged-by"}
+        assert refusal(pack) in {"unexpected", "pack-damaged"}
 
 
 @pytest.mark.parametrize(
     "limits", [Limits(file_bytes=100), Limits(text_bytes=5_000), Limits(line_bytes=2_000), Limits(trials=1)]
 )
 def test_what_is_larger_than_a_limit_is_not_read(pack: Path, limits: Limits) -> None:
-    assert refusal(pack, limits) == "pack-too-large"
+    assert refusal(pack, limits) == "too-large"
 
 
 def test_a_bomb_is_not_unpacked(pack: Path) -> None:
     with gzip.open(pack, "wb", 1) as bomb:
         for _ in range(80):
             bomb.write(bytes(1 << 20))
-    assert refusal(pack) == "pack-too-large"
+    assert refusal(pack) == "too-large"
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.tdelta")
     with pytest.raises(UsageError) as raised, unpacked(tmp_path / "pipe.tdelta"):
         pass
-    assert raised.value.refusals[0].code == "pack-not-readable"
+    assert raised.value.refusals[0].code == "path-unusable"
 
 
 def test_values_that_break_what_is_made_of_them_are_a_fault_of_the_pack(pack: Path) -> None:
     with pytest.raises(StoreError) as raised, unpacked(pack):
         raise ZeroDivisionError("float division by zero")
-    assert raised.value.refusals[0].code == "pack-damaged-by"
+    assert raised.value.refusals[0].code == "pack-damaged"
 
 
 def test_a_defect_elsewhere_stays_one() -> None:
@@ -250,7 +250,7 @@ def test_a_run_that_is_called_as_no_store_calls_one_is_refused(pack: Path, run_i
         values["run_id"] = values["settings"]["run_id"] = values["result"]["settings"]["run_id"] = run_id
 
     changed(pack, renamed)
-    assert refusal(pack) == "pack-line"
+    assert refusal(pack) == "unexpected"
 
 
 @pytest.mark.parametrize("inner", ["[]", "{}", '"\\u0001"', "1"])
@@ -260,7 +260,7 @@ def test_more_values_than_a_run_has_are_refused_before_they_are_made(pack: Path,
     lines[0] = lines[0].replace(b'"machine":{', f'"machine":{{"x":[{many}],'.encode(), 1)
     sealed(pack, lines)
     began = time.process_time()
-    assert refusal(pack) == "pack-too-large"
+    assert refusal(pack) == "too-large"
     assert time.process_time() - began < 5.0
 
 
@@ -282,26 +282,26 @@ def test_a_trial_that_nothing_can_measure_is_refused(pack: Path, name: str, valu
         values["trial"]["measurement"][name] = value
 
     changed(pack, made, line=1)
-    assert refusal(pack) == "pack-line"
+    assert refusal(pack) == "unexpected"
 
 
 def test_an_answer_without_its_trials_is_refused(pack: Path) -> None:
     lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
     for left in (1, 2):
         sealed(pack, lines[:left])
-        assert refusal(pack) == "pack-line"
+        assert refusal(pack) == "unexpected"
 
 
 def test_a_field_that_no_run_has_is_refused(pack: Path) -> None:
     changed(pack, lambda values: values.update(extra=1))
-    assert refusal(pack) == "pack-line"
+    assert refusal(pack) == "unexpected"
 
 
 def test_a_number_beyond_all_numbers_is_refused(pack: Path) -> None:
     lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
     lines[0] = lines[0].replace(b'"machine":{', b'"machine":{"x":1e999,', 1)
     sealed(pack, lines)
-    assert refusal(pack) == "pack-line"
+    assert refusal(pack) == "unexpected"
 
 
 def test_the_label_of_a_strangers_run_gives_way_to_ones_own(store: Store, pack: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta.errors import StoreError
 from tdelta.records.parts import flat, flat_hints, nested, part
 from tdelta.report.values import record_values
@@ -49,10 +49,10 @@ def test_what_is_missing_of_a_part_takes_its_default() -> None:
 
 
 def test_a_part_without_a_default_must_be_there() -> None:
-    with refused(StoreError, "record-incomplete", where="Whole"):
+    with refused(StoreError, "missing", where="Whole"):
         decode(Whole, {"name": "a"})
 
 
 def test_a_name_of_no_part_is_a_fault() -> None:
-    with refused(StoreError, "unknown-fields", unknown="user"):
+    with refused(StoreError, "unexpected", found=Part("user")):
         decode(Whole, {"name": "a", "block": 3, "user": 0.5})

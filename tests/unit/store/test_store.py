@@ -77,18 +77,18 @@ def test_the_table_has_a_column_for_every_field_of_a_measurement(store):
 
 def test_a_second_trial_at_the_same_place_is_refused_and_the_first_stays(store):
     store.add_trial(RUN, trial_of())
-    with refused(StoreError, "store-fails", fault=Part("UNIQUE constraint failed: trials.run_id, trials.block")):
+    with refused(StoreError, "store-unusable", fault=Part("UNIQUE constraint failed: trials.run_id, trials.block")):
         store.add_trial(RUN, trial_of(checkpoint_ns=5))
     assert store.trials(RUN) == (trial_of(),)
 
 
 def test_a_trial_of_an_unknown_run_is_refused(store):
-    with refused(StoreError, "store-fails", fault=Part("FOREIGN KEY")):
+    with refused(StoreError, "store-unusable", fault=Part("FOREIGN KEY")):
         store.add_trial("20260101-none", trial_of())
 
 
 def test_trials_of_an_unknown_run_are_no_empty_run(store):
-    with refused(UnknownName, "unknown-name", kind="run", found="20260101-none"):
+    with refused(UnknownName, "unknown", kind="run", found="20260101-none"):
         store.trials("20260101-none")
 
 
@@ -103,7 +103,7 @@ def test_reading_trial_by_trial_does_not_lock_out_a_writer(store, path):
 
 
 def test_a_run_id_cannot_be_taken_twice(store):
-    with refused(StoreError, "store-fails", fault="UNIQUE constraint failed: runs.run_id"):
+    with refused(StoreError, "store-unusable", fault=Part("UNIQUE constraint failed: runs.run_id")):
         store.create_run(settings_of(), MACHINE, VERSIONS)
 
 
@@ -149,7 +149,7 @@ def test_a_status_that_does_not_exist_is_refused(store):
     ],
 )
 def test_an_unknown_run_is_told_with_the_runs_there_are(store, call):
-    with refused(UnknownName, "unknown-name", found="nowhere", known=f"{RUN}, last"):
+    with refused(UnknownName, "unknown", found=Part("nowhere"), hint=Part(f"{RUN}, last")):
         call(store)
 
 
@@ -169,7 +169,7 @@ def test_facts_are_kept_by_key_and_the_last_one_counts(store):
 
 
 def test_a_fact_of_an_unknown_run_is_refused(store):
-    with refused(StoreError, "store-fails", fault=Part("FOREIGN KEY")):
+    with refused(StoreError, "store-unusable", fault=Part("FOREIGN KEY")):
         store.put_fact("nowhere", "key", 1)
 
 
@@ -223,12 +223,12 @@ def test_an_ambiguous_prefix_names_the_runs_it_fits(store):
 
 @pytest.mark.parametrize("text", ["20270101", "%", ""])
 def test_a_run_that_is_not_there_names_the_newest_ones(store, text):
-    with refused(UnknownName, "unknown-name", found=text, known=f"{RUN}, last"):
+    with refused(UnknownName, "unknown", found=text, hint=Part(f"{RUN}, last")):
         store.resolve(text)
 
 
 def test_a_store_without_runs_says_how_to_make_one(path):
-    with Store.open(path) as empty, refused(UsageError, "store-without-run", store=path):
+    with Store.open(path) as empty, refused(UsageError, "no-run", store=path):
         empty.resolve("last")
 
 
@@ -327,7 +327,7 @@ def test_a_damaged_store_is_told(store, path):
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with Store.open(path) as damaged, refused(StoreError, "store-fails", path=path, fault=Part("malformed")):
+    with Store.open(path) as damaged, refused(StoreError, "store-unusable", path=path, fault=Part("malformed")):
         damaged.trials(RUN)
 
 
@@ -348,7 +348,7 @@ def test_what_is_not_what_was_written_is_told_and_answers_nothing(store, path, c
     store.add_trial(RUN, trial_of())
     store.put_fact(RUN, "one", 1)
     store._db.execute(change)
-    with pytest.raises(StoreError, match=re.escape(f"store {path}: ")):  # noqa: PT012 (whichever of them reads it)
+    with pytest.raises(StoreError, match=re.escape(f"results database {path}: ")):  # noqa: PT012 (whichever of them reads it)
         store.trials(RUN)
         store.facts(RUN)
         store.settings(RUN)
@@ -358,7 +358,7 @@ def test_damage_of_what_has_no_seal_is_told_with_the_store(store, path):
     store._db.execute("DELETE FROM seals")
     store._db.execute("UPDATE runs SET settings = substr(settings, 2), machine = '[1]'")
     for read in (store.settings, store.machine, lambda _run: store.runs()):
-        with pytest.raises(StoreError, match=re.escape(f"store {path}: ")):
+        with pytest.raises(StoreError, match=re.escape(f"results database {path}")):
             read(RUN)
 
 
@@ -386,24 +386,26 @@ def test_a_full_disk_is_told_with_a_remedy_and_costs_no_earlier_trial(store):
 def test_a_store_that_cannot_be_written_can_still_be_read(store):
     store.add_trial(RUN, trial_of())
     store._db.execute("PRAGMA query_only = ON")
-    with refused(StorageFault, "store-not-writable", path="runs.sqlite", fault="attempt to write a readonly database"):
+    with refused(
+        StorageFault, "store-unusable", path="runs.sqlite", fault=Part("attempt to write a readonly database")
+    ):
         store.add_trial(RUN, trial_of(block=1))
     assert store.trials(RUN) == (trial_of(),)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with refused(StorageFault, "store-out-of-reach", path="file/runs.sqlite"):
+    with refused(StorageFault, "store-unusable", path="file/runs.sqlite"):
         Store.open(tmp_path / "file" / "runs.sqlite")
 
 
 def test_a_store_that_is_a_folder_is_told(tmp_path):
-    with refused(StorageFault, "store-out-of-reach", path=tmp_path):
+    with refused(StorageFault, "store-unusable", path=tmp_path):
         Store.open(tmp_path)
 
 
 def test_a_folder_that_takes_no_files_is_told_even_to_root():
-    with refused(StorageFault, "store-not-writable", path="/proc/runs.sqlite"):
+    with refused(StorageFault, "store-unusable", path="/proc/runs.sqlite"):
         Store.open(Path("/proc/runs.sqlite"))
 
 
@@ -411,7 +413,7 @@ def test_a_store_another_process_holds_is_told(store, path):
     with Store.open(path) as other:
         other._db.execute("PRAGMA busy_timeout = 0")
         store._db.execute("BEGIN EXCLUSIVE")
-        with refused(StoreError, "store-held", path=path):
+        with refused(StoreError, "store-unusable", path=path):
             other.add_trial(RUN, trial_of())
         store._db.execute("ROLLBACK")
 

@@ -65,31 +65,31 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("version = 1", "version = [", toml(3, "not-toml")),
-        ("version = 1", 'version = "1"', toml(2, "key-of-other-type", key="version", found="'1'")),
-        ('title = "Mine"', 'titel = "Mine"', toml(3, "unknown-key", key="'titel'", hint=Part("'title'"))),
-        ('title = "Mine"', "", coded("key-missing", key="title", where="workload.toml")),
-        ("version = 1", "version = 1\nspills = 1", toml(3, "not-true-or-false", path="spills", found="1")),
-        ("bytes_per_scale = 1000", "", toml(8, "bytes-per-scale-out-of-range", found="None")),
-        ("rows_per_scale = 10", "", toml(11, "rows-not-given-once", table="parents", found="none")),
-        ("rows_per_scale = 10", "rows_per_scale = 0", toml(12, "rows-out-of-range", key="rows_per_scale", found="0")),
-        ("rows_per_scale = 10", "rows = -1", toml(12, "rows-out-of-range", key="rows", found="-1")),
-        ("rows_per_scale = 10", "rows = 0", toml(22, "no-rows-to-refer-to", column="parent_id", table="parents")),
+        ("version = 1", "version = [", toml(3, "unexpected", expected="TOML")),
+        ("version = 1", 'version = "1"', toml(2, "out-of-range", what="version", found="'1'")),
+        ('title = "Mine"', 'titel = "Mine"', toml(3, "unknown", found="'titel'", hint=Part("'title'"), kind="key")),
+        ('title = "Mine"', "", coded("missing", what="title", where="workload.toml")),
+        ("version = 1", "version = 1\nspills = 1", toml(3, "out-of-range", what="spills", found="1")),
+        ("bytes_per_scale = 1000", "", toml(8, "out-of-range", found="None", what="bytes_per_scale")),
+        ("rows_per_scale = 10", "", toml(11, "out-of-range", what=Part("parents"), found="none")),
+        ("rows_per_scale = 10", "rows_per_scale = 0", toml(12, "out-of-range", what="rows_per_scale", found="0")),
+        ("rows_per_scale = 10", "rows = -1", toml(12, "out-of-range", what="rows", found="-1")),
+        ("rows_per_scale = 10", "rows = 0", toml(22, "missing", what=Part("parent_id"))),
         (
             'table = "parents"',
             'table = "parent"',
-            toml(19, "no-parent-above", table="'parent'", hint=Part("'parents'")),
+            toml(19, "unknown", found=Part("'parent'"), hint=Part("'parents'"), kind="table"),
         ),
-        ("count = 3", "count = 0", toml(19, "count-out-of-range", found="0")),
-        ('"text"', '"txt"', toml(16, "unknown-distribution", column="name", distribution="'txt'", hint=Part("'text'"))),
-        ("min = 1", "minimum = 1", column(16, "parameter-missing", distribution="text", parameter="min")),
+        ("count = 3", "count = 0", toml(19, "out-of-range", found="0", what="count")),
+        ('"text"', '"txt"', toml(16, "unknown", found=Part("name"), hint=Part("'text'"), kind="distribution")),
+        ("min = 1", "minimum = 1", column(16, "missing", what=Part("text"))),
         (
             "min = 1",
             "minn = 1",
-            column(16, "unknown-parameter", distribution="text", parameter="'minn'", hint=Part("'min'")),
+            column(16, "unknown", found=Part("text"), hint=Part("'min'"), kind="parameter"),
         ),
-        ("min = 1", "min = 10", column(16, "range-out-of-order", low="min", low_value=10, high="max", high_value=9)),
-        ("min = 1", 'min = "1"', column(16, "parameter-of-other-type", parameter="min", found="'1'")),
+        ("min = 1", "min = 10", column(16, "out-of-range", what="min", found=10, wanted=Part("max"))),
+        ("min = 1", 'min = "1"', column(16, "out-of-range", what="min", found="'1'")),
         (
             '"text", min = 1, max = 9',
             '"uniform", lo = 1, hi = 2',
@@ -98,70 +98,72 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         (
             '"text", min = 1, max = 9',
             '"ref", table = "parentz"',
-            toml(16, "unknown-table-of-column", column="name", table="'parentz'", hint=Part("'parents'")),
+            toml(16, "unknown", found=Part("name"), hint=Part("'parents'"), kind="table"),
         ),
         (
             '{ distribution = "serial" }',
             '{ distribution = "serial", null_share = 0.1 }',
-            toml(15, "distribution-makes-keys", column="id", distribution="serial"),
+            toml(15, "conflict", other=Part("id"), one="null_share"),
         ),
-        ("null_share = 0.5", "null_share = 5", toml(24, "null-share-out-of-range", column="born", found="5")),
+        ("null_share = 0.5", "null_share = 5", toml(24, "out-of-range", what=Part("born"), found="5")),
         (
             "name = { distribution",
             "nmae = { distribution",
-            toml(16, "column-not-in-schema", column="nmae", table="parents", hint=Part("'name'")),
+            toml(16, "unknown", found=Part("nmae"), hint=Part("'name'"), kind="column"),
         ),
         (
             "line = { distribution",
             "born2 = { distribution",
-            coded("column-without-distribution", column="line", table="children", where="schema.sql:4"),
+            coded("missing", what=Part("line"), where="schema.sql:4"),
         ),
         (
             '{ distribution = "serial" }',
             '{ distribution = "uniform", lo = 1, hi = 2 }',
-            toml(22, "no-serial-key", column="parent_id", table="parents"),
+            toml(22, "missing", what=Part("parent_id")),
         ),
-        ("weight = 2.5", "weight = 0", toml(28, "weight-out-of-range", found="0")),
+        ("weight = 2.5", "weight = 0", toml(28, "out-of-range", found="0", what="weight")),
         (
             "[transactions.look]",
             "[transactions.lock]",
-            coded("script-missing", transaction="lock", hint=Part("'look.sql'"), where="lock.sql"),
+            coded("file-missing", hint=Part("'look.sql'"), where="lock.sql"),
         ),
-        ("[transactions.look]", "[transactions.Look-up]", toml(26, "not-a-name", name="'Look-up'")),
+        ("[transactions.look]", "[transactions.Look-up]", toml(26, "out-of-range", found="'Look-up'", what="the name")),
         (
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (nmae);",
-            coded("sql-refused", said="no such column: nmae", where="schema.sql:8"),
+            coded("database-says", said="no such column: nmae", where="schema.sql:8"),
         ),
         (
             "CREATE INDEX by_name ON parents (name);",
             "CREATE TABLE more (id BIGINT);",
-            coded("table-without-entry", table="more", where="schema.sql:8"),
+            coded("missing", what=Part("more"), where="schema.sql:8"),
         ),
         (
             "CREATE INDEX by_name ON parents (name);",
             "DROP TABLE parents;",
-            coded("not-a-definition", found="DROP TABLE", where="schema.sql:8"),
+            coded("unexpected", found="DROP TABLE", where="schema.sql:8", expected="CREATE TABLE or CREATE INDEX"),
         ),
         (
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (name)",
-            coded("statement-not-ended", where="schema.sql:8"),
+            coded("requires", where="schema.sql:8", what="this statement", needs="';' at its end"),
         ),
-        ("born BIGINT,", "born IN INTEGER,", coded("sql-not-readable", where="schema.sql:2")),
+        ("born BIGINT,", "born IN INTEGER,", coded("unexpected", where="schema.sql:2", expected="SQL")),
         (
             "born BIGINT,",
             "born BIGINT DEFAULT CURRENT_TIMESTAMP,",
             coded("reads-the-clock", what="CURRENT_TIMESTAMP", where="schema.sql:2"),
         ),
-        ("TABLE parents", "TABLE parens", toml(11, "table-not-in-schema", table="parents", hint=Part("'parens'"))),
+        ("TABLE parents", "TABLE parens", toml(11, "unknown", found="parents", hint=Part("'parens'"), kind="table")),
         (
             ":rows_parents",
             ":rows_parent",
-            coded("unknown-variable", name="rows_parent", hint=Part("'rows_parents'"), where="look.sql:1"),
+            coded(
+                "unknown", found=Part("rows_parent"), hint=Part("'rows_parents'"), where="look.sql:1", kind="variable"
+            ),
         ),
-        ("SELECT name", "SELECT nmae", coded("sql-refused", said="no such column: nmae", where="look.sql:2")),
-        ("FROM parents", "FROM parrents", coded("sql-refused", said="no such table: parrents", where="look.sql:2")),
+        ("SELECT name", "SELECT nmae", coded("database-says", said="no such column: nmae", where="look.sql:2")),
+        ("FROM parents", "FROM parrents", coded("database-says", said="no such table: parrents", where="look.sql:2")),
     ],
 )
 def test_a_fault_is_named_with_its_place_and_remedy(folder, old, new, fault):
@@ -201,7 +203,7 @@ def test_a_missing_file_is_named(folder, missing):
 def test_an_override_for_an_engine_that_is_none_is_named(folder):
     (folder / "schema.mysq.sql").write_text(SCHEMA, encoding="utf-8")
     check_messages(
-        faults(folder), "unknown-engine-of-file", engine="mysq", hint=Part("'mysql'"), where="schema.mysq.sql"
+        faults(folder), "unknown", found=Part("mysq"), hint=Part("'mysql'"), where="schema.mysq.sql", kind="engine"
     )
 
 
@@ -215,7 +217,7 @@ def test_a_path_without_a_folder_is_a_fault_of_the_folder(tmp_path):
 
 
 def test_a_name_that_is_no_workload_is_named_with_a_hint():
-    with refused(UnknownName, "unknown-name-near", near="order-entry", found="order-entri", known=Part("order-entry")):
+    with refused(UnknownName, "unknown", found=Part("order-entri"), hint=Part("order-entry")):
         load("order-entri", dialects())
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.refused import Part, coded, has
+from support.refused import Part, check_messages, coded, has
 from tdelta import _native
 from tdelta.driver.jobs import TrialJob
 from tdelta.engines.sqlite.profile import DIALECT
@@ -68,39 +68,39 @@ def test_each_kind_of_change_makes_a_script_a_writing_one(statement):
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("SELECT a FROM t WHERE id = :idd;", 1, coded("unknown-variable", name="idd")),
-        ("\\set id 1\nSELECT a FROM t WHERE id = :ida;", 2, coded("unknown-variable", name="ida", hint=Part("'id'"))),
-        ("\\set a :b + 1\nSELECT 1;", 1, coded("unknown-variable", name="b")),
+        ("SELECT a FROM t WHERE id = :idd;", 1, coded("unknown", found=Part("idd"), kind="variable")),
+        ("\\set id 1\nSELECT a FROM t WHERE id = :ida;", 2, coded("unknown", found=Part("ida"), hint=Part("'id'"))),
+        ("\\set a :b + 1\nSELECT 1;", 1, coded("unknown", found=Part("b"), kind="variable")),
         ("\\set op 3\nSELECT 1;", 1, coded("variable-given", name="op")),
-        ("\\set 9a 3\nSELECT 1;", 1, coded("set-malformed")),
-        ("\\set a\nSELECT 1;", 1, coded("set-malformed")),
-        ("\\sett a 1\nSELECT 1;", 1, coded("unknown-command", word="sett", hint=Part("'set'"))),
-        ("SELECT 1", 1, coded("statement-not-ended")),
-        ("SELECT 1\n\\set a 2\nSELECT :a;", 2, coded("command-in-statement", word="\\set", line=1)),
-        ("SELECT 'a;", 1, coded("not-closed")),
-        ("SELECT 1;\n\\gset", 2, coded("gset-alone")),
+        ("\\set 9a 3\nSELECT 1;", 1, coded("unexpected", expected="\\set name expression")),
+        ("\\set a\nSELECT 1;", 1, coded("unexpected", expected="\\set name expression")),
+        ("\\sett a 1\nSELECT 1;", 1, coded("unknown", found=Part("sett"), hint=Part("'set'"), kind="command")),
+        ("SELECT 1", 1, coded("requires", what="this statement", needs="';' at its end")),
+        ("SELECT 1\n\\set a 2\nSELECT :a;", 2, coded("requires", needs=Part("\\set"), what=Part("1"))),
+        ("SELECT 'a;", 1, coded("requires", needs="its end")),
+        ("SELECT 1;\n\\gset", 2, coded("requires", what="\\gset", needs=Part("a statement"))),
         ("SELECT * FROM t \\gset", 1, coded("gset-without-names")),
         ("SELECT COUNT(a) FROM t \\gset", 1, coded("gset-without-names")),
-        ("UPDATE t SET a = 1 \\gset", 1, coded("gset-without-select")),
+        ("UPDATE t SET a = 1 \\gset", 1, coded("requires", what="\\gset", needs="a SELECT")),
         ("SELECC a FROM t;", 1, coded("statement-not-readable")),
-        ("SELECT 1 FROM t WHERE;;\nSELECT )", 2, coded("statement-not-ended")),
+        ("SELECT 1 FROM t WHERE;;\nSELECT )", 2, coded("requires", what="this statement", needs="';' at its end")),
         ("DROP TABLE t;", 1, coded("not-of-a-transaction", statement="DROP")),
         ("VACUUM;", 1, coded("not-of-a-transaction", statement="VACUUM")),
         ("SELECT a FROM t WHERE id = ?;", 1, coded("question-mark")),
-        ("\\if 1\nSELECT 1;", 1, coded("block-not-ended", word="if", end="\\endif")),
-        ("\\repeat 2\nSELECT 1;", 1, coded("block-not-ended", word="repeat", end="\\endrepeat")),
-        ("SELECT 1;\n\\endif", 2, coded("end-without-begin", word="endif", opened="if")),
-        ("SELECT 1;\n\\else", 2, coded("branch-without-if", word="else")),
-        ("\\repeat 2\nSELECT 1;\n\\endif\n\\endrepeat", 3, coded("end-without-begin", word="endif", opened="if")),
-        ("\\if 1\nSELECT 1;\n\\else\nSELECT 2;\n\\else\nSELECT 3;\n\\endif", 5, coded("branch-without-if")),
-        ("\\set a 1", 1, coded("no-statement")),
-        ("\\connect elsewhere\nSELECT 1;", 1, coded("connect-takes-nothing", found="elsewhere")),
-        ("BEGIN;\n\\connect\nSELECT 1;\nCOMMIT;", 2, coded("connect-in-transaction")),
-        ("\\conect\nSELECT 1;", 1, coded("unknown-command", word="conect", hint=Part("'connect'"))),
-        ("\\connect", 1, coded("no-statement")),
-        ("BEGIN;\nSELECT 1;", 1, coded("transaction-not-ended")),
-        ("BEGIN;\nBEGIN;\nCOMMIT;", 2, coded("begin-twice")),
-        ("SELECT 1;\nCOMMIT;", 2, coded("end-without-transaction", statement="COMMIT")),
+        ("\\if 1\nSELECT 1;", 1, coded("requires", what=Part("if"), needs=Part("\\endif"))),
+        ("\\repeat 2\nSELECT 1;", 1, coded("requires", what=Part("repeat"), needs=Part("\\endrepeat"))),
+        ("SELECT 1;\n\\endif", 2, coded("requires", what=Part("endif"), needs=Part("if"))),
+        ("SELECT 1;\n\\else", 2, coded("requires", what=Part("else"), needs="an open \\if")),
+        ("\\repeat 2\nSELECT 1;\n\\endif\n\\endrepeat", 3, coded("requires", what=Part("endif"), needs=Part("if"))),
+        ("\\if 1\nSELECT 1;\n\\else\nSELECT 2;\n\\else\nSELECT 3;\n\\endif", 5, coded("requires", what="\\else")),
+        ("\\set a 1", 1, coded("requires", what="a script", needs="at least one SQL statement")),
+        ("\\connect elsewhere\nSELECT 1;", 1, coded("unexpected", found=Part("elsewhere"), expected="\\connect alone")),
+        ("BEGIN;\n\\connect\nSELECT 1;\nCOMMIT;", 2, coded("conflict", one="\\connect", other="an open transaction")),
+        ("\\conect\nSELECT 1;", 1, coded("unknown", found=Part("conect"), hint=Part("'connect'"), kind="command")),
+        ("\\connect", 1, coded("requires", what="a script", needs="at least one SQL statement")),
+        ("BEGIN;\nSELECT 1;", 1, coded("requires", what="this transaction", needs=Part("COMMIT;"))),
+        ("BEGIN;\nBEGIN;\nCOMMIT;", 2, coded("conflict", one="BEGIN", other="an open transaction")),
+        ("SELECT 1;\nCOMMIT;", 2, coded("requires", what="COMMIT", needs="an open transaction")),
         ("BEGIN;\n\\if :op > 1\nCOMMIT;\n\\endif\nCOMMIT;", 4, coded("transaction-half-done", line=2)),
         ("UPDATE t SET a = CURRENT_TIMESTAMP;", 1, coded("reads-the-clock", what="CURRENT_TIMESTAMP")),
         ("SELECT NOW();", 1, coded("reads-the-clock", what="NOW")),
@@ -175,22 +175,24 @@ def test_a_raw_statement_goes_to_the_engine_unread_and_the_load_loop_takes_it():
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ("\\raw", [(1, "raw-alone")]),
-        ("\\raw\n\\set a 1\nSELECT :a;", [(1, "raw-alone")]),
-        ("\\raw\n\\raw\nVACUUM;", [(1, "raw-alone")]),
-        ("\\raw reads\nVACUUM;", [(1, "raw-malformed")]),
-        ("\\raw into a-b\nSELECT 1 \\gset", [(1, "raw-malformed")]),
-        ("\\raw\nCOMMIT;", [(2, "raw-transaction")]),
-        ("\\raw\nrollback work;", [(2, "raw-transaction")]),
-        ("\\raw\nSELECT 1 AS a \\gset", [(2, "raw-without-columns")]),
-        ("\\raw into a\nSELECT 1 AS a;", [(2, "raw-unset")]),
+        ("\\raw", [(1, coded("requires", what="\\raw", needs="a statement directly after it"))]),
+        ("\\raw\n\\set a 1\nSELECT :a;", [(1, coded("requires", what="\\raw", needs="a statement directly after it"))]),
+        ("\\raw\n\\raw\nVACUUM;", [(1, coded("requires", what="\\raw", needs="a statement directly after it"))]),
+        ("\\raw reads\nVACUUM;", [(1, coded("unexpected", expected=Part("\\raw writes")))]),
+        ("\\raw into a-b\nSELECT 1 \\gset", [(1, coded("unexpected", expected=Part("\\raw writes")))]),
+        ("\\raw\nCOMMIT;", [(2, coded("conflict", one="\\raw"))]),
+        ("\\raw\nrollback work;", [(2, coded("conflict", one="\\raw"))]),
+        ("\\raw\nSELECT 1 AS a \\gset", [(2, coded("requires", what="\\gset after \\raw", needs=Part("columns")))]),
+        ("\\raw into a\nSELECT 1 AS a;", [(2, coded("requires", what="\\raw … into", needs=Part("\\gset")))]),
         ("\\raw into op\nSELECT 1 AS op \\gset", [(2, "variable-given")]),
         ("\\raw into a\nVALUES :b \\gset p_\nSELECT :a, NOW();",
-         [(2, "unknown-variable"), (3, "reads-the-clock"), (3, "unknown-variable")]),
+         [(2, coded("unknown", kind="variable")), (3, "reads-the-clock"), (3, coded("unknown", kind="variable"))]),
     ],
 )  # fmt: skip
 def test_faults_around_raw_statements_have_codes_and_come_at_once(text, faults):
-    assert sorted((line, said.code) for line, said in check(text).faults) == sorted(faults)
+    found = sorted(check(text).faults, key=lambda fault: (fault[0], fault[1].code))
+    assert [line for line, _ in found] == [line for line, _ in faults]
+    check_messages((said for _, said in found), *(said for _, said in faults))
 
 
 def test_words_that_only_look_like_the_clock_are_let_through():
@@ -216,19 +218,19 @@ def test_operators_bind_as_in_pgbench():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1 +", "ends too early"),
+        ("1 +", "the end of the expression"),
         ("(1", "expected ')', found the end"),
-        ("1 2", "unexpected '2'"),
-        ("1 & 2", "unexpected '& 2'"),
+        ("1 2", "found '2'"),
+        ("1 & 2", "found '& 2'"),
         ("randm(1, 2)", "Did you mean 'random'?"),
-        ("random(1)", "takes 2 arguments, found 1"),
-        ("random(5, 1)", "the range 5 to 1 is empty"),
-        ("min()", "unexpected ')'"),
-        ("random_string(1, 1048577)", "at most 1,048,576 characters, found 1,048,577"),
+        ("random(1)", "must be 2, found 1"),
+        ("random(5, 1)", "found 5 to 1"),
+        ("min()", "found ')'"),
+        ("random_string(1, 1048577)", "exceeds 1,048,576 characters"),
         ("random_zipfian(1, 9, 1)", "1.001 to 1000"),
         ("random_gaussian(1, 9, 1.5)", "at least 2"),
         ("random_exponential(1, 9, 0)", "above 0"),
-        ("99999999999999999999", "does not fit 64 bits"),
+        ("99999999999999999999", "exceeds 64 bits"),
     ],
 )
 def test_an_expression_that_cannot_be_meant_is_refused(text, said):

@@ -72,17 +72,25 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
         (
             'table = "Order Details"',
             'table = "Details"',
-            toml(7, "no-such-table", table="'Details'", hint=Part("'Order Details'")),
+            toml(7, "unknown", found=Part("'Details'"), hint=Part("'Order Details'"), kind="table"),
         ),
-        ('table = "Order Details"', 'table = "nokey"', toml(7, "table-without-key", table="'nokey'")),
+        ('table = "Order Details"', 'table = "nokey"', toml(7, "missing", what=Part("'nokey'"))),
         ("[keys.details]", "[keys.taken]", toml(6, "key-table-taken", table="tdelta_key_taken")),
-        ("[keys.details]", "[keys.Details]", toml(6, "not-a-name", name="'Details'")),
-        ('table = "Order Details"', "count = 3", toml(7, "unknown-key", key="'keys.details.count'")),
-        ('table = "Order Details"', "", toml(6, "key-missing", key="keys.details.table")),
-        ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", toml(6, "key-with-database", key="tables")),
-        ("[keys.details]", "[size]\nbytes_per_scale = 1\n[keys.details]", toml(6, "key-with-database", key="size")),
-        ('name = "mine"', 'nane = "mine"', toml(1, "unknown-key", key="'nane'", hint=Part("'name'"))),
-        ("weight = 2.5", "weight = 0", toml(11, "weight-out-of-range", found="0")),
+        ("[keys.details]", "[keys.Details]", toml(6, "out-of-range", found="'Details'", what="the name")),
+        ('table = "Order Details"', "count = 3", toml(7, "unknown", found="'keys.details.count'", kind="key")),
+        ('table = "Order Details"', "", toml(6, "missing", what="keys.details.table")),
+        (
+            "[keys.details]",
+            "[tables.t]\nrows = 1\n[keys.details]",
+            toml(6, "conflict", one=Part("tables"), other="--database"),
+        ),
+        (
+            "[keys.details]",
+            "[size]\nbytes_per_scale = 1\n[keys.details]",
+            toml(6, "conflict", one=Part("size"), other="--database"),
+        ),
+        ('name = "mine"', 'nane = "mine"', toml(1, "unknown", found="'nane'", hint=Part("'name'"), kind="key")),
+        ("weight = 2.5", "weight = 0", toml(11, "out-of-range", found="0", what="weight")),
     ],
 )
 def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: Coded) -> None:
@@ -94,7 +102,9 @@ def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new:
 
 def test_a_variable_that_no_table_gives_is_named_with_the_nearest(folder: Path) -> None:
     (folder / "look.sql").write_text(LOOK.replace(":max_t", ":max_tt"), encoding="utf-8")
-    check_messages(faults(folder), "unknown-variable", name="max_tt", hint=Part("'max_t'"), where="look.sql:2")
+    check_messages(
+        faults(folder), "unknown", found=Part("max_tt"), hint=Part("'max_t'"), where="look.sql:2", kind="variable"
+    )
 
 
 def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder: Path) -> None:
@@ -107,14 +117,14 @@ def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder
 def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Path) -> None:
     with refused(
         WorkloadError,
-        "unknown-variable",
-        "unknown-variable",
-        "unknown-variable",
-        "unknown-variable",
-        "schema-missing",
-        "key-missing",
+        "unknown",
+        "unknown",
+        "unknown",
+        "unknown",
+        "file-missing",
+        "missing",
         "size-missing",
-        "unknown-key",
+        "unknown",
         where=(None, None, None, None, "schema.sql", None, None, None),
     ):
         load(folder, dialects())
@@ -144,19 +154,19 @@ def test_an_empty_folder_is_written_to_and_one_with_files_is_not(tmp_path: Path)
     (tmp_path / "empty").mkdir()
     write_user_workload(proposed(), tmp_path / "empty", ())
     before = {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()}
-    with refused(UsageError, "workload-folder-not-empty", folder="empty"):
+    with refused(UsageError, "path-unusable", path="empty"):
         write_user_workload(proposed(), tmp_path / "empty", ())
     assert {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()} == before
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with refused(UsageError, "workload-folder-is-file", folder="file"):
+    with refused(UsageError, "path-unusable", path="file"):
         require_free_folder(tmp_path / "file")
 
 
 def test_a_folder_that_cannot_be_made_is_a_fault_and_nothing_of_it_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with refused(StorageFault, "workload-folder-not-writable", folder="mine"):
+    with refused(StorageFault, "path-unusable", path="mine"):
         write_user_workload(proposed(), tmp_path / "file" / "mine", ())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -40,7 +40,7 @@ def require_ray() -> None:
         UsageError: it is not; the message says how to get it.
     """
     if importlib.util.find_spec("ray") is None:
-        raise UsageError(Refusal.of("ray-missing"))
+        raise UsageError(Refusal.of("library-missing", library="Ray", extra="ray", fault="80 MB, 250 MB on the disk"))
 
 
 def require_address(address: str) -> None:
@@ -72,5 +72,11 @@ def require_head(address: str) -> None:
 def _host_and_port(address: str) -> tuple[str, int]:
     found = _HEAD.fullmatch(address)
     if found is None or not 0 < int(found["port"]) <= _LAST_PORT:
-        raise UsageError(Refusal.of("not-a-ray-address", found=address))
+        raise UsageError(
+            Refusal.of(
+                "unexpected",
+                expected="HOST:PORT of the head of a Ray cluster such as head:6379, or auto",
+                found=f"{address!r}",
+            ).at("--ray")
+        )
     return found["host"].strip("[]"), int(found["port"])

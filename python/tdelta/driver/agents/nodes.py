@@ -68,7 +68,14 @@ class Nodes(RayWorker):
             own = tdelta_version()
             others = [f"{one['version'] or 'unknown'} on {one['node']}" for one in said if one["version"] != own]
             if others:
-                raise EnvironmentFault(Refusal.of("hosts-of-other-version", own=own, found=", ".join(others)))
+                raise EnvironmentFault(
+                    Refusal.of(
+                        "version-mismatch",
+                        what="hosts",
+                        expected=f"tdelta {own} on every node",
+                        found=", ".join(others),
+                    )
+                )
         except BaseException:
             self.end()
             raise
@@ -133,5 +140,5 @@ def _refused(kind: str, said: str, count: int) -> TdeltaError:
     if kind == "too_few_nodes":
         return EnvironmentFault(Refusal.of("too-few-hosts", expected=count, found=int(said)))
     if kind == "agent":
-        return EnvironmentFault(Refusal.of("host-not-usable", said=said))
+        return EnvironmentFault(Refusal.of("node-unusable", what="a host", said=said))
     return ray_refused(kind, said)

@@ -186,7 +186,7 @@ class AgentPool(RayWorker):
             return
         if away:
             names = ", ".join(f"{one.name} (node {one.node})" for one in away)
-            raise EnvironmentFault(Refusal.of("agents-elsewhere", agents=names, where=where))
+            raise EnvironmentFault(Refusal.of("agents-elsewhere", agents=names, address=where))
 
     def end(self) -> None:
         """End the agents, and Ray where it was made for the run; nothing of it stays."""
@@ -196,7 +196,14 @@ class AgentPool(RayWorker):
         own = tdelta_version()
         others = {f"{one.version or 'unknown'} on {one.node}" for one in self.agents if one.version != own}
         if others:
-            raise EnvironmentFault(Refusal.of("agents-of-other-version", own=own, found=", ".join(sorted(others))))
+            raise EnvironmentFault(
+                Refusal.of(
+                    "version-mismatch",
+                    what="load agents",
+                    expected=f"tdelta {own} on every node",
+                    found=", ".join(sorted(others)),
+                )
+            )
 
 
 class AgentLoad:
@@ -278,13 +285,13 @@ class AgentsTrial:
 
 def ray_refused(kind: str, said: str) -> TdeltaError:
     if kind == "ray_missing":
-        return UsageError(Refusal.of("ray-missing"))
+        return UsageError(Refusal.of("library-missing", library="Ray", extra="ray", fault="80 MB, 250 MB on the disk"))
     if kind == "no_node":
-        return EnvironmentFault(Refusal.of("no-node-left", said=said))
+        return EnvironmentFault(Refusal.of("no-node-left", said=said, command="`tdelta run --resume last`"))
     if kind == "head_lost":
-        return EnvironmentFault(Refusal.of("ray-head-lost", said=said))
+        return EnvironmentFault(Refusal.of("ray-head-lost", said=said, command="`tdelta run --resume last`"))
     if kind == "agent":
-        return EnvironmentFault(Refusal.of("agent-not-placed", said=said))
+        return EnvironmentFault(Refusal.of("node-unusable", what="a load agent", said=said))
     return EnvironmentFault(Refusal.of("ray-not-reached", said=said))
 
 
@@ -296,7 +303,7 @@ def of_lost_head(fault: TdeltaError, *, has_joined: bool = True) -> TdeltaError:
         return fault
     if not has_joined:
         return EnvironmentFault(Refusal.of("ray-not-reached", said=found[0]))
-    return EnvironmentFault(Refusal.of("ray-head-lost", said=found[0]))
+    return EnvironmentFault(Refusal.of("ray-head-lost", said=found[0], command="`tdelta run --resume last`"))
 
 
 def _sweep() -> None:

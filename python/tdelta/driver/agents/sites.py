@@ -72,7 +72,11 @@ class Sites(RayWorker):
         while "node" not in (found := self.request("place", _PLACE_SECONDS, name=name, words=words, version=own)):
             if found.get("is_none_left"):
                 gone = ", ".join(found["gone"])
-                lost = [Refusal.of("fleet-without-node", said=f"{gone} died, others make no runs")] if gone else []
+                lost = (
+                    [Refusal.of("no-node-left", said=f"{gone} died, others make no runs", command="the same command")]
+                    if gone
+                    else []
+                )
                 raise EnvironmentFault(*self._left_out, *lost)
             self._left_out.append(_why(own, **found["left_out"]))
         return None if found["node"] is None else str(found["node"])
@@ -104,14 +108,16 @@ def _of_fleet(fault: TdeltaError) -> TdeltaError:
     """What is said of a fleet where a run by agents would be resumed."""
     for one in fault.refusals:
         if one.code == "no-node-left":
-            return EnvironmentFault(Refusal.of("fleet-without-node", said=one.parameters["said"]))
+            return EnvironmentFault(Refusal.of("no-node-left", said=one.parameters["said"], command="the same command"))
         if one.code == "ray-head-lost":
-            return EnvironmentFault(Refusal.of("fleet-head-lost", said=one.parameters["said"]))
+            return EnvironmentFault(
+                Refusal.of("ray-head-lost", said=one.parameters["said"], command="the same command")
+            )
     return fault
 
 
 def _why(own: str, *, node: str, version: str | None = None, said: str = "") -> Refusal:
     """Why a node is left out: it has that version of tdelta, or says so."""
     if version is None:
-        return Refusal.of("node-takes-no-run", node=node, said=said)
-    return Refusal.of("node-of-other-version", node=node, own=own, found=version or "unknown")
+        return Refusal.of("node-unusable", what=f"node {node}", said=said)
+    return Refusal.of("version-mismatch", what=f"node {node}", expected=f"tdelta {own}", found=version or "unknown")

@@ -113,7 +113,10 @@ class AnyCommand:
         found = [match.group(1) for match in pattern.finditer(finished.out)]
         numbers = [int(text.replace(",", "")) for text in found if re.fullmatch(r"[0-9][0-9,]{0,17}", text or "")]
         if not numbers or numbers[-1] == 0:
-            raise unreadable(finished, Refusal.of("load-pattern-without-number", pattern=pattern.pattern))
+            raise unreadable(
+                finished,
+                Refusal.of("load-output", what=f"a number above 0 that matches --load-operations {pattern.pattern!r}"),
+            )
         count = numbers[-1]
         return LoadResult(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)})
 
@@ -231,16 +234,25 @@ def parse_load(
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise LoadGeneratorError("", [Refusal.of("load-not-closed", fault=error)]) from error
+        raise LoadGeneratorError("", [Refusal.of("unexpected", expected="a complete command", found=error)]) from error
     if not words:
-        raise LoadGeneratorError("", [Refusal.of("load-missing")])
+        raise LoadGeneratorError(
+            "", [Refusal.of("missing", what="the command, such as 'sysbench oltp_read_only run',")]
+        )
     at = _tool_index(words)
     pattern, pattern_faults = _pattern(operations)
     any_command = AnyCommand(words[at], pattern)
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
     filled = tool.fill(words[at + 1 :], ToolRequest(protocol, threads_levels))
-    secrets = [Refusal.of("load-password", option=option) for option in passwords_in(text)]
+    secrets = [
+        Refusal.of(
+            "load-option",
+            option=f"{option}…",
+            why="every user of this machine can read a password there, and tdelta passes it on unseen",
+        )
+        for option in passwords_in(text)
+    ]
     faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
         raise LoadGeneratorError(PurePath(words[at]).name, faults)
@@ -279,14 +291,19 @@ def _script_index(words: Sequence[str]) -> int:
 def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[Refusal]:
     for program in dict.fromkeys((words[0], words[at])):
         if shutil.which(program) is None:
-            yield Refusal.of("load-program-missing", program=program, install=tool.install)
+            yield Refusal.of("program-missing", program=program, remedy=tool.install)
 
 
 def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
     for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            yield Refusal.of("load-unknown-placeholder", name=name, known=listed)
+            yield Refusal.of(
+                "unknown",
+                kind="placeholder",
+                found=name,
+                hint=f" Expected one of {listed}; double braces stand for themselves.",
+            )
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
         yield Refusal.of("load-shell-sign", sign=sign)
 
@@ -297,9 +314,15 @@ def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     try:
         pattern = re.compile(text, re.MULTILINE)
     except re.error as error:
-        return None, [Refusal.of("load-not-a-pattern", pattern=text, fault=error)]
+        return None, [
+            Refusal.of("unexpected", expected="a regular expression", found=error).at(f"--load-operations {text!r}")
+        ]
     if pattern.groups != 1:
-        return None, [Refusal.of("load-pattern-groups", pattern=text, found=pattern.groups)]
+        return None, [
+            Refusal.of(
+                "out-of-range", what="the number of groups, as in 'done ([0-9]+)',", wanted="1", found=pattern.groups
+            ).at(f"--load-operations {text!r}")
+        ]
     return pattern, []
 
 

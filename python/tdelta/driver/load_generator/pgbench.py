@@ -98,7 +98,9 @@ class _Given:
         try:
             pairs, others = getopt.gnu_getopt(list(words), _SHORT, _LONG.split())
         except getopt.GetoptError as error:
-            return cls({}, (), Refusal.of("load-options", fault=error.msg))
+            return cls(
+                {}, (), Refusal.of("load-option", option=error.msg, why="not an option of pgbench (`pgbench --help`)")
+            )
         names = ((name.lstrip("-"), value) for name, value in pairs)
         return cls({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
@@ -154,9 +156,11 @@ class Pgbench:
         """How long it took from the report, everything else from the log (from the report where there is no log)."""
         processed, per_second = number(_PROCESSED, finished.out), number(_PER_SECOND, finished.out)
         if processed == 0:
-            raise unreadable(finished, Refusal.of("load-without-transactions"))
+            raise unreadable(finished, Refusal.of("load-output", what="a finished transaction"))
         if not processed or not per_second:
-            raise unreadable(finished, Refusal.of("load-without-report"))
+            raise unreadable(
+                finished, Refusal.of("load-output", what="pgbench's report with `number of transactions …` and `tps`")
+            )
         retries = int(number(_RETRIES, finished.out) or 0)
         elapsed_ns = round(processed / per_second * 1e9)
         if finished.log_folder is None:
@@ -165,7 +169,10 @@ class Pgbench:
         totals = totals_of(times)
         logged = sum(span.count for span in totals.values())
         if logged != processed:
-            raise unreadable(finished, Refusal.of("load-log-incomplete", processed=processed, logged=logged))
+            raise unreadable(
+                finished,
+                Refusal.of("load-output", what=f"{processed:.0f} transactions in pgbench's log, which has {logged},"),
+            )
         return LoadResult(
             operations=logged,
             elapsed_ns=elapsed_ns,
@@ -179,7 +186,7 @@ class Pgbench:
 def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: int) -> LoadResult:
     mean_ms = number(_MEAN_MS, finished.out)
     if mean_ms is None:
-        raise unreadable(finished, Refusal.of("load-without-latency"))
+        raise unreadable(finished, Refusal.of("load-output", what="pgbench's report with `latency average`"))
     failed = int(number(_FAILED, finished.out.partition("SQL script")[0]) or 0)
     return LoadResult(
         operations=processed,
@@ -209,12 +216,14 @@ def _from_logs(finished: Finished, scripts: Sequence[str]) -> tuple[TimesSeen, C
     failed: Counter[str] = Counter()
     paths = sorted(finished.log_folder.glob(f"{finished.log_prefix}.*"))
     if not paths:
-        raise unreadable(finished, Refusal.of("load-without-log"))
+        raise unreadable(finished, Refusal.of("load-output", what="pgbench's log of its transactions"))
     try:
         for path in paths:
             _read_log(path, scripts, times, failed)
     except (ValueError, IndexError, OSError) as error:
-        raise unreadable(finished, Refusal.of("load-log-not-readable", fault=error)) from error
+        raise unreadable(
+            finished, Refusal.of("load-output", what=f"pgbench's log in its usual form ({error})")
+        ) from error
     return times, failed
 
 
@@ -259,16 +268,18 @@ def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
         yield given.fault
         return
     if asked.protocol != POSTGRES:
-        yield Refusal.of("load-other-protocol", product="PostgreSQL", protocol=asked.protocol)
+        yield Refusal.of("unsupported", what="pgbench", by=f"{asked.protocol} servers, only by PostgreSQL")
     for name in ("host", "port"):
         if given.own(name) is not None:
-            yield Refusal.of("load-option-of-place", option=name)
+            yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
     refused = {**_NO_LOAD, **_SAMPLE_OPTIONS}
-    yield from (Refusal.of("load-option", option=name, why=refused[name]) for name in refused if name in given.options)
+    yield from (
+        Refusal.of("load-option", option=f"--{name}", why=refused[name]) for name in refused if name in given.options
+    )
     if given.own("log-prefix") is not None:
-        yield Refusal.of("load-log-prefix")
+        yield Refusal.of("load-option", option="--log-prefix", why="tdelta reads the log from a private folder")
     if "time" in given.options and "transactions" in given.options:
-        yield Refusal.of("load-two-amounts")
+        yield Refusal.of("conflict", one="-t", other="-T")
     yield from _database_faults(given)
     own = given.own("client")
     if own is not None and (fault := threads_fault("--client", own, asked.threads_levels)):
@@ -277,9 +288,9 @@ def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
 
 def _database_faults(given: _Given) -> Iterator[Refusal]:
     if "d" in given.options:
-        yield Refusal.of("load-option-d")
+        yield Refusal.of("load-option", option="-d", why="ambiguous: write the database last, or --debug")
     if len(given.others) > 1:
         listed = " ".join(given.others)
-        yield Refusal.of("load-databases", listed=listed)
+        yield Refusal.of("unexpected", expected="one database at most", found=listed)
     if any("=" in word or "://" in word for word in (*given.others, given.options.get("dbname", ""))):
-        yield Refusal.of("load-connection-string")
+        yield Refusal.of("load-option", option="a connection string", why="tdelta sets it for each copy")

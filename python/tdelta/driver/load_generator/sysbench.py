@@ -104,9 +104,14 @@ class Sysbench:
         text = finished.out
         events, seconds, sum_ms = (number(pattern, text) for pattern in (_EVENTS, _SECONDS, _SUM_MS))
         if events is None or seconds is None or sum_ms is None:
-            raise unreadable(finished, Refusal.of("load-without-report-of-events"))
+            raise unreadable(
+                finished,
+                Refusal.of(
+                    "load-output", what="sysbench's report with `total time`, `total number of events` and `sum`"
+                ),
+            )
         if events == 0:
-            raise unreadable(finished, Refusal.of("load-without-events"))
+            raise unreadable(finished, Refusal.of("load-output", what="a finished event"))
         # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001%.
         totals = SpanTotals(int(events), round(sum_ms * 1e6))
         errors = {"ignored": int(number(_IGNORED, text) or 0), "reconnect": int(number(_RECONNECTS, text) or 0)}
@@ -157,15 +162,15 @@ def _test_faults(given: _Given) -> Iterator[Refusal]:
         case [test, "run"] if PurePath(test).name not in _WITHOUT_DATABASE:
             return
         case [test, *_] if test in _WITHOUT_DATABASE:
-            yield Refusal.of("load-test-without-database", test=test)
+            yield Refusal.of("load-command", found=f"sysbench {test}")
         case [_, ("prepare" | "prewarm" | "cleanup" | "help") as command]:
-            yield (Refusal.of("load-is-preparation", command=command))
+            yield (Refusal.of("load-command", found=command))
         case [_, _, _, *_]:
             listed = " ".join(given.others)
-            yield Refusal.of("load-words", found=listed)
+            yield Refusal.of("load-command", found=listed)
         case _:
             listed = " ".join(given.others) or "neither"
-            yield Refusal.of("load-without-test", found=listed)
+            yield Refusal.of("load-command", found=listed)
 
 
 def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
@@ -175,22 +180,26 @@ def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
         if found not in _DRIVERS.values():
             continue
         if found != driver:
-            yield Refusal.of("load-option-of-other-driver", option=name, protocol=asked.protocol, driver=driver)
+            yield Refusal.of(
+                "load-option", option=f"--{name}", why=f"{asked.protocol} requires options that begin with --{driver}-"
+            )
         elif part in _PLACES and given.own(name) is not None:
-            yield Refusal.of("load-option-of-place", option=name)
+            yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
     if given.own("db-driver") not in (None, driver):
-        yield Refusal.of("load-driver", found=given.options["db-driver"], protocol=asked.protocol, driver=driver)
+        yield Refusal.of(
+            "load-option", option=f"--db-driver={given.options['db-driver']}", why=f"{asked.protocol} requires {driver}"
+        )
     if given.is_on("mysql-dry-run"):
-        yield Refusal.of("load-dry-run", option="--mysql-dry-run")
+        yield Refusal.of("load-option", option="--mysql-dry-run", why="nothing would reach the server")
 
 
 def _report_faults(given: _Given) -> Iterator[Refusal]:
     if given.options.get("report-checkpoints"):
-        yield Refusal.of("load-report-checkpoints")
+        yield Refusal.of("load-option", option="--report-checkpoints", why="it resets the counts within a trial")
     if given.options.get("verbosity", "3") in ("0", "1", "2"):
-        yield Refusal.of("load-verbosity")
+        yield Refusal.of("load-option", option="--verbosity", why="below 3 it hides the report with the results")
     if given.is_on("histogram") and given.options.get("percentile") == "0":
-        yield Refusal.of("load-percentile")
+        yield Refusal.of("conflict", one="--percentile=0", other="--histogram")
     for name in ("help", "version"):
         if given.is_on(name):
-            yield Refusal.of("load-is-none", option=name)
+            yield Refusal.of("load-option", option=f"--{name}", why="not a workload")

@@ -82,8 +82,8 @@ class KnownTool(Tool, Protocol):
 def threads_fault(option: str, given: str, levels: Collection[int]) -> Refusal | None:
     """What is wrong with the user's own number of connections, given those that the run varies."""
     if not given.isdecimal() or int(given) == 0:
-        return Refusal.of("load-threads", option=option, found=given)
+        return Refusal.of("load-option", option=f"{option} {given}", why="not a whole number above 0")
     if any(level != int(given) for level in levels):
         listed = ", ".join(str(level) for level in sorted(levels))
-        return Refusal.of("load-threads-varied", option=option, found=given, threads=listed)
+        return Refusal.of("load-option", option=f"{option} {given}", why=f"the run's threads are {listed}")
     return None

@@ -116,7 +116,9 @@ class CommandLoad:
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
         except Declined as error:
-            raise LoadFault(Refusal.of("load-not-run", tool=name, fault=error, kind=error.kind)) from error
+            raise LoadFault(
+                Refusal.of("load-failed", tool=name, how=f"could not run: {error} ({error.kind})")
+            ) from error
         finally:
             self._remove_logs()
 
@@ -199,14 +201,16 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
     """What went wrong with a command that was not asked to stop."""
     if answer["ended_by"] == "deadline":
-        return Refusal.of("load-too-slow", tool=name, seconds=answer["elapsed_ns"] / 1000000000.0)
+        return Refusal.of(
+            "load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1000000000.0:.0f} s"
+        )
     if answer["status"] < 0:
-        return Refusal.of("load-killed", tool=name, signal=-answer["status"])
+        return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-answer['status']}")
     if answer["status"] > 0:
-        return Refusal.of("load-failed", tool=name, status=answer["status"])
+        return Refusal.of("load-failed", tool=name, how=f"failed with exit status {answer['status']}")
     if answer["left"]:
         listed = ", ".join(answer["left"])
-        return Refusal.of("load-left-processes", tool=name, processes=listed)
+        return Refusal.of("load-failed", tool=name, how=f"left running: {listed}")
     return None
 
 

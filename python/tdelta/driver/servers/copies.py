@@ -54,7 +54,7 @@ def _copy_tree(source: Path, target: Path) -> None:
         _flush(target)
     except OSError as error:
         raise StorageFault(
-            Refusal.of("cannot-copy-data", source=error.filename or source, target=target, fault=error.strerror)
+            Refusal.of("cannot-copy", source=error.filename or source, target=target, fault=error.strerror)
         ) from error
 
 

@@ -242,7 +242,7 @@ class Server:
                 raise self._fault(Refusal.of("server-ended", status=status["status"]))
             if waits_for_room(self.recipe.place):
                 self.kill()
-                raise self._full(Refusal.of("server-waits-at-start"))
+                raise self._full(Refusal.of("server-waits"))
             if time.monotonic() > give_up:
                 self.kill()
                 raise self._fault(Refusal.of("server-takes-no-connection", seconds=seconds))
@@ -265,8 +265,8 @@ class Server:
         if error.kind == "storage":
             return StorageFault(disk_refusal(error))
         if error.kind == "stopped":
-            return ServerLost(Refusal.of("supervisor-refuses", said=error))
-        return self._fault(Refusal.of("supervisor-refuses", said=error))
+            return ServerLost(Refusal.of("database-says", said=error))
+        return self._fault(Refusal.of("database-says", said=error))
 
     def _fault(self, said: Refusal) -> TdeltaError:
         words = self.last_words()

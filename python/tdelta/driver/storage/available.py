@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tdelta.design.storages import STORAGES, USER_FOLDER, storage_of
+from tdelta.design.storages import USER_FOLDER, storage_of
 from tdelta.driver.storage.images import LOOP_CONTROL, MAKER
 from tdelta.errors import UsageError
 from tdelta.measure.encrypted_folders import encryption_of
@@ -40,10 +40,11 @@ def require_storage(level: str, root: Path = Path("/")) -> None:
 
 def _require_folder(folder: Path) -> None:
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(Refusal.of("storage-not-a-folder", folder=str(folder)))
+        raise UsageError(
+            Refusal.of("path-unusable", path=str(folder), fault="not a folder that this user can write to")
+        )
     if encryption_of(folder) is None:
-        known = ", ".join(name for name, kind in STORAGES.items() if kind.encrypts)
-        raise UsageError(Refusal.of("storage-not-encrypted", folder=str(folder), known=known))
+        raise UsageError(Refusal.of("folder-not-encrypted", option=f"--vary storage={folder!s}", found="none"))
 
 
 def _missing(level: str, root: Path) -> Iterator[str]:

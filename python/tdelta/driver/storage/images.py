@@ -52,7 +52,7 @@ def make_image(path: Path, size_bytes: int) -> None:
         with private(path) as file:
             file.truncate(size_bytes)
     except OSError as error:
-        raise StorageFault(Refusal.of("cannot-make-image", image=path, fault=error.strerror)) from error
+        raise StorageFault(Refusal.of("folder-unusable", folder=path, fault=error.strerror)) from error
 
 
 def make_file_system(device: Path) -> None:
@@ -75,10 +75,10 @@ def run_tool(argv: tuple[str, ...], image: Path, secret: bytes | None = None) ->
     try:
         done = subprocess.run(argv, input=secret or b"", capture_output=True, check=False, timeout=_MAKE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise StorageFault(Refusal.of("cannot-make-image", image=image, fault=error)) from error
+        raise StorageFault(Refusal.of("folder-unusable", folder=image, fault=error)) from error
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"status {done.returncode}"
-        raise StorageFault(Refusal.of("cannot-make-image", image=image, fault=f"{argv[0]}: {said}"))
+        raise StorageFault(Refusal.of("folder-unusable", folder=image, fault=f"{argv[0]}: {said}"))
 
 
 @contextmanager
@@ -101,7 +101,9 @@ def attached(image: Path) -> Iterator[tuple[Path, bool]]:
         finally:
             os.close(device)
     except OSError as error:
-        raise EnvironmentFault(Refusal.of("no-loop-device", image=image, fault=error.strerror)) from error
+        raise EnvironmentFault(
+            Refusal.of("storage-refused", storage=f"a loop device of {image}", fault=error.strerror)
+        ) from error
 
 
 def _free_device(file: int) -> tuple[int, Path]:
@@ -135,7 +137,7 @@ def mount_ext4(device: Path, at: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(os.fsencode(device), os.fsencode(at), b"ext4", _NOSUID | _NODEV, b"noinit_itable") != 0:
         fault = os.strerror(ctypes.get_errno())
-        raise EnvironmentFault(Refusal.of("cannot-mount", device=device, folder=at, fault=fault))
+        raise EnvironmentFault(Refusal.of("storage-refused", storage=f"a mount of {device} on {at}", fault=fault))
 
 
 def detach(at: Path) -> None:

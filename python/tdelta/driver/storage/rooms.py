@@ -172,7 +172,9 @@ def _require_in_force(level: str, room: Room) -> None:
     wanted, found = storage_of(level), room.found.encryption
     is_right = bool(found) == wanted.encrypts and found.startswith(wanted.seen)
     if not is_right:
-        raise EnvironmentFault(Refusal.of("storage-not-in-force", storage=level, found=found or "no encryption"))
+        raise EnvironmentFault(
+            Refusal.of("storage-refused", storage=level, fault=f"{found or 'no encryption'} found there")
+        )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

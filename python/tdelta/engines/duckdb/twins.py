@@ -372,9 +372,7 @@ class DuckdbTwins(SequentialBlocks):
         try:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
-            raise StorageFault(
-                Refusal.of("cannot-make-run-folder", folder=path.parent, fault=error.strerror)
-            ) from error
+            raise StorageFault(Refusal.of("folder-unusable", folder=path.parent, fault=error.strerror)) from error
         return path
 
     def _environment(self, settings: DuckdbSettings) -> Mapping[str, str]:

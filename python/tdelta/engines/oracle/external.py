@@ -142,8 +142,8 @@ class OracleServers:
         known = sorted(row["tablespace"] or "" for row in ask(SQL["tablespaces"]))
         found = next((name for name in (place, place.upper()) if name in known), None)
         if found is None:
-            given = {"parameter": "tablespace", "place": place, "known": ", ".join(known)}
-            raise Refused("unknown_database", Refusal.of("place-not-found", **given))
+            expected = f" Expected one of {', '.join(known)}."
+            raise Refused("unknown_database", Refusal.of("unknown", kind="tablespace", found=place, hint=expected))
         return OracleServers(self.identity, found)
 
     tracing = Tracing(
@@ -180,7 +180,7 @@ class OracleServers:
         """What makes the database as it stands no twin: a standby, read-only, a tablespace that is being converted."""
         found = one(ask(SQL["role"]))
         if found["role"] != _PRIMARY:
-            return (Refusal.of("standby"),)
+            return (Refusal.of("server-unfit", why="it is a standby without writes of its own"),)
         faults = [] if found["mode_of"] == "READ WRITE" else [Refusal.of("database-read-only", said=found["mode_of"])]
         state = self._state(ask, self.place)
         return (*faults, *(() if state.is_settled else (Refusal.of("encryption-unsettled", said=state.said),)))
@@ -346,7 +346,7 @@ class OracleServers:
 
     def end_session_sql(self, session: str) -> str:
         if not _SESSION.match(session):
-            raise Refused("protocol", Refusal.of("answer-without-column", answer=session, name="SID,SERIAL#"))
+            raise Refused("protocol", Refusal.of("unexpected", expected=f"a column {'SID,SERIAL#'!r}", found=session))
         return SQL["end_session"].format(session=session)
 
     def hurry_sql(self, seconds: int) -> str:

@@ -96,9 +96,9 @@ class PostgresServers:
         """What makes the server as it stands no twin: a standby, read-only."""
         faults = []
         if first(ask("SELECT pg_is_in_recovery()::text")) == "true":
-            faults.append(Refusal.of("standby"))
+            faults.append(Refusal.of("server-unfit", why="it is a standby without writes of its own"))
         elif first(ask("SHOW default_transaction_read_only")) == "on":
-            faults.append(Refusal.of("user-read-only"))
+            faults.append(Refusal.of("read-only", setting="default_transaction_read_only of this user"))
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

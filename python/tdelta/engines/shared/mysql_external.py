@@ -125,14 +125,16 @@ class MySqlFamily:
         faults = []
         sessions = ask("SHOW PROCESSLIST")
         if any(row.get("user") == "system user" and row.get("command") in _REPLICATES for row in sessions):
-            faults.append(Refusal.of("replica"))
+            faults.append(Refusal.of("server-unfit", why="it is a replica and would also run the work of its primary"))
         elif self._replicated(ask):
-            faults.append(Refusal.of("replica-stopped"))
+            faults.append(Refusal.of("server-unfit", why="it is a replica whose replication may resume at any time"))
         variables = self.settings(ask)
         if is_on(variables, "read_only") or is_on(variables, "super_read_only"):
-            faults.append(Refusal.of("server-read-only"))
+            faults.append(Refusal.of("read-only", setting="read_only"))
         if is_on(variables, "wsrep_on") and variables.get("wsrep_cluster_address", ""):
-            faults.append(Refusal.of("cluster-node"))
+            faults.append(
+                Refusal.of("server-unfit", why="it is a node of a Galera cluster, which replicates every change")
+            )
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

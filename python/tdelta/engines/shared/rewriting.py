@@ -107,4 +107,4 @@ def left_by(file: Path, needles: Sequence[bytes]) -> Mapping[str, int]:
 def require_rows(found: str, expected: str) -> None:
     """Raise ``EnvironmentFault`` where the file that came of a rewrite does not hold the rows of before."""
     if found != expected:
-        raise EnvironmentFault(Refusal.of("rewritten-differs", expected=expected, found=found or "none"))
+        raise EnvironmentFault(Refusal.of("unexpected", expected=expected, found=found or "none"))

@@ -129,9 +129,7 @@ def _regular_files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 
 def _refuse_unless_gone(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
-        raise EnvironmentFault(
-            Refusal.of("folder-not-listable", folder=error.filename, fault=error.strerror)
-        ) from error
+        raise EnvironmentFault(Refusal.of("path-unusable", path=error.filename, fault=error.strerror)) from error
 
 
 def _regular(path: Path) -> Iterator[tuple[Path, tuple[int, int]]]:

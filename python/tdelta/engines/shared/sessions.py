@@ -229,7 +229,7 @@ class _NamedRow(dict[str, "str | None"]):
     """One row; a column that it does not have is a fault of the server, which was asked for it."""
 
     def __missing__(self, name: str) -> str | None:
-        raise Refused(_UNEXPECTED, Refusal.of("answer-without-column", answer=list(self), name=name))
+        raise Refused(_UNEXPECTED, Refusal.of("unexpected", expected=f"a column {name!r}", found=list(self)))
 
 
 def asking(connection: Connection, tidied: Callable[[str], str] = str) -> Ask:
@@ -255,7 +255,7 @@ def one(rows: Sequence[Row]) -> Row:
         Refused: there is none.
     """
     if not rows:
-        raise Refused(_UNEXPECTED, Refusal.of("answer-without-row"))
+        raise Refused(_UNEXPECTED, Refusal.of("unexpected", expected="a row", found="none"))
     return rows[0]
 
 

@@ -130,7 +130,7 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
             return Conversion(False, tuple(_exported(found, wanted)))
         case _ if not wanted.is_encrypted:
             return Conversion(True, tuple(_rebuilt(found, wanted)))
-    raise UsageError(Refusal.of("cannot-convert", engine="SQLite", kind=kind))
+    raise UsageError(Refusal.of("unsupported", what="encrypting --database", by=f"a SQLite library of kind {kind!r}"))
 
 
 def _rebuilt(found: Layout, wanted: Target) -> Iterator[ConversionStep]:

@@ -45,7 +45,7 @@ def find_library(text: str) -> Library:
         unknown = str(UnknownName("library", text, WHEELS))
         raise UsageError(Refusal.of("unknown-library", engine="SQLite", unknown=unknown, separator=os.sep))
     if not path.is_file():
-        raise UsageError(Refusal.of("no-library", engine="SQLite", library=text))
+        raise UsageError(Refusal.of("path-unusable", path=text, fault="not a SQLite shared library"))
     name = str(path.absolute())
     facts = ask_library(name)
     return Library(name, facts["kind"], facts["crypto"], version=facts["version"], sha256=facts["sha256"])
@@ -70,7 +70,7 @@ def ask_library(name: str) -> dict[str, str]:
         with Worker(program=WORKER) as worker:
             return worker.ask("library", library=name)
     except WorkerFault as fault:
-        raise EngineUnavailable(Refusal.of("library-not-loaded", library=name, fault=fault)) from fault
+        raise EngineUnavailable(Refusal.of("path-unusable", path=name, fault=fault)) from fault
 
 
 LIBRARY = "library"
@@ -199,7 +199,7 @@ class SqliteDriver:
         """Say why most does not go on beside a load, and nothing beside that on a user's rows."""
         beside = {parse_action(str(level)).name for level in levels.get("during", ()) if level != NOTHING}
         if beside and has_own_rows:
-            raise UsageError(Refusal.of("not-beside", options="--database"))
+            raise UsageError(Refusal.of("conflict", one="--database", other="--vary during=…"))
         if wrong := sorted(beside - self.actions("during").keys()):
             raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(wrong)))
 

@@ -70,7 +70,7 @@ class JobsDatabaseImporter:
         for position, job in enumerate(jobs, 1):
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:
-            problems.add(Refusal.of("no-job"))
+            problems.add(Refusal.of("missing", what="a TPROC-C job with results"))
         problems.raise_if_any()
 
 
@@ -85,7 +85,7 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
                     take(row)
     except (sqlite3.Error, OSError, MemoryError, UnicodeError, OverflowError, ValueError) as error:
         found = "one that takes too long to read" if str(error) == "interrupted" else str(error) or "one too large"
-        problems.add(Refusal.of("database-damaged", product="SQLite", found=shown(found)))
+        problems.add(Refusal.of("unexpected", expected="an undamaged SQLite database", found=shown(found)))
     return jobs.in_order()
 
 
@@ -125,7 +125,7 @@ class _Guarded:
         cursor = self._database.execute(f'SELECT {", ".join(columns)} FROM "{table}" LIMIT {most + 1}')
         for position, row in enumerate(cursor):
             if position == most:
-                self._problems.add(Refusal.of("rows-too-many", most=most, table=table))
+                self._problems.add(Refusal.of("too-many", what=f"rows in {table}", most=most))
                 return
             yield dict(zip(columns, row, strict=True))
 
@@ -141,20 +141,24 @@ class _Guarded:
         ).fetchall()
         if not found:
             if table in ("JOBMAIN", "JOBOUTPUT"):
-                self._problems.add(Refusal.of("table-missing", table=table))
+                self._problems.add(Refusal.of("missing", what=f"table {table}"))
             return ()
         if len(found) > 1 or found[0][0] != "table" or not found[0][1]:
-            self._problems.add(Refusal.of("table-not-plain", table=table))
+            self._problems.add(
+                Refusal.of("unexpected", expected=f"{table} as a plain table", found="a view or a virtual one")
+            )
             return ()
         columns = self._database.execute(f'PRAGMA table_xinfo("{table}")').fetchmany(1000)
         if any(column[6] for column in columns):
-            self._problems.add(Refusal.of("columns-not-plain", table=table))
+            self._problems.add(
+                Refusal.of("unexpected", expected=f"plain columns in {table}", found="generated or hidden ones")
+            )
             return ()
         names = {str(column[1]).lower() for column in columns}
         missing = [name for name in _NEEDED[table] if name not in names]
         if missing:
             self._problems.add(
-                Refusal.of("columns-missing", columns=", ".join(_NEEDED[table]), table=table, missing=missing[0])
+                Refusal.of("missing", what=f"column {missing[0]} of {table}, among {', '.join(_NEEDED[table])},")
             )
             return ()
         return tuple(name for name in _COLUMNS[table] if name in names)

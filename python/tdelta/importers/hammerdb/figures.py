@@ -125,13 +125,18 @@ def procedure(
     """
     named = plain_name(name)
     if named is None:
-        problems.add(Refusal.of("no-procedure", found=shown(name)), line)
+        problems.add(Refusal.of("unexpected", expected="the name of a procedure", found=shown(name)), line)
         return None
     calls = whole(fields.get("calls"))
     mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
     if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
         found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
-        problems.add(Refusal.of("no-figures-of-procedure", procedure=shown(name), found=shown(found)), line)
+        problems.add(
+            Refusal.of(
+                "unexpected", expected=f"calls, min, avg and max of {shown(name)} as numbers", found=shown(found)
+            ),
+            line,
+        )
         return None
     quantiles = {
         share: value
@@ -143,7 +148,13 @@ def procedure(
         return None
     if not printed.is_consistent:
         problems.add(
-            Refusal.of("mean-out-of-range", procedure=shown(name), mean=mean, least=minimum, most=maximum), line
+            Refusal.of(
+                "out-of-range",
+                what=f"avg of {shown(name)}",
+                wanted=f"between min and max ({minimum} and {maximum})",
+                found=mean,
+            ),
+            line,
         )
         return None
     sd, doubts = usable_sd(number(fields.get("sd")), printed)

@@ -112,7 +112,7 @@ class Jobs:
             said = row.get("jobdict")
             self._jobs[_identity(row)] = Job(str(row.get("timestamp"))[:40], _window_minutes(said), _settings(said))
         else:
-            self._problems.add(Refusal.of("jobs-too-many", most=MOST_JOBS))
+            self._problems.add(Refusal.of("too-many", what="TPROC-C jobs", most=MOST_JOBS))
 
     def _take_output(self, row: Row) -> None:
         job, output = self._jobs.get(_identity(row)), row["output"]
@@ -122,7 +122,9 @@ class Jobs:
         if "TEST RESULT :" in output:
             job.result = result_in(output)
             if job.result is None:
-                self._problems.add(Refusal.of("no-nopm", found=shown(output)))
+                self._problems.add(
+                    Refusal.of("unexpected", expected="System achieved N NOPM from N TPM", found=shown(output))
+                )
 
     def _take_reading(self, row: Row) -> None:
         job = self._jobs.get(_identity(row))
@@ -131,7 +133,9 @@ class Jobs:
         at, count = timestamp(row["timestamp"]), number(row["counter"])
         if at is None or count is None or count < 0:
             found = shown(f"{row['timestamp']}"[:40]), shown(f"{row['counter']}"[:40])
-            self._problems.add(Refusal.of("no-count-of-job", time=found[0], count=found[1]))
+            self._problems.add(
+                Refusal.of("unexpected", expected="a time and a count in JOBTCOUNT", found=f"{found[0]} and {found[1]}")
+            )
         else:
             job.counter.append((at, count))
 

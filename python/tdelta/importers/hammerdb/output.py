@@ -126,7 +126,7 @@ class _Objects:
         """The next line; the object that ends with it and the line it began on."""
         stripped = text.strip()
         if self._depth and stripped == "{":  # no object has such a line inside: the one before was cut off
-            self._refuse("found another one before its end")
+            self._refuse("another one before its end")
         if not self._depth:
             if not stripped.startswith("{"):
                 return None
@@ -135,14 +135,14 @@ class _Objects:
         self._length += len(text)
         self._depth += sum({"{": 1, "}": -1}.get(token, 0) for token in _TOKENS.findall(text))
         if self._length > LONGEST_OBJECT:
-            self._refuse("found one that is too long")
+            self._refuse("one that is too long")
         elif self._depth <= 0:
             return self._parsed()
         return None
 
     def end(self) -> None:
         if self._depth:
-            self._refuse("found the end of the file within it")
+            self._refuse("the end of the file within it")
 
     def _parsed(self) -> tuple[int, object] | None:
         text = "\n".join(self._lines)
@@ -150,7 +150,7 @@ class _Objects:
         try:
             return self._begins_at, json.loads(text)
         except (ValueError, RecursionError):
-            self._note(text, "found none")
+            self._note(text, "none")
             return None
 
     def _refuse(self, found: str) -> None:
@@ -161,28 +161,34 @@ class _Objects:
     def _note(self, text: str, found: str) -> None:
         """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
         if _ANSWER.search(text) is not None:
-            self._problems.add(Refusal.of("not-a-whole-json-object", found=found), self._begins_at)
+            self._problems.add(
+                Refusal.of("unexpected", expected="a complete JSON object", found=found), self._begins_at
+            )
 
 
 def _take_result(line: int, text: str, users: int | None, found: _Contents, problems: Problems) -> None:
     result = result_in(text)
     if result is None:
         if "$" not in text:  # the script that prints it, printed
-            problems.add(Refusal.of("no-nopm", found=shown(text.strip())), line)
+            problems.add(
+                Refusal.of("unexpected", expected="System achieved N NOPM from N TPM", found=shown(text.strip())), line
+            )
     elif result in found.seen:
         return  # the console said it, and the listing of jobs behind it says it again
     elif len(found.results) < MOST_OF_A_KIND:
         found.seen.add(result)
         found.results.append((line, result, users))
     else:
-        problems.add(Refusal.of("results-too-many", most=MOST_OF_A_KIND), line)
+        problems.add(Refusal.of("too-many", what="results in one file", most=MOST_OF_A_KIND), line)
 
 
 def _take_object(line: int, document: object, found: _Contents, problems: Problems) -> None:
     if not isinstance(document, dict) or not document:
         return
     if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
-        problems.add(Refusal.of("runs-too-many", most=MOST_OF_A_KIND, readings=MOST_READINGS), line)
+        problems.add(
+            Refusal.of("too-many", what=f"runs of at most {MOST_READINGS} readings", most=MOST_OF_A_KIND), line
+        )
     elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
         _take_report(line, document, found, problems)
     elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
@@ -200,7 +206,10 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
     if nopm is not None and tpm is not None:
         found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
     else:
-        problems.add(Refusal.of("no-nopm-and-tpm", found=shown(document.get("result"))), line)
+        problems.add(
+            Refusal.of("unexpected", expected="nopm and tpm of a TPROC-C result", found=shown(document.get("result"))),
+            line,
+        )
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
     if rows:
         found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))
@@ -214,7 +223,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
 def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict[str, dict[str, object]]:
     """The procedures of a timing, without what a stranger may have put beside their figures."""
     if len(document) > _MOST_PROCEDURES:
-        problems.add(Refusal.of("procedures-too-many", most=_MOST_PROCEDURES, found=len(document)), line)
+        problems.add(Refusal.of("too-many", what="procedures", most=_MOST_PROCEDURES), line)
         return {}
     return {
         name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
@@ -238,7 +247,9 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
         if at is None:
             at, count = timestamp(second), number(first)
         if at is None or count is None or count < 0:
-            problems.add(Refusal.of("no-time-and-count", found=shown(f"{first}: {second}"[:100])), line)
+            problems.add(
+                Refusal.of("unexpected", expected="a time and a count", found=shown(f"{first}: {second}"[:100])), line
+            )
         else:
             readings.append((at, count))
     return readings

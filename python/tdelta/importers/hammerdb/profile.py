@@ -55,11 +55,11 @@ class TimeProfileImporter:
         reports = _reports(source, problems)
         for position, report in enumerate(reports, 1):
             if not report.rows:
-                problems.add(Refusal.of("no-procedures"), report.line)
+                problems.add(Refusal.of("missing", what="the list of procedures after the summary"), report.line)
             of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
             yield from procedures(report.rows, of_run, report.line, problems)
         if not reports:
-            problems.add(Refusal.of("no-summary"))
+            problems.add(Refusal.of("missing", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'"))
         problems.raise_if_any()
 
 
@@ -71,7 +71,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
     for line, text in source.text_lines():
         if match := _SUMMARY.search(text):
             if len(reports) == MOST_REPORTS:
-                problems.add(Refusal.of("reports-too-many", most=MOST_REPORTS), line)
+                problems.add(Refusal.of("too-many", what="reports in one file", most=MOST_REPORTS), line)
                 return reports
             reports.append(_Report(line, int(match[1])))
             is_summary, row = True, None
@@ -86,7 +86,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
 
 def _new_row(name: str, report: _Report, line: int, problems: Problems) -> dict[str, object] | None:
     if name in report.rows or len(report.rows) == MOST_PROCEDURES:
-        problems.add(Refusal.of("procedure-twice", most=MOST_PROCEDURES, found=shown(name)), line)
+        problems.add(Refusal.of("twice", what=f"procedure {shown(name)}, one of at most {MOST_PROCEDURES},"), line)
         return None
     return report.rows.setdefault(name, {})
 

@@ -82,7 +82,7 @@ class SwingbenchImporter:
         )
         yield from _observations(document, own, problems)
         if not problems and not document.transactions and not document.readings:
-            problems.add(Refusal.of("neither-results-nor-readings"))
+            problems.add(Refusal.of("missing", what="a Result with AverageResponse, or TPSReadings,"))
         problems.raise_if_any()
 
 
@@ -96,7 +96,10 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
             continue
         name = plain_name(transaction.name)
         if name is None or name in names:
-            problems.add(Refusal.of("result-without-id", found=shown(transaction.name)), transaction.line)
+            problems.add(
+                Refusal.of("unexpected", expected="a Result with its own id", found=shown(transaction.name)),
+                transaction.line,
+            )
             continue
         transaction.name = name
         names.add(name)
@@ -107,7 +110,9 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     average = number(text)
     series, doubts = _series(document.readings, average, belonging)
     if text and (average is None or average < 0):
-        problems.add(Refusal.of("no-transactions-a-second", found=shown(text)), line)
+        problems.add(
+            Refusal.of("unexpected", expected="a number in AverageTransactionsPerSecond", found=shown(text)), line
+        )
     elif average:
         origin = belonging.origin(line, *doubts)
         yield Figure(
@@ -130,7 +135,10 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         return None
     if mean <= 0:
         line = transaction.texts["averageresponse"][1]
-        problems.add(Refusal.of("no-average-response", transaction=shown(transaction.name), found=mean), line)
+        problems.add(
+            Refusal.of("unexpected", expected=f"an AverageResponse above 0 of {shown(transaction.name)}", found=mean),
+            line,
+        )
         return None
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
@@ -141,7 +149,10 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         if not printed.is_consistent:
             problems.add(
                 Refusal.of(
-                    "average-out-of-range", transaction=shown(transaction.name), found=mean, least=minimum, most=maximum
+                    "out-of-range",
+                    what=f"AverageResponse of {shown(transaction.name)}",
+                    wanted=f"between its minimum and maximum ({minimum:g} and {maximum:g})",
+                    found=mean,
                 ),
                 transaction.line,
             )
@@ -164,7 +175,7 @@ def _needed(
     value = read(text)
     if value is None:
         problems.add(
-            Refusal.of("no-such-part", expected=expected, transaction=shown(transaction.name), found=shown(text)), line
+            Refusal.of("unexpected", expected=f"{expected} of {shown(transaction.name)}", found=shown(text)), line
         )
     return value
 

@@ -79,29 +79,33 @@ class Document:
                 self._silent_bytes += len(piece)
                 self._parser.Parse(piece, False)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(Refusal.of("tags-without-end"))
+                    raise _Unusable(
+                        Refusal.of("unexpected", expected="tags of a few characters", found="one without an end")
+                    )
             self._parser.Parse(b"", True)
         except _Unusable as refused:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(Refusal.of("xml-malformed", fault=words), error.lineno)
+            self._problems.add(Refusal.of("unexpected", expected="well-formed XML", found=words), error.lineno)
         except (ValueError, LookupError):
-            self._problems.add(Refusal.of("xml-of-unknown-encoding"), 1)
+            self._problems.add(Refusal.of("unexpected", expected="XML in a known encoding (UTF-8)", found="another"), 1)
 
     def _refuse_declarations(self, *_declared: object) -> None:
-        raise _Unusable(Refusal.of("declarations"))
+        raise _Unusable(
+            Refusal.of("unexpected", expected="results only", found="a document type or an entity declaration")
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
         self._silent_bytes, self._elements = 0, self._elements + 1
         if self._elements > MOST_ELEMENTS:
-            raise _Unusable(Refusal.of("elements-too-many", most=MOST_ELEMENTS))
+            raise _Unusable(Refusal.of("too-many", what="elements", most=MOST_ELEMENTS))
         if len(self._path) >= DEEPEST:
-            raise _Unusable(Refusal.of("elements-too-deep", most=DEEPEST))
+            raise _Unusable(Refusal.of("too-many", what="levels of elements", most=DEEPEST))
         if local in _RESULTS:
             if len(self.transactions) >= MOST_TRANSACTIONS:
-                raise _Unusable(Refusal.of("result-elements-too-many", most=MOST_TRANSACTIONS))
+                raise _Unusable(Refusal.of("too-many", what="Result elements", most=MOST_TRANSACTIONS))
             self.transactions.append(Transaction(self._parser.CurrentLineNumber, attributes.get("id", "").strip()))
         self._path.append(local)
         self._text, self._text_length = [], 0
@@ -160,7 +164,12 @@ class Readings:
         if not self._is_damaged and self._rest.strip():
             self._take(self._rest, line, problems)
         if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
-            problems.add(Refusal.of("time-without-rate"), line)
+            problems.add(
+                Refusal.of(
+                    "unexpected", expected="pairs of a time and a rate in TPSReadings", found="a time without its rate"
+                ),
+                line,
+            )
             self.epoch_ms.pop()
         self._rest = ""
 
@@ -176,7 +185,12 @@ class Readings:
     def _damaged(self, part: str, line: int, problems: Problems) -> None:
         self._is_damaged = True
         del self.epoch_ms[len(self.rates) :]
-        problems.add(Refusal.of("not-a-reading", found=shown(part.strip())), line)
+        problems.add(
+            Refusal.of(
+                "unexpected", expected="epoch ms and transactions per second in TPSReadings", found=shown(part.strip())
+            ),
+            line,
+        )
 
 
 def _local(name: str) -> str:

@@ -118,13 +118,21 @@ class AnalysisSettings:
     def __post_init__(self) -> None:
         faults = []
         if not 0.0 < self.tolerance < 1.0:
-            faults.append(Refusal.of("tolerance-out-of-range", found=self.tolerance))
+            faults.append(
+                Refusal.of(
+                    "out-of-range", what="the tolerance", wanted="above 0 and below 1 (100%)", found=self.tolerance
+                )
+            )
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
-            faults.append(Refusal.of("budget-out-of-range", found=self.budget))
+            faults.append(Refusal.of("out-of-range", what="the budget", wanted="0 or more", found=self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
-            faults.append(Refusal.of("run-sd-out-of-range", found=self.run_sd))
+            faults.append(
+                Refusal.of("out-of-range", what="--run-sd", wanted="above 0 and below 1 (100%)", found=self.run_sd)
+            )
         if self.latency_limit_ms is not None and not 0.0 < self.latency_limit_ms < math.inf:
-            faults.append(Refusal.of("latency-limit-not-above-zero", found=self.latency_limit_ms))
+            faults.append(
+                Refusal.of("out-of-range", what="--latency-limit", wanted="above 0 ms", found=self.latency_limit_ms)
+            )
         if faults:
             raise UsageError(*faults, text="; ".join(map(str, faults)))
 
@@ -175,10 +183,14 @@ def _parsed(text: str) -> Prior:
 def _normal(rest: str) -> NormalPrior:
     parts = rest.split(",")
     if len(parts) != 2:
-        raise _NoPrior(Refusal.of("prior-parts-miscounted", found=len(parts) if rest else "none"))
+        raise _NoPrior(
+            Refusal.of(
+                "unexpected", expected="two numbers, mean and sd of the log ratio", found=len(parts) if rest else "none"
+            )
+        )
     mean, sd = (_number(part) for part in parts)
     if sd <= 0.0:
-        raise _NoPrior(Refusal.of("prior-sd-not-above-zero", found=sd))
+        raise _NoPrior(Refusal.of("out-of-range", what="the prior's sd", wanted="above 0", found=sd))
     if abs(mean) > 10.0 or sd > 10.0:
         raise _NoPrior(Refusal.of("prior-in-per-cent"))
     return NormalPrior(mean, sd)
@@ -188,7 +200,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _NoPrior(Refusal.of("prior-not-a-number", found=text.strip())) from None
+        raise _NoPrior(Refusal.of("unexpected", expected="a number", found=f"{text.strip()!r}")) from None
     if not math.isfinite(value):
-        raise _NoPrior(Refusal.of("prior-not-finite", found=text.strip()))
+        raise _NoPrior(Refusal.of("unexpected", expected="a finite number", found=f"{text.strip()!r}"))
     return value

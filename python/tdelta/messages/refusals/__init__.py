@@ -1,16 +1,16 @@
-"""The English of refusals, by code: a module for each family, and all of them as one catalogue.
+"""The English of refusals, by code: a module for each area.
 
-What names an engine stands in that engine's own package (``engines/NAME/messages.py``).
+Texts that name an engine stand in that engine's own package.
 """
 
 from __future__ import annotations
 
-from tdelta.messages.refusals.loads import LOADS
+from tdelta.messages.refusals.common import COMMON
 from tdelta.messages.refusals.machine import MACHINE
-from tdelta.messages.refusals.requests import DATABASES, REQUESTS
+from tdelta.messages.refusals.requests import REQUESTS
 from tdelta.messages.refusals.results import RESULTS
-from tdelta.messages.refusals.servers import SERVER_CHECKS, SERVERS
+from tdelta.messages.refusals.servers import SERVERS
 from tdelta.messages.refusals.stores import STORES
 from tdelta.messages.refusals.workloads import WORKLOADS
 
-REFUSALS = REQUESTS | MACHINE | STORES | SERVERS | DATABASES | WORKLOADS | LOADS | RESULTS | SERVER_CHECKS
+REFUSALS = COMMON | REQUESTS | MACHINE | STORES | SERVERS | WORKLOADS | RESULTS

@@ -56,12 +56,12 @@ def _faults(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=path, fault=reason)) from error
 
 
 def _require_ours(path: Path, *, force: bool) -> None:
     if path.is_file() and not force and not is_report(path):
-        raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
+        raise UsageError(Refusal.of("file-exists", path=str(path)))
 
 
 def is_report(path: Path) -> bool:

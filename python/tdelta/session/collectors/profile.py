@@ -125,7 +125,7 @@ class CpuProfiles:
         if not (is_first or self._affordable(seconds_left(), 0.0)):
             return
         if self._is_explaining and IS_BRIEF:
-            self._give_up(EnvironmentFault(Refusal.of("no-perf")))
+            self._give_up(EnvironmentFault(Refusal.of("perf-unavailable", fault="not found")))
             return
         try:
             perf = find_perf()
@@ -136,7 +136,7 @@ class CpuProfiles:
             return
         perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._notes.follows_threads)
         if self._found and not self._notes.follows_threads and not perf.looks_at_cpus:
-            self._give_up(EnvironmentFault(Refusal.of("perf-rights-lost")))
+            self._give_up(EnvironmentFault(Refusal.of("perf-failed", fault="permission for whole CPUs was revoked")))
             return
         passes = _Passes(self._context, of, perf, self._folder)
         wanted, free, before = 1, 0.0, seconds_left()

@@ -65,7 +65,9 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
     request = request.replace(**_WORK)
     dsns = external_dsns(request.values)
     if dsns is None:
-        raise UsageError(Refusal.of("server-check-without-servers"))
+        raise UsageError(
+            Refusal.of("requires", what="tdelta check-servers", needs="--baseline DSN and --encrypted DSN")
+        )
     check(request)
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (
@@ -88,7 +90,7 @@ def _recorded(record: Path | None) -> Iterator[None]:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fchmod(file.fileno(), FILE_MODE)  # one that was there may be open to others
     except OSError as error:
-        raise StorageFault(Refusal.of("record-not-writable", path=record, fault=error.strerror)) from error
+        raise StorageFault(Refusal.of("path-unusable", path=record, fault=error.strerror)) from error
     os.environ[VARIABLE] = str(record.absolute())
     try:
         yield

@@ -29,9 +29,9 @@ def converted(bench: Bench) -> Found:
     server, name = schema.server, schema.server.option.removeprefix("--")
     kind = server.kind
     if not isinstance(kind, ConvertsSchemas) or not bench.expected(server):
-        raise NotOffered(Refusal.of("server-check-not-converted"))
+        raise NotOffered(Refusal.of("server-check-unsupported", what="encrypting and decrypting a schema with rows"))
     if not kind.conversion(server.ask, schema.name).is_possible:
-        raise NotOffered(Refusal.of("server-check-not-converted"))
+        raise NotOffered(Refusal.of("server-check-unsupported", what="encrypting and decrypting a schema with rows"))
     rows = twin.checksums(bench.job.tables)
     server.connection.run(kind.convert_sql(schema.name, is_encrypted=False))
     found: dict[str, str | int | float] = {"decrypted": _awaited(schema, kind, is_encrypted=False).said}
@@ -44,7 +44,12 @@ def converted(bench: Bench) -> Found:
         given = {"wanted": _WORDS[True], "tables": ", ".join(sorted(wrong))}
         raise AbilityFails(Refusal.of("server-check-tables-otherwise", **given), name)
     if wrong := [table for table, sums in twin.checksums(bench.job.tables).items() if sums != rows.get(table)]:
-        raise AbilityFails(Refusal.of("server-check-conversion-rows", tables=", ".join(wrong)), name)
+        raise AbilityFails(
+            Refusal.of(
+                "server-check-differs", what="rows before and after encrypting the schema again", found=", ".join(wrong)
+            ),
+            name,
+        )
     return found
 
 
@@ -98,14 +103,24 @@ def state_read(bench: Bench) -> Found:
     for server in bench.both:
         name = server.option.removeprefix("--")
         if not server.settings:
-            raise AbilityFails(Refusal.of("server-check-no-settings"), name)
+            raise AbilityFails(
+                Refusal.of("server-check-missing", what="the server settings (a missing privilege?)"), name
+            )
         if not server.identity.version:
-            raise AbilityFails(Refusal.of("server-check-no-version"), name)
+            raise AbilityFails(Refusal.of("server-check-missing", what="the server's version"), name)
         unsaid = [scope.name for scope in server.encryption.scopes if not scope.said]
         if unsaid or not server.encryption.scopes:
-            raise AbilityFails(Refusal.of("server-check-scope-unsaid", scopes=", ".join(unsaid) or "all"), name)
+            raise AbilityFails(
+                Refusal.of(
+                    "server-check-missing", what=f"the settings about the encryption of {', '.join(unsaid) or 'all'}"
+                ),
+                name,
+            )
         if server.kind.encryption(server.ask) != server.encryption:
-            raise AbilityFails(Refusal.of("server-check-state-changes"), name)
+            raise AbilityFails(
+                Refusal.of("server-check-differs", what="two queries of the encryption settings", found="one server"),
+                name,
+            )
         found[f"{name}: settings"] = len(server.settings)
         found |= {f"{name}: {scope.name}": scope.said for scope in server.encryption.scopes}
     return found
@@ -118,11 +133,15 @@ def schemas_made(bench: Bench) -> Found:
         name = server.option.removeprefix("--")
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
-            raise AbilityFails(Refusal.of("server-check-schema-unseen"), name)
+            raise AbilityFails(
+                Refusal.of("server-check-missing", what="the created schema, from another session,"), name
+            )
         if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
-            raise AbilityFails(Refusal.of("server-check-mark-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-missing", what="the run's mark in the schema"), name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
-            raise AbilityFails(Refusal.of("server-check-lock-unseen"), name)
+            raise AbilityFails(
+                Refusal.of("server-check-missing", what="the lock on the schema, from another session,"), name
+            )
     return {"schemas": len(bench.schemas)}
 
 
@@ -131,7 +150,10 @@ def rows_loaded(bench: Bench) -> Found:
     for settings in bench.settings:
         _, sums = bench.twins.load(settings)
         if wrong := [table for table in expected if sums.get(table) != expected[table]]:
-            raise AbilityFails(Refusal.of("server-check-rows-differ", tables=", ".join(wrong)), settings.place)
+            raise AbilityFails(
+                Refusal.of("server-check-differs", what="generated and loaded rows", found=", ".join(wrong)),
+                settings.place,
+            )
     return {"tables": len(expected), "rows": sum(rows for rows, _ in expected.values())}
 
 
@@ -143,7 +165,12 @@ def tables_seen(bench: Bench) -> Found:
         server, name = schema.server, schema.server.option.removeprefix("--")
         tables = server.kind.tables(server.ask, schema.name)
         if lacking := wanted - {table.lower() for table in tables}:
-            raise AbilityFails(Refusal.of("server-check-tables-unseen", tables=", ".join(sorted(lacking))), name)
+            raise AbilityFails(
+                Refusal.of(
+                    "server-check-missing", what=f"tables in the server's catalog ({', '.join(sorted(lacking))})"
+                ),
+                name,
+            )
         expected = bench.expected(server)
         wrong = [table for table, state in tables.items() if expected is not None and state is not expected]
         if wrong:
@@ -153,7 +180,7 @@ def tables_seen(bench: Bench) -> Found:
             )
         size = float(first(server.ask(server.kind.data_bytes_sql(schema.name))) or 0)
         if size <= 0:
-            raise AbilityFails(Refusal.of("server-check-no-size"), name)
+            raise AbilityFails(Refusal.of("server-check-missing", what="the size of the loaded tables"), name)
         found[f"{name}: bytes"] = round(size)
     return found
 
@@ -170,7 +197,9 @@ def worked(bench: Bench) -> Found:
             given = {"operations": bench.trial.operations, "found": measured.total_operations}
             raise AbilityFails(Refusal.of("server-check-work-cut", **given, errors=wrong), settings.place)
         if silent := [name for name, span in measured.statements.items() if span.total_ns <= 0]:
-            raise AbilityFails(Refusal.of("server-check-no-times", statements=", ".join(silent)), settings.place)
+            raise AbilityFails(
+                Refusal.of("server-check-missing", what=f"the times of {', '.join(silent)}"), settings.place
+            )
         bench.measured.append(measured)
     return {"operations": bench.trial.operations, "statements": len(bench.measured[0].statements)}
 
@@ -178,17 +207,17 @@ def worked(bench: Bench) -> Found:
 def rows_alike(bench: Bench) -> Found:
     sums = [twin.checksums(bench.job.tables) for twin in bench.running]
     if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
-        raise AbilityFails(Refusal.of("server-check-rows-apart", tables=", ".join(wrong)))
+        raise AbilityFails(Refusal.of("server-check-differs", what="rows after the same work", found=", ".join(wrong)))
     return {"tables": len(sums[0])}
 
 
 def planned(bench: Bench) -> Found:
     plans = [twin.plans(bench.scripts) for twin in bench.running]
     if not any(plans):
-        raise NotOffered(Refusal.of("server-check-no-plans"))
+        raise NotOffered(Refusal.of("server-check-unsupported", what="plans as JSON"))
     if plans[0].keys() != plans[1].keys():
         alone = ", ".join(sorted(plans[0].keys() ^ plans[1].keys()))
-        raise AbilityFails(Refusal.of("server-check-plans-apart", statements=alone))
+        raise AbilityFails(Refusal.of("server-check-missing", what=f"a plan from one of the servers for {alone}"))
     return {"statements": len(plans[0]), "run otherwise": sum(plans[0][name] != plans[1][name] for name in plans[0])}
 
 
@@ -196,23 +225,32 @@ def traced(bench: Bench) -> Found:
     further = replace(bench.trial, stream=1, first_op=bench.trial.operations)
     for settings, twin in zip(bench.settings, bench.running, strict=True):
         if not twin.is_metered:
-            raise NotOffered(Refusal.of("server-check-not-traced"))
+            raise NotOffered(
+                Refusal.of("server-check-unsupported", what="statement costs with this client (?client=dbapi may)")
+            )
         costs = twin.traced(further).traced
         if not costs or not all(cost.calls for cost in costs.values()):
-            raise AbilityFails(Refusal.of("server-check-trace-empty"), settings.place)
+            raise AbilityFails(
+                Refusal.of("server-check-missing", what="a call of each metered statement"), settings.place
+            )
     return {"statements": len(costs), "calls": sum(cost.calls for cost in costs.values())}
 
 
 def costed(bench: Bench) -> Found:
     """That the server's own counters moved while it worked."""
     if not any(server.kind.counters for server in bench.both):
-        raise NotOffered(Refusal.of("server-check-no-counters"))
+        raise NotOffered(Refusal.of("server-check-unsupported", what="counters of such servers"))
     grown: dict[str, str | int | float] = {}
     for server, measured in zip(bench.both, bench.measured, strict=True):
         name = server.option.removeprefix("--")
         moved = [counter for counter, count in measured.engine_counters.items() if count]
         if not moved:
-            raise AbilityFails(Refusal.of("server-check-counters-still", counters=len(measured.engine_counters)), name)
+            raise AbilityFails(
+                Refusal.of(
+                    "server-check-missing", what=f"a change of {len(measured.engine_counters)} counters under load"
+                ),
+                name,
+            )
         grown[f"{name}: counters that moved"] = len(moved)
         cpu = measured.usage.cpu_user_seconds + measured.usage.cpu_system_seconds
         grown[f"{name}: CPU of the server"] = "seen" if cpu > 0 else "not seen"
@@ -223,7 +261,7 @@ def cooled(bench: Bench) -> Found:
     """That caches are emptied by what the adapter says empties them."""
     for server in bench.both:
         if not isinstance(server.kind, EmptiesCaches):
-            raise NotOffered(Refusal.of("server-check-not-cold"))
+            raise NotOffered(Refusal.of("server-check-unsupported", what="emptying the server's caches with SQL"))
         for statement in server.kind.cooling_sql:
             server.connection.run(statement)
     return {}
@@ -236,10 +274,19 @@ def evidence_kept(bench: Bench) -> Found:
         facts = twin.cipher_facts()
         for scope in server.kind.encryption(server.ask).scopes:
             if facts.get(scope.name) != scope.said:
-                raise AbilityFails(Refusal.of("server-check-evidence-changed", scope=scope.name), name)
+                raise AbilityFails(
+                    Refusal.of(
+                        "server-check-differs", what="encryption states before and after the work", found=scope.name
+                    ),
+                    name,
+                )
         words.append(facts["tables"])
     if words[0] == words[1] and bench.expected(bench.both[1]):
-        raise AbilityFails(Refusal.of("server-check-evidence-alike", said=words[0]))
+        raise AbilityFails(
+            Refusal.of(
+                "server-check-missing", what=f"a difference in encryption between the servers (both: {words[0]})"
+            )
+        )
     return {"baseline: tables": words[0], "encrypted: tables": words[1]}
 
 
@@ -277,7 +324,7 @@ def sessions_ended(bench: Bench) -> Found:
         other = bench.session(schema)
         found = server.kind.marked_sessions(server.ask, schema.sessions)
         if not found:
-            raise AbilityFails(Refusal.of("server-check-session-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-missing", what="the marked session of the workload"), name)
         for session in found:
             server.connection.run(server.kind.end_session_sql(session))
         try:
@@ -289,7 +336,7 @@ def sessions_ended(bench: Bench) -> Found:
                 said = {"expected": "connection", "found": lost.kind, "said": str(lost)}
                 raise AbilityFails(Refusal.of("server-check-kind", **said), name) from lost
         else:
-            raise AbilityFails(Refusal.of("server-check-session-lives"), name)
+            raise AbilityFails(Refusal.of("server-check-left", what="a session after it was ended"), name)
     bench.end_sessions()
     return {"sessions": len(bench.schemas)}
 
@@ -299,11 +346,11 @@ def all_removed(bench: Bench) -> Found:
     for schema in bench.schemas:
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
-            raise AbilityFails(Refusal.of("server-check-schema-left"), name)
+            raise AbilityFails(Refusal.of("server-check-left", what="the schema"), name)
         if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask)):
-            raise AbilityFails(Refusal.of("server-check-mark-left"), name)
+            raise AbilityFails(Refusal.of("server-check-left", what="a schema with the mark of this run"), name)
         if server.kind.marked_sessions(server.ask, schema.sessions):
-            raise AbilityFails(Refusal.of("server-check-session-left"), name)
+            raise AbilityFails(Refusal.of("server-check-left", what="a session with the mark of this run"), name)
     return {"schemas": len(bench.schemas)}
 
 

@@ -32,11 +32,11 @@ def test_a_process_that_ended_of_something_else_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("kind", "code"),
     [
-        ("agent", "agent-not-placed"),
+        ("agent", "node-unusable"),
         ("head_lost", "ray-head-lost"),
         ("no_node", "no-node-left"),
         ("ray", "ray-not-reached"),
-        ("ray_missing", "ray-missing"),
+        ("ray_missing", "library-missing"),
     ],
 )
 def test_what_it_refuses_has_a_code(kind: str, code: str) -> None:

@@ -28,7 +28,7 @@ def sites(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> Sites:
 def test_a_node_that_is_left_out_is_said_once_and_the_next_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with sites(monkeypatch, OTHER, BROKEN, {"node": "n3"}, {"node": None}) as made:
         assert made.place("a", []) == "n3"
-        assert [why.code for why in made.left_out()] == ["node-of-other-version", "node-takes-no-run"]
+        assert [why.code for why in made.left_out()] == ["version-mismatch", "node-unusable"]
         assert made.place("b", []) is None
         assert made.left_out() == ()
 
@@ -37,20 +37,22 @@ def test_where_all_are_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> 
     none_left = {"is_none_left": True, "gone": []}
     with sites(monkeypatch, OTHER, BROKEN, none_left) as made, pytest.raises(EnvironmentFault) as caught:
         made.place("a", [])
-    assert [one.code for one in caught.value.refusals] == ["node-of-other-version", "node-takes-no-run"]
+    assert [one.code for one in caught.value.refusals] == ["version-mismatch", "node-unusable"]
 
 
 def test_where_the_only_node_that_made_runs_has_died_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     none_left = {"is_none_left": True, "gone": ["n3"]}
     with (
         sites(monkeypatch, OTHER, none_left) as made,
-        refused(EnvironmentFault, "node-of-other-version", coded("fleet-without-node", said=Part("n3"))),
+        refused(
+            EnvironmentFault, "version-mismatch", coded("no-node-left", said=Part("n3"), command="the same command")
+        ),
     ):
         made.place("a", [])
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [("no_node", "fleet-without-node"), ("head_lost", "fleet-head-lost"), ("ray", "ray-not-reached")]
+    ("kind", "code"), [("no_node", "no-node-left"), ("head_lost", "ray-head-lost"), ("ray", "ray-not-reached")]
 )
 def test_what_ends_a_fleet_says_how_to_go_on_with_it(kind: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with sites(monkeypatch) as made:
@@ -61,4 +63,4 @@ def test_a_fleet_whose_process_ray_ended_has_lost_the_head(monkeypatch: pytest.M
     died = Refusal.of("process-died", process="x", ending="ended", words="Failed to connect to GCS within 60 seconds")
     monkeypatch.setattr(Worker, "_died", lambda _self: WorkerFault(died))
     with sites(monkeypatch) as made:
-        assert [one.code for one in made._died().refusals] == ["fleet-head-lost"]
+        assert [one.code for one in made._died().refusals] == ["ray-head-lost"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver.load_generator.command import AnyCommand
 from tdelta.driver.load_generator.pgbench import Pgbench
@@ -90,7 +90,7 @@ def test_a_log_of_pgbench_that_lacks_lines_is_a_fault(tmp_path: Path) -> None:
     finished = logged("pgbench-15.18-one", tmp_path)
     path = tmp_path / "load-log.4711"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    with refused(LoadFault, "load-log-incomplete", processed=100, logged=99):
+    with refused(LoadFault, "load-output", what=Part("100")):
         Pgbench().read(finished)
 
 
@@ -98,20 +98,25 @@ def test_a_log_of_pgbench_that_lacks_lines_is_a_fault(tmp_path: Path) -> None:
 def test_a_log_of_pgbench_that_is_not_one_is_a_fault(tmp_path: Path, broken: str) -> None:
     finished = logged("pgbench-15.18-one", tmp_path)
     (tmp_path / "load-log.4711").write_text(broken)
-    with refused(LoadFault, "load-log-not-readable"):
+    with refused(LoadFault, "load-output"):
         Pgbench().read(finished)
 
 
 def test_a_missing_log_of_pgbench_is_a_fault(tmp_path: Path) -> None:
     finished = Finished(0, 1, printed("pgbench-15.18-one").out, "", tmp_path, "load-log")
-    with refused(LoadFault, "load-without-log"):
+    with refused(LoadFault, "load-output", what="pgbench's log of its transactions"):
         Pgbench().read(finished)
 
 
 def test_what_cannot_be_read_is_told_with_its_last_lines() -> None:
-    with refused(LoadFault, "load-without-report-of-events", shows="Access denied"):
+    with refused(
+        LoadFault,
+        "load-output",
+        shows="Access denied",
+        what="sysbench's report with `total time`, `total number of events` and `sum`",
+    ):
         Sysbench().read(printed("sysbench-1.0.20-denied"))
-    with refused(LoadFault, "load-without-transactions", shows="division by zero"):
+    with refused(LoadFault, "load-output", shows="division by zero", what="a finished transaction"):
         Pgbench().read(printed("pgbench-15.18-aborted"))
 
 
@@ -126,7 +131,7 @@ def test_a_pattern_counts_the_operations_of_any_command() -> None:
     result = tool.read(Finished(0, 9_000, "done 10\ndone 1,200\n", ""))
     assert (result.operations, result.transactions) == (1200, {"mytool": SpanTotals(1200, 9_000)})
     for text in ("nothing", "done 0", "done ,"):
-        with refused(LoadFault, "load-pattern-without-number", pattern="done ([0-9,]+)"):
+        with refused(LoadFault, "load-output", what=Part("done ([0-9,]+)")):
             tool.read(Finished(0, 9_000, text, ""))
 
 

@@ -84,7 +84,7 @@ def test_the_supervisor_knows_no_password_from_its_arguments_or_environment(tmp_
 def test_a_command_that_prints_the_password_does_not_bring_it_into_a_message(tmp_path: Path) -> None:
     with pytest.raises(LoadFault) as caught:
         tried("sh -c 'echo word=$MYSQL_PWD >&2; exit 3'", tmp_path)
-    assert has(caught.value.refusals, "load-failed", status=3)
+    assert has(caught.value.refusals, "load-failed", how=Part("3"))
     assert "word=***" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
@@ -100,9 +100,9 @@ def test_one_load_runs_many_trials_and_leaves_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("sh -c 'exit 7'", coded("load-failed", tool="sh", status=7)),
-        ("sh -c 'kill -9 $$'", coded("load-killed", tool="sh", signal=9)),
-        ("sleep 300", coded("load-too-slow", tool="sleep")),
+        ("sh -c 'exit 7'", coded("load-failed", tool="sh", how=Part("7"))),
+        ("sh -c 'kill -9 $$'", coded("load-failed", tool="sh", how=Part("9"))),
+        ("sleep 300", coded("load-failed", tool="sleep")),
     ],
 )
 def test_a_command_that_fails_is_a_fault(tmp_path: Path, text: str, part: Coded) -> None:
@@ -116,12 +116,12 @@ def test_a_program_that_went_away_is_a_fault(tmp_path: Path) -> None:
     program.chmod(0o755)
     command = parse_load(str(program), "mysql")
     program.unlink()
-    with refused(LoadFault, "load-not-run", tool="tool"):
+    with refused(LoadFault, "load-failed", tool="tool"):
         run(command, MYSQL, WORK, parent=tmp_path, deadline_seconds=30.0)
 
 
 def test_a_command_that_ends_before_what_it_started_is_a_fault_and_that_is_ended(tmp_path: Path) -> None:
-    with refused(LoadFault, "load-left-processes", processes="sleep"):
+    with refused(LoadFault, "load-failed", how=Part("sleep")):
         tried(f"sh -c 'sleep 300 & echo $! >{tmp_path}/pids'", tmp_path)
     assert not is_running(pids_in(tmp_path / "pids", 1)[0])
 
@@ -222,7 +222,7 @@ def test_a_command_that_prints_without_end_takes_no_disk_and_its_last_words_are_
     done = threading.Event()
     watcher = threading.Thread(target=watch)
     watcher.start()
-    with refused(LoadFault, "load-failed", status=3, shows="the end"):
+    with refused(LoadFault, "load-failed", how=Part("3"), shows="the end"):
         tried(f"sh {script}", tmp_path)
     done.set()
     watcher.join()

@@ -75,5 +75,5 @@ def test_of_an_encrypted_file_system_the_encrypted_files_are_copied(tmp_path: Pa
 
 def test_data_that_cannot_be_read_is_a_storage_fault_that_names_it(tmp_path: Path) -> None:
     source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
-    with refused(StorageFault, "cannot-copy-data", source="a/data", target="data", fault=Part("No such file")):
+    with refused(StorageFault, "cannot-copy", source="a/data", target="data", fault=Part("No such file")):
         copy_data(source, target)

@@ -101,7 +101,7 @@ def test_a_killed_server_keeps_its_folder_and_loses_its_processes(tmp_path: Path
         server.kill()
         assert all(is_gone(pid) for pid in pids)
         assert made.place.data.is_dir()
-        with refused(ServerFault, "supervisor-refuses"):
+        with refused(ServerFault, "database-says"):
             server.thaw()
 
 
@@ -143,7 +143,7 @@ def test_a_server_that_will_not_stop_is_said_to_and_removed_all_the_same(tmp_pat
     with Server(recipe(tmp_path / "twin", "stubborn")) as server:
         server.start(initialize=True)
         pids = server.pids()
-        with refused(ServerFault, "supervisor-refuses"):
+        with refused(ServerFault, "database-says"):
             server.stop(seconds=0.3)
     assert all(is_gone(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
@@ -152,12 +152,12 @@ def test_a_server_that_will_not_stop_is_said_to_and_removed_all_the_same(tmp_pat
 def test_what_initializes_is_ended_when_it_takes_too_long_and_its_status_is_told(tmp_path: Path) -> None:
     slow, wrong = Command(("sleep", "1000")), Command(("sh", "-c", "echo oh dear; exit 3"))
     with Server(recipe(tmp_path / "slow", initialize=(slow,))) as server:
-        with refused(ServerFault, "supervisor-refuses"):
+        with refused(ServerFault, "database-says"):
             server.initialize(seconds=0.2)
         assert server.pids() == ()
     with (
         Server(recipe(tmp_path / "wrong", initialize=(wrong,))) as server,
-        refused(ServerFault, "supervisor-refuses", said=Part("status 3"), shows="oh dear"),
+        refused(ServerFault, "database-says", said=Part("status 3"), shows="oh dear"),
     ):
         server.start(initialize=True)
 
@@ -166,7 +166,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     missing = Command(("/nowhere/mysqld",))
     with (
         Server(recipe(tmp_path / "twin", serve=missing)) as server,
-        refused(ServerFault, "supervisor-refuses", said=Part("/nowhere/mysqld ")),
+        refused(ServerFault, "database-says", said=Part("/nowhere/mysqld ")),
     ):
         server.start(initialize=True)
 
@@ -292,8 +292,8 @@ def test_a_run_folder_that_an_order_of_a_dead_run_makes_again_goes_as_well(tmp_p
 @pytest.mark.parametrize(
     "shown",
     [
-        ServerLost(Refusal.of("connection-lost", said="the server closed the connection")),
-        LoadFault(Refusal.of("load-failed", tool="sysbench", status=1)),
+        ServerLost(Refusal.of("database-says", said="the server closed the connection")),
+        LoadFault(Refusal.of("load-failed", tool="sysbench", how="failed")),
         ServerFault(Refusal.of("server-not-started")),
     ],
 )
@@ -335,7 +335,7 @@ def test_what_fails_on_a_server_that_lives_is_what_it_was(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        ("[ERROR] No space left on device", ServerLost(Refusal.of("connection-lost", said="closed"))),
+        ("[ERROR] No space left on device", ServerLost(Refusal.of("database-says", said="closed"))),
         ("a word", StorageFault(Refusal.of("disk-refuses", said="errno 28"))),
     ],
 )

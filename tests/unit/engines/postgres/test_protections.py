@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta.engines.postgres import driver
 from tdelta.engines.postgres.driver import has_extension, protection_for
 from tdelta.engines.postgres.storage import Gocryptfs
@@ -73,5 +73,5 @@ def test_without_the_fuse_device_the_remedy_is_named(
 
 def test_a_folder_of_the_users_comes_first_and_must_be_encrypted(binary: ServerBinary, tmp_path: Path) -> None:
     (tmp_path / "share/extension/pg_tde.control").touch()
-    with refused(UsageError, "folder-not-encrypted", folder="shm"):
+    with refused(UsageError, "folder-not-encrypted", option=Part("shm")):
         protection_for(binary, Path("/dev", "shm"))

@@ -39,5 +39,5 @@ def test_files_with_a_planted_row_are_counted_with_what_begins_as_the_file_does(
 
 def test_rows_that_are_missing_fail_the_trial() -> None:
     require_rows("7", "7")
-    with refused(EnvironmentFault, "rewritten-differs", expected="7", found="none"):
+    with refused(EnvironmentFault, "unexpected", expected="7", found="none"):
         require_rows("", "7")

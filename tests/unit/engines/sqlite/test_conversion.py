@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from support.refused import refused
+from support.refused import Part, refused
 from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Layout, Target, conversion
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
@@ -77,7 +77,7 @@ def test_only_the_step_with_the_key_is_told_so() -> None:
 
 def test_a_library_that_cannot_encrypt_makes_plain_twins_and_refuses_others() -> None:
     assert conversion("sqlite", FOUND, PLAIN) == Conversion(True, ())
-    with refused(UsageError, "cannot-convert", kind="sqlite"):
+    with refused(UsageError, "unsupported", by=Part("sqlite"), what="encrypting --database"):
         conversion("sqlite", FOUND, ENCRYPTED)
 
 

@@ -23,7 +23,7 @@ def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_
 
 def test_an_unknown_temporary_store_is_refused() -> None:
     ENGINE.check_temp_store("memory")
-    with refused(UnknownName, "unknown-name", found="ram"):
+    with refused(UnknownName, "unknown", found="ram"):
         ENGINE.check_temp_store("ram")
 
 

@@ -28,13 +28,13 @@ def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one_and_the_othe
 
 @pytest.mark.parametrize("text", ["./missing.so", "/proc"])
 def test_a_path_without_a_file_is_refused(text: str) -> None:
-    with refused(UsageError, "no-library", engine="SQLite", library=text):
+    with refused(UsageError, "path-unusable", fault=Part("SQLite"), path=text):
         find_library(text)
 
 
 def test_a_file_that_is_no_library_is_refused_with_what_the_loader_says(tmp_path: Path) -> None:
     (tmp_path / "notes.so").write_text("not a library at all")
-    with refused(EngineUnavailable, "library-fails", said=Part("notes.so: ")):
+    with refused(EngineUnavailable, "database-says", said=Part("notes.so: ")):
         find_library(str(tmp_path / "notes.so"))
 
 
@@ -43,7 +43,7 @@ def test_a_library_that_is_not_sqlite_is_refused_with_the_functions_it_lacks(
 ) -> None:
     shutil.copy(_native.__file__, tmp_path / "other.so")  # a library, and no SQLite
     monkeypatch.chdir(tmp_path)
-    with refused(EngineUnavailable, "library-fails", said=Part("sqlite3_open_v2")):
+    with refused(EngineUnavailable, "database-says", said=Part("sqlite3_open_v2")):
         find_library("other.so")
 
 
@@ -56,7 +56,7 @@ def test_a_library_that_ends_the_process_that_loads_it_is_refused(monkeypatch: p
         send(self, do, **order)
 
     monkeypatch.setattr(Worker, "send", killing)
-    with refused(EngineUnavailable, "library-not-loaded", library="sqlcipher", fault=Part("killed")):
+    with refused(EngineUnavailable, "path-unusable", path="sqlcipher", fault=Part("killed")):
         describe_library(SQLCIPHER)
 
 
@@ -66,13 +66,13 @@ def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
     (tmp_path / "sqlcipher3").mkdir()
     (tmp_path / "sqlcipher3" / "__init__.py").write_text("raise ImportError('no such wheel')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with refused(EngineUnavailable, "library-fails", said="--library sqlcipher: no such wheel; pip install sqlcipher3"):
+    with refused(EngineUnavailable, "database-says", said="--library sqlcipher: no such wheel; pip install sqlcipher3"):
         describe_library(SQLCIPHER)
 
 
 def test_a_library_that_cannot_be_loaded_is_not_the_end_of_the_worker() -> None:
     with Worker(program=WORKER) as worker:
-        with refused(EngineUnavailable, "library-fails", said=Part("/nowhere/libsqlite3.so")):
+        with refused(EngineUnavailable, "database-says", said=Part("/nowhere/libsqlite3.so")):
             worker.ask("library", library="/nowhere/libsqlite3.so")
         assert worker.ask("hello") == {"pid": worker.pid}
 
@@ -123,7 +123,7 @@ def test_a_refused_library_leaves_the_module_without_one() -> None:
 def test_libraries_beside_each_other_are_of_one_kind_and_all_faults_are_said_at_once() -> None:
     with pytest.raises(UsageError) as raised:
         driver({"vary": {"library": ("sqlite3mc", "sqlcipher", "/nope/lib.so")}, "library": "sqlite3mc"})
-    assert [one.code for one in raised.value.refusals] == ["no-library", "libraries-of-several-kinds"]
+    assert [one.code for one in raised.value.refusals] == ["path-unusable", "libraries-of-several-kinds"]
 
 
 def test_a_library_is_called_by_its_version() -> None:

@@ -540,13 +540,13 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("observations", "settings", "words"),
     [
-        ([], PLAIN, coded("no-figures-of-conditions")),
-        (two(1.0, 2.0), AnalysisSettings("plain"), coded("unknown-name", kind="baseline", found="plain")),
-        (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), coded("unknown-name", kind="metric", found="cpu")),
+        ([], PLAIN, coded("missing", what="a figure of a second condition in these files")),
+        (two(1.0, 2.0), AnalysisSettings("plain"), coded("unknown", kind="baseline", found="plain")),
+        (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), coded("unknown", kind="metric", found="cpu")),
         (
             two(1.0, 2.0),
             AnalysisSettings("none", transaction="NewOrder"),
-            coded("unknown-name", kind="transaction", found="NewOrder"),
+            coded("unknown", kind="transaction", found="NewOrder"),
         ),
         (
             [figure(group("none"), 1.0), figure(group("tde", metric="cpu"), 1.0)],

@@ -27,7 +27,7 @@ def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
 def test_another_file_is_left_as_it_is_unless_forced(tmp_path: Path, there: str) -> None:
     path = tmp_path / "mine.html"
     path.write_text(there, encoding="utf-8")
-    with refused(UsageError, "report-elsewhere", path=path):
+    with refused(UsageError, "file-exists", path=path):
         write_page(PAGE, path)
     assert path.read_text(encoding="utf-8") == there
     write_page(PAGE, path, force=True)
@@ -43,5 +43,5 @@ def test_a_link_keeps_pointing_to_the_file_that_is_written(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_missing_is_a_message(tmp_path: Path) -> None:
-    with refused(StorageFault, "report-not-writable", path="run.html", fault="No such file or directory"):
+    with refused(StorageFault, "path-unusable", path="run.html", fault="No such file or directory"):
         write_page(PAGE, tmp_path / "nowhere" / "run.html")

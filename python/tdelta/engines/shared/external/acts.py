@@ -85,7 +85,7 @@ def _room(place: ActionTarget, restore: SqlRestore) -> Iterator[None]:
     server, name = place.schema.server, restore.name(place.schema.name)
     with server.translated_errors():
         if server.kind.has_schema(server.ask, name):
-            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=name))
+            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=name, said="it exists"))
     try:
         yield
     except BaseException:

@@ -66,7 +66,9 @@ class Change:
                 self._session = self._opens()
             if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
                 version = self._schema.server.identity.described
-                raise ExternalServerFault(self._schema.server.name, Refusal.of("not-suspended", found=version))
+                raise ExternalServerFault(
+                    self._schema.server.name, Refusal.of("unsupported", what="the parameter pause", by=version)
+                )
             if key := self._kind.key_sql(self._schema.name):
                 self._run(key)
             if self._asked.name != ENCRYPT:

@@ -185,7 +185,7 @@ def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]
     asked = ["--cold"] if options["cold"] else []
     asked += ["--vary work=cold"] if "cold" in levels.get("work", ()) else []
     if asked:
-        raise UsageError(Refusal.of("own-servers-not-cold", options=", ".join(asked), product=found.product))
+        raise UsageError(Refusal.of("unsupported", what=", ".join(asked), by=f"your own {found.product} servers"))
 
 
 def _check_numbers(works: Sequence[Level], actions: Mapping[str, SqlAction]) -> None:
@@ -195,10 +195,10 @@ def _check_numbers(works: Sequence[Level], actions: Mapping[str, SqlAction]) -> 
             value = asked.knobs.get(knob, takes[0])
             if value not in takes:
                 known = f"{takes[0]}, {takes[1]}, … {takes[-1]}"
-                given = {"action": asked.name, "knob": knob, "found": value, "known": known}
-                raise UsageError(Refusal.of("knob-value", **given))
+                fault = Refusal.of("out-of-range", what=knob, wanted=known, found=value)
+                raise UsageError(fault.at(asked.name))
 
 
 def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:
     if engine not in {dsn.engine for dsn in dsns}:
-        raise UsageError(Refusal.of("engine-of-other-servers", engine=engine, found=dsns[0].engine))
+        raise UsageError(Refusal.of("conflict", one=f"--engine {engine}", other=f"a DSN of {dsns[0].engine}"))

@@ -186,12 +186,17 @@ def parse_dsn(text: str, option: str = "DSN") -> Dsn:
         DsnFault: everything that is wrong with it, at once.
     """
     if len(text) > _MOST_CHARACTERS:
-        raise DsnFault(option, [Refusal.of("dsn-too-long", most=_MOST_CHARACTERS, found=len(text))])
+        raise DsnFault(
+            option,
+            [Refusal.of("dsn-malformed", expected=f"at most {_MOST_CHARACTERS:,} characters instead of {len(text):,}")],
+        )
     parts = _SHAPE.match(text)
     engine = engines().get(parts["scheme"].lower()) if parts is not None else None
     if parts is None or engine is None:
         known = ", ".join(dict.fromkeys(engines().values()))
-        raise DsnFault(option, [Refusal.of("dsn-shape", known=known)])
+        raise DsnFault(
+            option, [Refusal.of("dsn-malformed", expected=f"ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE")]
+        )
     behind = (parts["path"] or "") + (parts["query"] or "") + (parts["fragment"] or "")
     if "@" in behind:  # what stands before it may be a password that has one of / ? # in it: say nothing of the rest
         raise DsnFault(
@@ -217,7 +222,7 @@ class _Reader:
 
     def read(self, *, has_fragment: bool) -> Dsn:
         if has_fragment:
-            self.faults.append(Refusal.of("dsn-fragment"))
+            self.faults.append(Refusal.of("dsn-malformed", expected="%23 for '#'"))
         given = self._parameters()
         userinfo, at, address = self.authority.rpartition("@")
         user = self._user(userinfo if at else "")
@@ -246,15 +251,15 @@ class _Reader:
 
     def _decoded(self, what: str, text: str) -> str:
         if _BROKEN_CODE.search(text):
-            self.faults.append(Refusal.of("dsn-percent").at(what))
+            self.faults.append(Refusal.of("dsn-malformed", expected="%25 for '%'").at(what))
             return ""
         try:
             decoded = unquote(text, errors="strict")
         except UnicodeDecodeError:
-            self.faults.append(Refusal.of("dsn-not-utf-8").at(what))
+            self.faults.append(Refusal.of("dsn-malformed", expected="UTF-8 in percent-encoding").at(what))
             return ""
         if _CONTROL.search(decoded):
-            self.faults.append(Refusal.of("dsn-control-characters").at(what))
+            self.faults.append(Refusal.of("dsn-malformed", expected="no control characters").at(what))
         return decoded
 
     def _parameters(self) -> dict[str, str]:
@@ -267,9 +272,9 @@ class _Reader:
             elif name not in known:
                 self.faults.append(_unknown(name, known))
             elif name in found:
-                self.faults.append(Refusal.of("dsn-given-twice").at(name))
+                self.faults.append(Refusal.of("twice", what="it").at(name))
             elif not value:
-                self.faults.append(Refusal.of("dsn-without-value").at(name))
+                self.faults.append(Refusal.of("dsn-malformed", expected="a value").at(name))
             else:
                 found[name] = self._decoded(name, value)
         return found
@@ -279,16 +284,18 @@ class _Reader:
         if password:
             self.faults.append(Refusal.of("dsn-password"))
         elif colon:
-            self.faults.append(Refusal.of("dsn-colon"))
+            self.faults.append(Refusal.of("dsn-malformed", expected="no ':' after the user, even without a password"))
         if not name:
-            self.faults.append(Refusal.of("dsn-without-user"))
+            self.faults.append(Refusal.of("dsn-malformed", expected="a user: ENGINE://USER@HOST/"))
         return self._decoded("user", name)
 
     def _address(self, text: str) -> tuple[str, int]:
         default = self.known.port
         parts = _HOST.match(text)
         if parts is None or "," in text:
-            self.faults.append(Refusal.of("dsn-hosts"))
+            self.faults.append(
+                Refusal.of("dsn-malformed", expected="one host, or an IPv6 address in brackets: [::1]:3306")
+            )
             return "", default
         return self._host(parts["six"], parts["host"]), self._port(parts["port"], default)
 
@@ -299,7 +306,7 @@ class _Reader:
         try:
             ipaddress.IPv6Address(address)
         except ValueError:
-            self.faults.append(Refusal.of("dsn-not-an-address").at("host"))
+            self.faults.append(Refusal.of("dsn-malformed", expected="an IPv6 address within the brackets").at("host"))
         return address
 
     def _port(self, text: str | None, default: int) -> int:
@@ -307,62 +314,76 @@ class _Reader:
             return default
         if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= _LARGEST_PORT):
             self.faults.append(
-                Refusal.of("dsn-not-a-port", most=_LARGEST_PORT).at("port")
+                Refusal.of("dsn-malformed", expected=f"a number from 1 to {_LARGEST_PORT}").at("port")
             )  # a password may stand there
             return default
         return int(text)
 
     def _socket(self, host: str, given: str | None, port: int) -> str | None:
         if given is not None and host not in ("", "localhost"):
-            self.faults.append(Refusal.of("dsn-host-and-socket"))
+            self.faults.append(Refusal.of("conflict", one="a host", other="?socket="))
         socket = given if given is not None else host if host.startswith("/") else None
         if socket is None:
             if not host and not self.faults:
-                self.faults.append(Refusal.of("dsn-without-host"))
+                self.faults.append(
+                    Refusal.of("dsn-malformed", expected="a host (ENGINE://USER@HOST/) or a Unix socket (?socket=PATH)")
+                )
             return None
         if not socket.startswith("/"):
-            self.faults.append(Refusal.of("dsn-relative-socket").at("socket"))
+            self.faults.append(Refusal.of("dsn-malformed", expected="an absolute path").at("socket"))
         begins = self.known.socket_name.partition("{")[0]
         if begins and not PurePosixPath(socket).name.startswith(begins):
             socket = f"{socket.rstrip('/')}/{self.known.socket_name.format(port=port)}"
         if len(socket.encode()) > _LONGEST_SOCKET_BYTES:
-            self.faults.append(Refusal.of("dsn-long-socket", most=_LONGEST_SOCKET_BYTES).at("socket"))
+            self.faults.append(
+                Refusal.of("dsn-malformed", expected=f"at most {_LONGEST_SOCKET_BYTES} bytes").at("socket")
+            )
         return socket
 
     def _database(self, user: str) -> str | None:
         name = self._decoded("database", self.path)
         if self.known.has_databases:
             if "/" in self.path:
-                self.faults.append(Refusal.of("dsn-slash").at("database"))
+                self.faults.append(Refusal.of("dsn-malformed", expected="%2F for '/' in its name").at("database"))
             return name or user  # as all clients of PostgreSQL have it
         if name:
-            self.faults.append(Refusal.of("dsn-database"))
+            self.faults.append(
+                Refusal.of(
+                    "dsn-malformed", expected="no database, since tdelta creates its own schema (--schema names it)"
+                )
+            )
         return None
 
     def _tls(self, host: str, socket: str | None, given: Mapping[str, str]) -> str:
         asked, authority = given.get("tls"), given.get("tls-ca")
         tls = asked if asked is not None else _usual_tls(host, socket, authority)
         if tls not in TLS:
-            self.faults.append(Refusal.of("dsn-unknown-tls", known=", ".join(TLS)).at("tls"))
+            self.faults.append(Refusal.of("dsn-malformed", expected=f"one of {', '.join(TLS)}").at("tls"))
         elif socket is not None and tls != "disable":
-            self.faults.append(Refusal.of("dsn-tls-on-socket").at("tls"))
+            self.faults.append(Refusal.of("conflict", one="?tls=", other="a Unix socket").at("tls"))
         elif tls.startswith("verify") and authority is None:
-            self.faults.append(Refusal.of("dsn-without-authority", tls=tls))
+            self.faults.append(
+                Refusal.of("requires", what=f"tls={tls}", needs="tls-ca=PATH, the trusted certificates (PEM)")
+            )
         elif not tls.startswith("verify") and authority is not None:
-            self.faults.append(Refusal.of("dsn-authority-unused", tls=tls).at("tls-ca"))
+            self.faults.append(
+                Refusal.of("conflict", one="?tls-ca=", other=f"tls={tls}, only verify-ca or verify-full").at("tls-ca")
+            )
         return tls
 
     def _password(self, given: Mapping[str, str]) -> None:
         if "password-env" in given and "password-file" in given:
-            self.faults.append(Refusal.of("dsn-two-passwords"))
+            self.faults.append(Refusal.of("conflict", one="password-env", other="password-file"))
         if not _NAME.match(given.get("password-env", "x")):
-            self.faults.append(Refusal.of("dsn-not-a-variable").at("password-env"))
+            self.faults.append(
+                Refusal.of("dsn-malformed", expected="the name of an environment variable").at("password-env")
+            )
 
     def _client(self, given: str | None) -> None:
         if given is not None and not self.known.driven:
-            self.faults.append(Refusal.of("dsn-one-client", engine=self.engine).at("client"))
+            self.faults.append(Refusal.of("unsupported", what="?client=", by=self.engine).at("client"))
         elif given not in (None, DBAPI):
-            self.faults.append(Refusal.of("dsn-unknown-client", known=DBAPI).at("client"))
+            self.faults.append(Refusal.of("dsn-malformed", expected=f"{DBAPI}, a Python driver").at("client"))
 
 
 def _usual_tls(host: str, socket: str | None, authority: str | None) -> str:
@@ -385,9 +406,13 @@ def _unknown(name: str, parameters: Sequence[str]) -> Refusal:
     meant = _OTHER_WORDS.get(name.lower()) or next(iter(get_close_matches(name, parameters, n=1)), None)
     known = ", ".join(parameters)
     if _CONTROL.search(name):
-        return Refusal.of("dsn-unnamable", near=meant) if meant else Refusal.of("dsn-unnamable-unlike", known=known)
+        return (
+            Refusal.of("unknown", kind="parameter", found="(not shown)", hint=f" Did you mean {meant}?")
+            if meant
+            else Refusal.of("unknown", kind="parameter", found="(not shown)", hint=f" Expected one of {known}.")
+        )
     return (
-        Refusal.of("dsn-unknown-near", name=name, near=meant)
+        Refusal.of("unknown", kind="parameter", found=f"{name!r}", hint=f" Did you mean {meant}?")
         if meant
-        else Refusal.of("dsn-unknown", name=name, known=known)
+        else Refusal.of("unknown", kind="parameter", found=f"{name!r}", hint=f" Expected one of {known}.")
     )

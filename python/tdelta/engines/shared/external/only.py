@@ -20,7 +20,11 @@ def refuse(profile: Profile) -> NoReturn:
     Raises:
         UsageError: always.
     """
-    raise UsageError(Refusal.of("engine-own-servers-only", product=profile.product))
+    raise UsageError(
+        Refusal.of(
+            "requires", what=profile.product, needs="--baseline and --encrypted: it is measured on your own two servers"
+        )
+    )
 
 
 def listed(profile: Profile, driver: Driver) -> Iterator[EngineInfo]:

@@ -255,7 +255,7 @@ def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
                 yield (
                     Refusal.of("schema-left", **left[schema].parameters)
                     if schema in left
-                    else Refusal.of("schema-taken", schema=schema)
+                    else Refusal.of("schema-taken", schema=schema, said="it exists")
                 )
 
 

@@ -65,7 +65,7 @@ class RunSchema:
         with server.translated_errors():
             is_taken = server.kind.has_schema(server.ask, self.name)
         if is_taken:
-            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
+            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=self.name, said="it exists"))
         with server.translated_errors():
             kept(server.connection, server.kind.probe(lock_name(self.name)).take)
         begins(self)
@@ -129,7 +129,7 @@ class RunSchema:
                     self.server.connection.run(self.server.kind.drop_sql(self.name))
                 raise ExternalServerFault(self.server.name, Refusal.of("server-refuses", said=refusal)) from refusal
             raise ExternalServerFault(
-                self.server.name, Refusal.of("schema-not-made", schema=self.name, said=refusal)
+                self.server.name, Refusal.of("schema-taken", schema=self.name, said=refusal)
             ) from refusal
 
 

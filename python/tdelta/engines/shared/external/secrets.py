@@ -89,7 +89,7 @@ class Passwords:
         try:
             password = self._prompt(f"Password of {dsn.where} ({option}): ")
         except (EOFError, OSError) as error:
-            raise DsnFault(option, [Refusal.of("no-password-given", server=dsn.where)]) from error
+            raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
         return self._known.setdefault(_whose(dsn), password)
 
     def _named_secret(self, dsn: Dsn) -> str | None:
@@ -122,7 +122,7 @@ def _in_file(path: str) -> str:
             _require_private(path, os.fstat(file.fileno()))
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise _Unreadable(Refusal.of("password-file-unreadable", path=path, fault=error.strerror)) from error
+        raise _Unreadable(Refusal.of("unreadable", fault=error.strerror).at(f"password-file={path}")) from error
     return _only_line(path, content)
 
 
@@ -132,7 +132,7 @@ def _opener(path: str, flags: int) -> int:
 
 def _require_private(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise _Unreadable(Refusal.of("password-file-is-folder", path=path))
+        raise _Unreadable(Refusal.of("unreadable", fault="it is a folder").at(f"password-file={path}"))
     if found.st_mode & _OTHERS:
         mode = stat.S_IMODE(found.st_mode)
         raise _Unreadable(Refusal.of("password-file-is-open", path=path, mode=mode))
@@ -142,7 +142,11 @@ def _only_line(path: str, content: bytes) -> str:
     try:
         text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        raise _Unreadable(Refusal.of("password-file-not-utf-8", path=path)) from None  # the error holds the content
+        raise _Unreadable(
+            Refusal.of("dsn-malformed", expected="UTF-8").at(f"password-file={path}")
+        ) from None  # the error holds the content
     if not text or len(content) > _MOST_BYTES or any(mark in text for mark in "\n\r\0"):
-        raise _Unreadable(Refusal.of("password-file-not-one-line", path=path))
+        raise _Unreadable(
+            Refusal.of("dsn-malformed", expected="one line with the password only").at(f"password-file={path}")
+        )
     return text

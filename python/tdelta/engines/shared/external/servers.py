@@ -64,9 +64,13 @@ def _said(refused: Refused) -> Refusal:
         case "connection":
             return Refusal.of("server-not-reached", said=refused)
         case "unknown_database":
-            return Refusal.of("server-without-database", said=refused)
+            return Refusal.of("database-answer", said=refused, fix="name an existing database in the DSN")
         case "tls":
-            return Refusal.of("server-tls", said=refused)
+            return Refusal.of(
+                "database-answer",
+                said=refused,
+                fix="use ?tls=disable for an unencrypted connection, or ?tls=require if the server demands TLS",
+            )
     return refused.refusal
 
 
@@ -106,7 +110,7 @@ class FoundServer:
     def failed(self, kind: str, message: str) -> TdeltaError:
         """What it answers to a session of the load, as an exception, with what is to be done on the server."""
         if kind in _LOST:
-            return ServerLost(Refusal.of("connection-lost", said=message).at(self.name))
+            return ServerLost(Refusal.of("database-says", said=message).at(self.name))
         if (fault := _fault(kind, message)) is not None:
             return ExternalServerFault(self.name, fault)
         return failure(kind, message)
@@ -116,23 +120,29 @@ def _fault(kind: str, said: str) -> Refusal | None:
     """What a server says against a session of the load, with what is to be done; None where the server is not it."""
     match kind:
         case "read_only":
-            return Refusal.of("server-takes-no-writes", said=said)
+            return Refusal.of("server-stopped", said=said, fix="set read_only (default_transaction_read_only) off")
         case "full":
-            return Refusal.of("server-full", said=said)
+            return Refusal.of("server-stopped", said=said, fix="free space on the server's disk")
         case "io":
-            return Refusal.of("server-disk-fails", said=said)
+            return Refusal.of("database-answer", said=said, fix="see the server's log about its disk")
         case "auth" | "denied":
-            return Refusal.of("server-right-gone", said=said)
+            return Refusal.of("server-stopped", said=said, fix="grant the revoked privilege again")
         case "unknown_database":
-            return Refusal.of("server-schema-gone", said=said)
+            return Refusal.of("server-stopped", said=said, fix="keep tdelta's schema, which was dropped,")
         case "tls":
-            return Refusal.of("server-tls-changed", said=said)
+            return Refusal.of(
+                "database-answer", said=said, fix="the server's TLS settings changed, so adapt ?tls= in the DSN"
+            )
         case "out_of_memory":
-            return Refusal.of("server-out-of-memory", said=said)
+            return Refusal.of("server-stopped", said=said, fix="use fewer --threads, or give the server more memory")
         case "busy" | "locked":
             return Refusal.of("server-lock-wait", said=said, seconds=LOCK_SECONDS)
         case "too_many_connections":
-            return Refusal.of("server-connections", said=said)
+            return Refusal.of(
+                "database-answer",
+                said=said,
+                fix="use fewer --threads, or raise the connection limits of the server and its user",
+            )
         case "primary_key":
             return Refusal.of("server-primary-keys", said=said)
         case "settings":
@@ -176,7 +186,14 @@ def schema_name(run_id: str, given: str | None) -> str:
     if given is None:
         return PREFIX + "".join(c if c.isascii() and c.isalnum() else "_" for c in run_id.lower())
     if not SCHEMA_NAME.match(given):
-        raise UsageError(Refusal.of("schema-name", schema=given))
+        raise UsageError(
+            Refusal.of(
+                "out-of-range",
+                what="--schema",
+                wanted="up to 63 of a-z, 0-9 and _, and begin with a letter",
+                found=f"{given!r}",
+            )
+        )
     return given
 
 
@@ -187,7 +204,7 @@ def checked_name(name: str) -> str:
         UsageError: it is longer than every engine takes.
     """
     if not SCHEMA_NAME.match(name):
-        raise UsageError(Refusal.of("schema-too-long", schema=name))
+        raise UsageError(Refusal.of("too-large", what=f"schema name {name!r}", most="63 characters; shorten --schema"))
     return name
 
 

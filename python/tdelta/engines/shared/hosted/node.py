@@ -88,7 +88,7 @@ class TwinNode:
         try:
             own_folders.ensure(base)
         except OSError as error:
-            raise StorageFault(Refusal.of("cannot-make-run-folder", folder=base, fault=error.strerror)) from error
+            raise StorageFault(Refusal.of("folder-unusable", folder=base, fault=error.strerror)) from error
         require_writable(base)
         require_space(base, needs[0])
         require_memory(needs[1])

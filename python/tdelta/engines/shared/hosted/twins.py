@@ -179,7 +179,7 @@ def _of_other_server(node: str, expected: Mapping[str, str], found: Mapping[str,
     """That a host has another server than the run was planned with; nothing where it has the same."""
     if found != expected:
         own, other = (", ".join(f"{name} {version}" for name, version in of.items()) for of in (expected, found))
-        yield Refusal.of("hosts-of-other-server", node=node, expected=own, found=other)
+        yield Refusal.of("version-mismatch", what=f"host {node}", expected=f"{own}, as on this machine", found=other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,13 @@ def _program_in(kind: str, path: Path, place: str) -> Path:
     there = [path / folder / name for name in names for folder in _WITHIN if (path / folder / name).is_file()]
     if not there:
         looked = ", ".join(dict.fromkeys(f"{folder}/" if folder else "itself" for folder in _WITHIN))
-        raise EngineUnavailable(Refusal.of("no-server-in-folder", names=" or ".join(names), folders=looked).at(place))
+        raise EngineUnavailable(
+            Refusal.of(
+                "unexpected",
+                expected=f"a server's program ({' or '.join(names)}) in this folder or below it",
+                found=f"none in {looked}",
+            ).at(place)
+        )
     return there[0]
 
 
@@ -153,16 +159,22 @@ def interpreter(path: Path) -> Path | None:
 
 def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
     if not path.is_file():
-        raise EngineUnavailable(Refusal.of("no-server-program").at(place))
+        raise EngineUnavailable(
+            Refusal.of("unexpected", expected="a server's program", found="no file there").at(place)
+        )
     server, said = _examined(path, _root_of(path.resolve()))
     if server is None:
-        raise EngineUnavailable(Refusal.of("not-a-server-program", said=said).at(place))
+        raise EngineUnavailable(
+            Refusal.of("unexpected", expected="a server's program", found=f"{said} as the answer to --version").at(
+                place
+            )
+        )
     if kind is not None and server.kind != kind:
-        other = Refusal.of("server-of-other-kind", kind=kind, found=server.kind, text=server.text)
+        other = Refusal.of("unexpected", expected=f"a {kind} server", found=f"{server.kind} ({server.text})")
         raise EngineUnavailable(other.at(place))
     oldest = _programs()[server.kind].oldest
     if _numbers(server.version) < _numbers(oldest):
-        old = Refusal.of("server-too-old", product=server.product, oldest=oldest, found=server.version)
+        old = Refusal.of("out-of-range", what=server.product, wanted=f"{oldest} or newer", found=server.version)
         raise EngineUnavailable(old.at(place))
     return server
 

@@ -206,7 +206,9 @@ class PrivateDriver:
         for engine in self._engines:
             if scope not in engine.scopes:
                 known = ", ".join(engine.scopes)
-                raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
+                raise UsageError(
+                    Refusal.of("unknown", kind="scope", found=scope, hint=f" {self.product} supports: {known}.")
+                )
 
     def _check_compression(self, levels: Mapping[str, Sequence[Level]]) -> None:
         """Refuse what the server does not have; an engine without any does not take the factor."""
@@ -215,12 +217,12 @@ class PrivateDriver:
         asked = [str(level) for level in levels.get("compression", ())]
         known = ", ".join(self.engine.compressions)
         wrong = [
-            Refusal.of("unknown-compression", compression=level, product=self.product, known=known)
+            Refusal.of("unknown", kind="compression", found=level, hint=f" {self.product} supports: {known}.")
             for level in asked
             if level not in self.engine.compressions
         ]
         if asked and "load" in levels.get("work", ()) and not self.engine.compresses_new_tables:
-            wrong.append(Refusal.of("compression-and-load", product=self.product))
+            wrong.append(Refusal.of("conflict", one="--vary compression=…", other=f"work=load on {self.product}"))
         if wrong:
             raise UsageError(*wrong)
 
@@ -234,7 +236,14 @@ def _check_cores(levels: Sequence[Level]) -> None:
     usable = len(os.sched_getaffinity(0))
     too_many = [str(level) for level in levels if int(level) > usable]
     if too_many:
-        raise UsageError(Refusal.of("too-few-cpus", found=", ".join(too_many), usable=usable))
+        raise UsageError(
+            Refusal.of(
+                "out-of-range",
+                what="--vary cores",
+                wanted=f"at most {usable}, the CPUs available to tdelta",
+                found=", ".join(too_many),
+            )
+        )
 
 
 def _storm(layout: RunLayout) -> int:

@@ -254,4 +254,4 @@ class _Bounded(Worker):
     def look(self) -> None:
         super().look()
         if self._is_over():
-            self.lose(Refusal.of("connection-lost", said="its server has written more than it may"))
+            self.lose(Refusal.of("database-says", said="its server has written more than it may"))

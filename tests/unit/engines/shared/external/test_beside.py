@@ -61,7 +61,7 @@ def test_a_pause_is_refused_where_conversions_cannot_be_suspended_and_nothing_is
     server = Server()
     with pytest.raises(ExternalServerFault) as fault:
         change(server, "encrypt:pause=1", Halt(), suspend="").prepare()
-    assert [(one.code, one.parameters["found"]) for one in fault.value.refusals] == [("not-suspended", "product 14.0")]
+    assert [(one.code, one.parameters["by"]) for one in fault.value.refusals] == [("unsupported", "product 14.0")]
     assert server.ran == []
 
 

@@ -92,11 +92,11 @@ def test_rights_of_the_roles_in_force_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("sessions", "given", "said"),
     [
-        ([("system user", "Slave_IO")], {}, "replica"),
-        ([("system user", "Connect")], {}, "replica"),
+        ([("system user", "Slave_IO")], {}, "server-unfit"),
+        ([("system user", "Connect")], {}, "server-unfit"),
         ([("system user", "Daemon"), ("app", "Query")], {}, None),
-        ([], {"read_only": "ON"}, "server-read-only"),
-        ([], {"wsrep_on": "ON", "wsrep_cluster_address": "gcomm://a,b"}, "cluster-node"),
+        ([], {"read_only": "ON"}, "read-only"),
+        ([], {"wsrep_on": "ON", "wsrep_cluster_address": "gcomm://a,b"}, "server-unfit"),
         ([], {"wsrep_on": "OFF", "wsrep_cluster_address": ""}, None),
     ],
 )
@@ -128,13 +128,13 @@ STOPPED = {"SHOW PROCESSLIST": [], "SHOW GLOBAL VARIABLES": [], "SHOW ALL SLAVES
 
 def test_a_replica_that_is_stopped_is_no_twin_either() -> None:
     (fault,) = MARIADB.standing_faults(answering(STOPPED))
-    assert fault.code == "replica-stopped"
+    assert fault.code == "server-unfit"
 
 
 def test_a_version_that_spells_replicas_the_old_way_is_asked_so() -> None:
     answers = {"SHOW PROCESSLIST": [], "SHOW GLOBAL VARIABLES": [], "SHOW SLAVE STATUS": [{"slave_io_running": "No"}]}
     (fault,) = MYSQL.standing_faults(refusing("sql", "SHOW REPLICA", answers))
-    assert fault.code == "replica-stopped"
+    assert fault.code == "server-unfit"
 
 
 def test_who_may_not_see_replication_is_told_what_was_not_seen() -> None:

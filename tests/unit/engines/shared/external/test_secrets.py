@@ -75,12 +75,12 @@ def test_all_that_cannot_be_read_is_told_at_once(tmp_path: Path) -> None:
             [("--baseline", dsn("password-env=GONE")), ("--encrypted", dsn(f"password-file={tmp_path / 'gone'}"))]
         )
     assert "--baseline, --encrypted: 2 faults" in str(caught.value)
-    assert [refusal.code for refusal in caught.value.refusals] == ["no-such-variable", "password-file-unreadable"]
+    assert [refusal.code for refusal in caught.value.refusals] == ["no-such-variable", "unreadable"]
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    with refused(DsnFault, "password-file-unreadable", path=tmp_path, fault="Is a directory"):
+    with refused(DsnFault, "unreadable", fault="Is a directory"):
         read(dsn(f"password-file={tmp_path}"))
 
 
@@ -115,5 +115,5 @@ def test_a_prompt_that_is_left_is_a_fault() -> None:
     def left(_text: str) -> str:
         raise EOFError
 
-    with refused(DsnFault, "no-password-given", where="--baseline"):
+    with refused(DsnFault, "nobody-to-ask", where="--baseline"):
         Passwords({}, left).ask("--baseline", dsn())

@@ -66,7 +66,7 @@ class Server:
     "error",
     [
         Refused("connection", "gone"),
-        ServerLost(Refusal.of("connection-lost", said="stopped")),
+        ServerLost(Refusal.of("database-says", said="stopped")),
         WorkerFault(Refusal.of("block-silent", seconds=1)),
     ],
 )
@@ -140,12 +140,20 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
 @pytest.mark.parametrize(
     ("kind", "error", "said"),
     [
-        ("connection", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
-        ("interrupted", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
-        ("read_only", ExternalServerFault, coded("server-takes-no-writes", said="x")),
-        ("full", ExternalServerFault, coded("server-full", said="x")),
-        ("denied", ExternalServerFault, coded("server-right-gone", said="x")),
-        ("sql", StatementFault, coded("statement-fails", said="x")),
+        ("connection", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
+        ("interrupted", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
+        (
+            "read_only",
+            ExternalServerFault,
+            coded("server-stopped", said="x", fix="set read_only (default_transaction_read_only) off"),
+        ),
+        ("full", ExternalServerFault, coded("server-stopped", said="x", fix="free space on the server's disk")),
+        ("denied", ExternalServerFault, coded("server-stopped", said="x", fix="grant the revoked privilege again")),
+        (
+            "sql",
+            StatementFault,
+            coded("database-answer", said="x", fix="see the scripts of the workload, which contain this statement"),
+        ),
     ],
 )
 def test_what_a_server_says_under_load_is_named_as_what_it_is(kind: str, error: type[TdeltaError], said: Coded) -> None:

@@ -33,7 +33,7 @@ class Twin:
 
     def trial(self, job: TrialJob) -> Measurement:
         if self.settings == "lost":
-            raise ServerLost(Refusal.of("connection-lost", said="gone"), "its last words")
+            raise ServerLost(Refusal.of("database-says", said="gone"), "its last words")
         self.said.append(("trial", self.name, job))
         return Measurement(1, 1, {"tx": SpanTotals(1, 5)}, {}, histograms={"tx:tx": b"\x00\xff"})
 
@@ -147,7 +147,7 @@ def test_what_fails_on_a_host_is_the_error_that_it_was_there_and_names_the_host(
     tmp_path: Path, there: list[There]
 ) -> None:
     twin = begun(tmp_path).on(1).start("lost", "i1")
-    with refused(ServerLost, "connection-lost") as raised:
+    with refused(ServerLost, "database-says") as raised:
         twin.trial(job())
     assert str(raised.value).startswith("node b: ")
     assert "its last words" in str(raised.value)
@@ -168,7 +168,12 @@ def test_hosts_that_load_other_rows_or_have_another_server_are_refused(tmp_path:
     there[1].sums = {"t": (2, "other")}
     with refused(EnvironmentFault, "hosts-load-differs", node="b", first="a"):
         found.load("plain")
-    with refused(EnvironmentFault, *["hosts-of-other-server"] * 2, node=("a", "b"), found=(Part("1.0"),) * 2):
+    with refused(
+        EnvironmentFault,
+        *["version-mismatch"] * 2,
+        what=("host a", "host b"),
+        found=(Part("1.0"),) * 2,
+    ):
         begun(tmp_path / "versions", {"Product": "2.0"})
     assert not list((tmp_path / "versions").glob("twins-*"))
 
@@ -177,7 +182,7 @@ def test_hosts_that_lack_something_are_all_named_at_once(
     tmp_path: Path, there: list[There], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = node.driver("mariadb", {})
-    found = iter([EngineUnavailable(Refusal.of("no-server-program")), known])
+    found = iter([EngineUnavailable(Refusal.of("unexpected", expected="a server's program", found="none")), known])
 
     def driver(_name: str, _options: object) -> Any:
         one = next(found)
@@ -189,8 +194,8 @@ def test_hosts_that_lack_something_are_all_named_at_once(
     with pytest.raises(EnvironmentFault) as raised:
         begun(tmp_path, {"Product": "2.0"})
     lacking, other = raised.value.refusals
-    assert (lacking.code, lacking.parameters["where"]) == ("no-server-program", "node a")
-    assert (other.code, other.parameters["node"]) == ("hosts-of-other-server", "b")
+    assert (lacking.code, lacking.parameters["where"]) == ("unexpected", "node a")
+    assert (other.code, other.parameters["what"]) == ("version-mismatch", "host b")
     assert not list(tmp_path.glob("twins-*"))
 
 
@@ -242,7 +247,7 @@ def test_twins_on_hosts_offer_what_is_the_same_there_as_here() -> None:
     "error",
     [
         UnknownName("cipher", "aes", ["aes-128"]),
-        ServerLost(Refusal.of("connection-lost", said="x"), "words"),
+        ServerLost(Refusal.of("database-says", said="x"), "words"),
         EnvironmentFault(Refusal.of("no-memory").at("here")),
     ],
 )

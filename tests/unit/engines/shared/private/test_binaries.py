@@ -93,18 +93,11 @@ def test_a_program_that_is_named_is_taken_wherever_it_lies(place: Path) -> None:
 
 def test_a_named_program_that_is_another_says_what_was_found(place: Path) -> None:
     maria = program(place / "mysqld", MARIADB)
-    with refused(
-        EngineUnavailable,
-        "server-of-other-kind",
-        kind="mysql",
-        found="mariadb",
-        text=Part("mysqld  Ver 10.11"),
-        where="mysqld",
-    ):
+    with refused(EngineUnavailable, "unexpected", expected=Part("mysql"), found=Part("mariadb"), where="mysqld"):
         find_servers("mysql", maria)
-    with refused(EngineUnavailable, "not-a-server-program", said="Hello", where="hello"):
+    with refused(EngineUnavailable, "unexpected", found=Part("Hello"), where="hello", expected="a server's program"):
         find_servers("mysql", program(place / "hello", "Hello"))
-    with refused(EngineUnavailable, "no-server-program", where="nowhere"):
+    with refused(EngineUnavailable, "unexpected", where="nowhere", expected="a server's program"):
         find_servers("mysql", place / "nowhere")
 
 
@@ -136,11 +129,11 @@ def test_all_that_is_wrong_with_versions_is_said_at_once_each_with_its_path(plac
     (place / "empty").mkdir()
     good = program(place / "good" / "mariadbd", MARIADB)
     paths = {
-        place / "nowhere": "no-server-program",
-        place / "empty": "no-server-in-folder",
-        program(place / "postgres", POSTGRES): "server-of-other-kind",
-        program(place / "old" / "mariadbd", MARIADB.replace("10.11.19", "10.5.3")).parent: "server-too-old",
-        program(place / "hello", "Hello"): "not-a-server-program",
+        place / "nowhere": "unexpected",
+        place / "empty": "unexpected",
+        program(place / "postgres", POSTGRES): "unexpected",
+        program(place / "old" / "mariadbd", MARIADB.replace("10.11.19", "10.5.3")).parent: "out-of-range",
+        program(place / "hello", "Hello"): "unexpected",
     }
     with pytest.raises(EngineUnavailable) as raised:
         named_servers("mariadb", [good, *paths])

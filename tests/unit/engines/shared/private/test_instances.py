@@ -42,5 +42,5 @@ def test_a_server_that_died_while_frozen_is_a_loss_and_stays_one(tmp_path: Path)
         for _ in range(2):
             with pytest.raises(ServerLost), instance.at_work():
                 pass
-        with refused(ServerFault, "supervisor-refuses"), instance.awake():
+        with refused(ServerFault, "database-says"), instance.awake():
             pass
