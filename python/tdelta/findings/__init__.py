@@ -24,7 +24,7 @@ for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
 ORDER = (
-    *("version_differences", "stalls", "order_effect", "storage", "published", "percentiles", "tails", "servers"),
+    *("version_differences", "stalls", "order_effect", "storage", "published", "tails", "servers"),
     *("agents", "hosts", "steps", "actions", "backups", "replication", "temporary", "traces", "profiles", "contrasts"),
     *("checkpoints", "data_sizes", "cost_breakdown", "evidence", "twin_settings"),
 )

@@ -31,6 +31,20 @@ lost to wake-ups and to the moments in which too few threads are ready."""
 ALIKE = 0.01
 """Twins whose caches meet shares of requests farther apart than this are not twins."""
 
+COUNTERS = {
+    "pages_read": "pages\nread",
+    "pages_written": "pages\nwritten",
+    "pages_encrypted": "pages\nencrypted",
+    "pages_decrypted": "pages\ndecrypted",
+    "log_bytes": "log",
+    "device_read_bytes": "read from\nthe device",
+    "device_written_bytes": "written to\nthe device",
+}
+"""What is counted of an operation, by the engine or the system, and its heading."""
+
+_BRIEF = ("pages_read", "pages_written", "log_bytes")
+"""Counters that a terminal has room for."""
+
 _US = 1e6
 _REQUESTS, _MISSES = "buffer_requests", "buffer_reads"
 _THREADS = "threads"
@@ -87,24 +101,12 @@ class CacheUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Pages and bytes of one operation, medians over trials; None for what the engine does not count."""
-
-    pages_read: float | None
-    pages_written: float | None
-    pages_encrypted: float | None
-    pages_decrypted: float | None
-    log_bytes: float | None
-    device_read_bytes: float
-    device_written_bytes: float
-
-
-@dataclass(frozen=True, slots=True)
 class ServerMeasures(Finding):
     """What a server and its client did under one condition, over the trials that the verdicts rest on. Descriptive.
 
     ``throughput`` is operations per second, times are µs of one operation. ``cache`` is None where the engine does not
-    count requests.
+    count requests. ``counted`` are pages and bytes of one operation, medians over trials, of `COUNTERS` those that the
+    engine counts.
     """
 
     FINDING = "servers"
@@ -117,7 +119,7 @@ class ServerMeasures(Finding):
     client_cpu_us: Typical
     time: TimeSpent
     cache: CacheUse | None
-    moved: Moved
+    counted: Mapping[str, float]
     bottleneck: Bottleneck
 
 
@@ -139,19 +141,7 @@ def of_run(run: FinishedRun) -> Iterator[ServerMeasures]:
                 client_cpu_us=Typical.of(m.client_cpu_seconds * _US / m.operations for m in measured),
                 time=spent,
                 cache=_cache(measured),
-                moved=Moved(
-                    pages_read=_counted(measured, "pages_read"),
-                    pages_written=_counted(measured, "pages_written"),
-                    pages_encrypted=_counted(measured, "pages_encrypted"),
-                    pages_decrypted=_counted(measured, "pages_decrypted"),
-                    log_bytes=_counted(measured, "log_bytes"),
-                    device_read_bytes=statistics.median(
-                        m.usage.device_read_bytes / m.counted_operations for m in measured
-                    ),
-                    device_written_bytes=statistics.median(
-                        m.usage.device_written_bytes / m.counted_operations for m in measured
-                    ),
-                ),
+                counted={name: median for name in COUNTERS if (median := _median(measured, name)) is not None},
                 bottleneck=bottleneck(spent, run.cpus, None if kept_to is None else int(kept_to)),
             )
 
@@ -198,9 +188,13 @@ def _cache(measured: Sequence[Measurement]) -> CacheUse | None:
     )
 
 
-def _counted(measured: Sequence[Measurement], name: str) -> float | None:
-    """A counter of one operation; None where the engine has none of that name."""
-    found = [m.engine_counters[name] / m.counted_operations for m in measured if name in m.engine_counters]
+def _median(measured: Sequence[Measurement], name: str) -> float | None:
+    """Of one operation; None where nobody counts it."""
+    found = [
+        count / m.counted_operations
+        for m in measured
+        if (count := m.engine_counters.get(name, getattr(m.usage, name, None))) is not None
+    ]
     return statistics.median(found) if found else None
 
 
@@ -269,8 +263,14 @@ def _hits(cache: CacheUse | None) -> str | Cell:
     return Cell(f"{median:.2f}% ({low:.2f} … {high:.2f})", brief=f"{median:.2f}%")
 
 
-def _bytes(value: float | None) -> str:
-    return MISSING if value is None else amounts((value,), "bytes")[0]
+def _count(name: str) -> Callable[[ServerMeasures], str]:
+    def text(measured: ServerMeasures) -> str:
+        value = measured.counted.get(name)
+        if value is None:
+            return MISSING
+        return amounts((value,), "bytes")[0] if name.endswith("_bytes") else small_count(value)
+
+    return text
 
 
 def _share(value: float | None) -> str:
@@ -291,13 +291,7 @@ _COLUMNS = (
     _Column("I/O\npressure", lambda m: _share(m.time.io_pressure), is_brief=False),
     _Column("cache\nhits", lambda m: _hits(m.cache)),
     _Column("cache\nmisses", lambda m: MISSING if m.cache is None else small_count(m.cache.misses), is_brief=False),
-    _Column("pages\nread", lambda m: small_count(m.moved.pages_read)),
-    _Column("pages\nwritten", lambda m: small_count(m.moved.pages_written)),
-    _Column("pages\nencrypted", lambda m: small_count(m.moved.pages_encrypted), is_brief=False),
-    _Column("pages\ndecrypted", lambda m: small_count(m.moved.pages_decrypted), is_brief=False),
-    _Column("log", lambda m: _bytes(m.moved.log_bytes)),
-    _Column("read from\nthe device", lambda m: _bytes(m.moved.device_read_bytes), is_brief=False),
-    _Column("written to\nthe device", lambda m: _bytes(m.moved.device_written_bytes), is_brief=False),
+    *(_Column(title, _count(name), is_brief=name in _BRIEF) for name, title in COUNTERS.items()),
 )
 """One that has nothing to say of any server is left out."""
 
@@ -306,11 +300,11 @@ def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block
     groups = _groups(found, result)
     measured = [one for group in groups.values() for one in group]
     shown = [column for column in _COLUMNS if any(column.of(one) not in _NOTHING for one in measured)]
-    names = dict(zip(measured, _names(measured), strict=True))
+    names = dict(zip((one.condition for one in measured), _names(measured), strict=True))
     rows: list[tuple[str | Cell, ...]] = []
     for panel, group in groups.items():
         rows += [(panel,)] if panel else []
-        rows += [(names[m], *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
+        rows += [(names[m.condition], *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
     more = [column.title for column in shown if not column.is_brief]
     titles = columns(*(column.title for column in shown), "bottleneck", texts=("bottleneck",), more=more)
     caption = (
@@ -351,7 +345,7 @@ _LABEL, _ASIDE = 200.0, 214.0
 
 
 def _figure(
-    groups: Mapping[str, Sequence[ServerMeasures]], names: Mapping[ServerMeasures, str], result: RunResult, table: Table
+    groups: Mapping[str, Sequence[ServerMeasures]], names: Mapping[Condition, str], result: RunResult, table: Table
 ) -> Figure:
     marks: list[Markup] = []
     y = 0.0
@@ -360,7 +354,7 @@ def _figure(
             marks.append(text(0.0, y + 18, panel, "strong"))
             y += _HEADING
         for measured in group:
-            words = wrapped(names[measured], _LABEL - 12)
+            words = wrapped(names[measured.condition], _LABEL - 12)
             height = max(_STEP, _LINE * len(words) + 8)
             marks += _bar(measured, words, y + height / 2)
             y += height

@@ -14,7 +14,7 @@ from tdelta.document.labels import condition_label, transaction_name
 from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import ALL, BadTrials, Hosts, Percentile, Role, RunResult, TailMeasure, TailRatio
+from tdelta.records import ALL, BadTrials, Hosts, Role, RunResult, TailMeasure, TailRatio
 
 _OVER_BOTH = "Ratios are over both plain twins, with 95% intervals; of the A/A twin over the other plain twin."
 _OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95% intervals."
@@ -63,11 +63,13 @@ def cautions(found: Sequence[TailMeasure], run: FinishedRun) -> Iterator[Caution
 
 
 def blocks(found: Sequence[TailMeasure], result: RunResult) -> Iterator[Block]:
-    """How often the threshold was exceeded, and the 99th percentiles.
+    """How often the threshold was exceeded, and the ratios of 99th percentiles.
 
-    A terminal shows single transaction types where one condition is judged and there are few of them.
+    Percentiles without intervals are rows of the terminal's table of costs, and of the page's figure. A terminal shows
+    single transaction types where one condition is judged and there are few of them.
     """
-    groups = tail_groups(found, result)
+    if not (groups := tail_groups(found, result)):
+        return
     mix, types = ([group for group in groups if group.is_mix is is_mix] for is_mix in (True, False))
     is_single = len({v.condition for v in result.primary}) == 1
     shows_types = is_single and len({m.transaction for m in found} - {ALL}) <= _MOST_TYPES
@@ -213,10 +215,4 @@ def _reason_lines(groups: Iterable[TailGroup]) -> list[str]:
     ]
 
 
-def percentiles(run: FinishedRun) -> Sequence[Percentile]:
-    """Those of the mix that every run has: rows of the terminal's table of costs, and of the page's figure."""
-    return inference.mix_percentiles(run.trials, run.settings, run.read_trials)
-
-
 KIND = Kind(TailMeasure, of_run, blocks, "latency", cautions=cautions)
-PERCENTILES = Kind(Percentile, percentiles)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         target_width,
         width,
     )
-    from tdelta.inference.tails import mix_percentiles, tail_cautions, tail_measures
+    from tdelta.inference.tails import tail_cautions, tail_measures
 else:
     from tdelta.lazily import lazy_getattr
 
@@ -45,7 +45,7 @@ else:
         cost_breakdown=("cost_breakdowns",),
         decisions=("decide", "decide_gate", "most_severe"),
         described=("described_ratios", "typical_ratios"),
-        tails=("mix_percentiles", "tail_cautions", "tail_measures"),
+        tails=("tail_cautions", "tail_measures"),
         run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
         pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
         simulated=("Held", "held"),

@@ -12,12 +12,12 @@ trials, is not in it; verdicts are for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tdelta.inference.posterior import FloatArray
 from tdelta.profiling.functions import Functions
 from tdelta.records import (
     ClassShare,
@@ -37,8 +37,6 @@ _ENDS = (2.5, 97.5)
 _JEFFREYS = 0.5
 _LIBRARIES = Functions()
 """Knows the functions of libraries and of the kernel, and no engine's."""
-
-_Draws = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,78 +67,59 @@ def cpu_profiles(found: Iterable[Profiled], names: Functions = _LIBRARIES) -> tu
 
 def compare(plain: Profiled, encrypted: Profiled, names: Functions = _LIBRARIES) -> CpuProfile:
     """Two profiles side by side."""
-    functions = _functions(plain, encrypted, names)
-    drawn = {of: _drawn(functions, of, plain, encrypted) for of in _present(functions)}
+    functions = list(_functions(plain, encrypted, names))
+    by_class = {of: mine for of in FunctionClass if (mine := [one for one in functions if one.function_class is of])}
+    drawn = {of: _drawn(of, mine, plain, encrypted) for of, mine in by_class.items()}
     whole = np.sum(list(drawn.values()), axis=0)
     interval = _interval(whole)
-    is_distinguishable = interval[0] > 0 or interval[1] < 0
     difference = sum(one.difference_ns for one in functions)
-    compared_with = (whole, difference) if is_distinguishable else None
+    is_distinguishable = interval[0] > 0 or interval[1] < 0
+    classes = []
+    for of, mine in by_class.items():
+        plain_ns, encrypted_ns = sum(one.plain_ns for one in mine), sum(one.encrypted_ns for one in mine)
+        classes.append(
+            ClassShare(
+                function_class=of,
+                plain_ns=plain_ns,
+                encrypted_ns=encrypted_ns,
+                difference_ns=encrypted_ns - plain_ns,
+                interval95=_interval(drawn[of]),
+                share=(encrypted_ns - plain_ns) / difference if is_distinguishable else None,
+                share_interval95=_interval(drawn[of] / whole) if is_distinguishable else None,
+            )
+        )
     return CpuProfile(
         baseline=_side(plain),
         condition=_side(encrypted),
         difference_ns=difference,
         interval95=interval,
-        classes=tuple(_class_share(functions, of, draws, compared_with) for of, draws in drawn.items()),
+        classes=tuple(classes),
         functions=tuple(sorted(functions, key=_weight, reverse=True)[:FUNCTIONS_KEPT]),
     )
 
 
-def _side(of: Profiled) -> ProfiledSide:
-    cpu_ns = sum(one.cpu_ns for one in of.functions) / of.operations
-    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns)
-
-
-def _weight(one: FunctionShare) -> tuple[float, float, str]:
-    return max(one.plain_ns, one.encrypted_ns), abs(one.difference_ns), one.function
-
-
-def _functions(plain: Profiled, encrypted: Profiled, names: Functions) -> list[FunctionShare]:
-    before, after = _by_function(plain), _by_function(encrypted)
-    return [
-        _function(key, before.get(key), after.get(key), plain, encrypted, names)
-        for key in dict.fromkeys((*before, *after))
-    ]
-
-
-_Key = tuple[str, str, bool]
-
-
-def _by_function(side: Profiled) -> dict[_Key, Sampled]:
-    return {(one.dso, one.symbol, one.is_kernel): one for one in side.functions}
-
-
-def _function(
-    key: _Key,
-    plain: Sampled | None,
-    encrypted: Sampled | None,
-    plain_side: Profiled,
-    encrypted_side: Profiled,
-    names: Functions,
-) -> FunctionShare:
-    dso, symbol, is_kernel = key
-    plain_ns = 0.0 if plain is None else plain.cpu_ns / plain_side.operations
-    encrypted_ns = 0.0 if encrypted is None else encrypted.cpu_ns / encrypted_side.operations
-    return FunctionShare(
-        function=symbol.partition("@")[0],
-        dso=names.called(dso),
-        function_class=names.class_of(symbol, dso, is_kernel=is_kernel),
-        plain_ns=plain_ns,
-        encrypted_ns=encrypted_ns,
-        difference_ns=encrypted_ns - plain_ns,
-        plain_samples=0 if plain is None else plain.samples,
-        encrypted_samples=0 if encrypted is None else encrypted.samples,
+def _functions(plain: Profiled, encrypted: Profiled, names: Functions) -> Iterator[FunctionShare]:
+    before, after = (
+        {(one.dso, one.symbol, one.is_kernel): (one.cpu_ns / side.operations, one.samples) for one in side.functions}
+        for side in (plain, encrypted)
     )
+    for key in dict.fromkeys((*before, *after)):
+        dso, symbol, is_kernel = key
+        (plain_ns, plain_samples), (encrypted_ns, encrypted_samples) = (of.get(key, (0.0, 0)) for of in (before, after))
+        yield FunctionShare(
+            function=symbol.partition("@")[0],
+            dso=names.called(dso),
+            function_class=names.class_of(symbol, dso, is_kernel=is_kernel),
+            plain_ns=plain_ns,
+            encrypted_ns=encrypted_ns,
+            difference_ns=encrypted_ns - plain_ns,
+            plain_samples=plain_samples,
+            encrypted_samples=encrypted_samples,
+        )
 
 
-def _present(functions: Iterable[FunctionShare]) -> list[FunctionClass]:
-    found = {one.function_class for one in functions}
-    return [of for of in FunctionClass if of in found]
-
-
-def _drawn(functions: Iterable[FunctionShare], of: FunctionClass, plain: Profiled, encrypted: Profiled) -> _Draws:
-    """Draws of the class's difference, ns per operation."""
-    mine = [one for one in functions if one.function_class is of]
+def _drawn(of: FunctionClass, mine: Sequence[FunctionShare], plain: Profiled, encrypted: Profiled) -> FloatArray:
+    """Draws of a class's difference, ns per operation."""
     rng = np.random.default_rng((_SEED, list(FunctionClass).index(of)))
     sides = []
     for side, counted in (
@@ -152,23 +131,15 @@ def _drawn(functions: Iterable[FunctionShare], of: FunctionClass, plain: Profile
     return sides[1] - sides[0]
 
 
-def _interval(draws: _Draws) -> tuple[float, float]:
+def _interval(draws: FloatArray) -> tuple[float, float]:
     low, high = np.percentile(draws, _ENDS)
     return float(low), float(high)
 
 
-def _class_share(
-    functions: Iterable[FunctionShare], of: FunctionClass, draws: _Draws, whole: tuple[_Draws, float] | None
-) -> ClassShare:
-    """What a class took; ``whole`` is the difference of all classes, as draws and as it was sampled."""
-    mine = [one for one in functions if one.function_class is of]
-    plain, encrypted = sum(one.plain_ns for one in mine), sum(one.encrypted_ns for one in mine)
-    return ClassShare(
-        function_class=of,
-        plain_ns=plain,
-        encrypted_ns=encrypted,
-        difference_ns=encrypted - plain,
-        interval95=_interval(draws),
-        share=None if whole is None else (encrypted - plain) / whole[1],
-        share_interval95=None if whole is None else _interval(draws / whole[0]),
-    )
+def _side(of: Profiled) -> ProfiledSide:
+    cpu_ns = sum(one.cpu_ns for one in of.functions) / of.operations
+    return ProfiledSide(of.condition, of.trials, of.operations, of.samples, cpu_ns)
+
+
+def _weight(one: FunctionShare) -> tuple[float, float, str]:
+    return max(one.plain_ns, one.encrypted_ns), abs(one.difference_ns), one.function

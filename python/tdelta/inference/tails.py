@@ -77,60 +77,25 @@ def tail_measures(
         read: gives the same trials with their histograms, one by one; not called where there is nothing to ask.
 
     Returns:
-        None at all without a threshold and with fewer than `FEWEST_PAIRS` blocks, or where no histograms are kept.
+        Without a threshold and with fewer than `FEWEST_PAIRS` blocks only the mix's percentiles; nothing where no
+        histograms are kept.
 
     Raises:
         TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
     """
     latency_limit_ns = threshold_ns(settings)
-    found = [p for p in panels(trials, settings) if len(p.trials) >= (FEWEST_PAIRS if latency_limit_ns is None else 1)]
+    found = [panel for panel in panels(trials, settings) if panel.trials]
     if not found:
         return ()
     gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
     return tuple(measure for panel in found for measure in _of_panel(panel, gathered, latency_limit_ns, settings.seed))
 
 
-def mix_percentiles(
-    trials: Sequence[Trial], settings: RunSettings, read: Callable[[], Iterable[Trial]]
-) -> tuple[Percentile, ...]:
-    """The mix's percentiles of every judged condition, `SHOWN_QUANTILES` of each, whatever the run's length.
-
-    Args:
-        trials: as `tail_measures` has them.
-        settings: the run's.
-        read: as `tail_measures` has it.
-
-    Returns:
-        None of a percentile that fewer than ten transactions of either side lie beyond.
-
-    Raises:
-        TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
-    """
-    found = [panel for panel in panels(trials, settings) if panel.trials]
-    if not found:
-        return ()
-    gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
-    return tuple(one for panel in found for one in _percentiles(panel, gathered))
-
-
-def _percentiles(panel: Panel, gathered: Gathered) -> Iterator[Percentile]:
-    plain = np.flatnonzero(panel.where(*PLAIN)).tolist()
-    for at, condition in enumerate(panel.conditions):
-        if not condition.role.is_judged:
-            continue
-        compared, _ = _compared(panel, gathered, ALL, [at], _beside(panel, at, plain))
-        here, there = (merged([t for block in s for t in block]) for s in (compared.condition, compared.baseline))
-        for quantile in SHOWN_QUANTILES:
-            plain_ns, own_ns = percentile_ns(there, quantile), percentile_ns(here, quantile)
-            if plain_ns is not None and own_ns is not None:
-                yield Percentile(condition, panel.baseline, quantile, plain_ns, own_ns)
-
-
 def tail_cautions(trials: Sequence[Trial], measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[Caution]:
     """Whose tails are left out, and what a run that was given a threshold could not say of it."""
     apart = [condition for panel in panels(trials, settings) for condition in _apart(panel)]
     yield from (Caution.of("tails-without-plain-twin", condition=condition.key) for condition in apart)
-    if threshold_ns(settings) is not None and not measures and not apart:
+    if threshold_ns(settings) is not None and not apart and not any(one.exceedance for one in measures):
         yield Caution.of("latency-limit-no-times")
 
 
@@ -172,14 +137,16 @@ def _by_transaction(trial: Trial) -> dict[str, Counts]:
 def _of_panel(panel: Panel, gathered: Gathered, latency_limit_ns: int | None, seed: int) -> Iterator[TailMeasure]:
     baseline = panel.where(Role.BASELINE)
     both = panel.where(*PLAIN)
+    has_tails = latency_limit_ns is not None or len(panel.trials) >= FEWEST_PAIRS
+    transactions = _transactions(panel, gathered) if has_tails else [ALL]
     for at, condition in enumerate(panel.conditions):
         if condition.role is not Role.BASELINE:
             plain = np.flatnonzero(baseline if condition.role is Role.AA else both)
             beside = _beside(panel, at, plain.tolist())
-            for transaction in _transactions(panel, gathered) if beside else ():
+            for transaction in transactions if beside else ():
                 compared, kept = _compared(panel, gathered, transaction, [at], beside)
                 measure = _measure(kept, condition, transaction, compared, latency_limit_ns, seed)
-                if measure.exceedance is not None or measure.p99 is not None:
+                if measure.exceedance is not None or measure.p99 is not None or measure.percentiles:
                     yield measure
 
 
@@ -218,7 +185,16 @@ def _measure(
         if latency_limit_ns is None or not panel.trials
         else _exceedance(panel, compared, latency_limit_ns),
         p99=_p99(panel, compared, seed),
+        percentiles=tuple(_percentiles(compared)) if condition.role.is_judged and transaction == ALL else (),
     )
+
+
+def _percentiles(compared: _Compared) -> Iterator[Percentile]:
+    here, there = (merged([t for block in s for t in block]) for s in (compared.condition, compared.baseline))
+    for quantile in SHOWN_QUANTILES:
+        plain_ns, own_ns = percentile_ns(there, quantile), percentile_ns(here, quantile)
+        if plain_ns is not None and own_ns is not None:
+            yield Percentile(quantile, plain_ns, own_ns)
 
 
 def _exceedance(panel: Panel, compared: _Compared, latency_limit_ns: int) -> Exceedance:

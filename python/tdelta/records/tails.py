@@ -113,17 +113,11 @@ class Percentile99:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile(Finding):
-    """A percentile of the mix's response times over all complete blocks, for orientation: it has no interval.
+class Percentile:
+    """A percentile over all complete blocks, for orientation: it has no interval. ``quantile`` is a share (0.95)."""
 
-    ``quantile`` is a share (0.95). The baseline are both plain twins together, as in a `TailMeasure`.
-    """
-
-    FINDING = "percentiles"
     DERIVED = ("quotient",)
 
-    condition: Condition
-    baseline: Condition
     quantile: float
     baseline_ns: int
     condition_ns: int
@@ -138,7 +132,8 @@ class TailMeasure(Finding):
     """The tail of one condition beside its baseline, over ``blocks`` complete blocks of ``rounds`` rounds.
 
     The baseline are both plain twins together; of an A/A twin it is the other one. ``transaction`` is ``all`` for the
-    mix. ``exceedance`` is None without a threshold (``--latency-limit``), ``p99`` where there are too few blocks or
+    mix, which every run has for its judged conditions, with its ``percentiles`` where enough transactions lie beyond.
+    ``exceedance`` is None without a threshold (``--latency-limit``), ``p99`` where there are too few blocks or
     transactions.
     """
 
@@ -151,6 +146,7 @@ class TailMeasure(Finding):
     rounds: int
     exceedance: Exceedance | None = None
     p99: Percentile99 | None = None
+    percentiles: tuple[Percentile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

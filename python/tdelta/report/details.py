@@ -40,7 +40,7 @@ from tdelta.findings.servers import ServerMeasures
 from tdelta.findings.stalls import parting
 from tdelta.findings.steps import StepMeasure
 from tdelta.findings.twin_settings import SettingsCompared
-from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, Verdict
+from tdelta.records import Decision, Estimate, Metric, RunResult, RunSettings, TailMeasure, Verdict
 from tdelta.report.answer import throughputs
 from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
@@ -165,8 +165,8 @@ def _beside(verdict: Verdict, result: RunResult) -> Iterator[tuple[str, tuple[st
         less, across = 1 / verdict.ratio.median, (1 / ends[1], 1 / ends[0])
         places = decimals((less, *across))
         yield "throughput", (*(f"{rate(one)}/s" for one in found), change(less, places), interval(across, places))
-    for one in result.of(Percentile):
-        if one.condition == verdict.condition:
+    for tail in result.of(TailMeasure):
+        for one in tail.percentiles if tail.condition == verdict.condition else ():
             sides = amounts((one.baseline_ns / 1e3, one.condition_ns / 1e3), "µs")
             name = f"p{100 * one.quantile:g}"
             yield name, (*sides, change(one.quotient, decimals((one.quotient,))), "(no interval)")

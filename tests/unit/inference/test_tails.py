@@ -9,7 +9,7 @@ from support.refused import Part, has
 from tdelta._native import histogram_of, histogram_summary
 from tdelta.errors import TdeltaError
 from tdelta.inference.percentiles import FEWEST_PAIRS
-from tdelta.inference.tails import mix_percentiles, tail_cautions, tail_measures, threshold_ns
+from tdelta.inference.tails import tail_cautions, tail_measures, threshold_ns
 from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
 
 from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
@@ -150,14 +150,14 @@ def test_where_twins_change_hosts_a_condition_is_held_against_the_plain_twin_on_
 
 def test_percentiles_are_of_the_plain_twin_on_the_same_host() -> None:
     trials = on_hosts(made(slower_on_b, rounds=3), changing)
-    assert {one.quotient for one in mix_percentiles(bare(trials), with_limit(None), lambda: iter(trials))} == {1.0}
+    found = measured(trials, with_limit(None))[Role.TREATMENT, ALL]
+    assert {one.quotient for one in found.percentiles} == {1.0}
 
 
 def test_without_a_plain_twin_on_the_same_host_there_are_no_tails_and_a_caution_says_so() -> None:
     given = with_limit(conditions=(BASELINE, AES))
     trials = on_hosts(made(slower_on_b, (BASELINE, AES)), changing)
     assert measured(trials, given) == {}
-    assert mix_percentiles(bare(trials), given, lambda: iter(trials)) == ()
     found = [*tail_cautions(trials, (), given)]
     assert [(one.code, one.parameters["condition"]) for one in found] == [("tails-without-plain-twin", AES.key)]
     assert not [*tail_cautions(on_hosts(made(slower_on_b), changing), (), with_limit(None))]
@@ -210,11 +210,10 @@ def test_the_99th_percentile_needs_eighty_blocks_and_no_threshold() -> None:
     assert measure.p99.condition_ns == native
 
 
-def test_fewer_blocks_have_no_percentile_and_their_histograms_are_not_even_read() -> None:
-    def unread() -> Iterable[Trial]:
-        raise AssertionError
-
-    assert tail_measures(bare(long_run(76)), settings(), unread) == ()
+def test_fewer_blocks_have_no_ratio_of_percentiles() -> None:
+    trials = long_run(76)
+    found = tail_measures(bare(trials), settings(), lambda: iter(trials))
+    assert {(one.transaction, one.exceedance, one.p99) for one in found} == {(ALL, None, None)}
     assert all(m.p99 is None for m in measured(long_run(76), with_limit()).values())
 
 

@@ -92,7 +92,7 @@ def test_a_server_carries_its_measures_and_the_word_for_its_bottleneck() -> None
     plain, _, encrypted, *_ = values["servers"]
     assert plain["condition"] == {"cipher": "none", "threads": 1, "cache": 0.1}
     assert plain["throughput"] == {"low": 0.97 * 412.4, "median": 412.4, "high": 1.02 * 412.4}
-    assert (plain["bottleneck"], encrypted["moved"]["pages_decrypted"] > 0) == ("I/O", True)
+    assert (plain["bottleneck"], encrypted["counted"]["pages_decrypted"] > 0) == ("I/O", True)
     assert values["published"][0]["ratio"] == 1.0883
     assert values["twin_settings"]["varied"] == {"innodb_buffer_pool_size": ["33554432", "377487360"]}
 

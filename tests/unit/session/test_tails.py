@@ -55,8 +55,11 @@ def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting
 
 
 @pytest.mark.usefixtures("slow_ones")
-def test_without_a_threshold_and_with_few_blocks_there_are_no_tails(sitting: Sitting) -> None:
-    assert sitting.conduct().of(TailMeasure) == ()
+def test_without_a_threshold_and_with_few_blocks_there_are_percentiles_alone(sitting: Sitting) -> None:
+    (found,) = sitting.conduct().of(TailMeasure)
+    assert (found.transaction, found.exceedance, found.p99) == ("all", None, None)
+    assert {one.quantile for one in found.percentiles} <= {0.95, 0.99}
+    assert found.percentiles
 
 
 def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from support.examples import conditions, result_of, results, settings, settings_of, trial_of, trials
 from support.refused import Part, coded, refused
 from tdelta.errors import StoreError, TdeltaError
-from tdelta.findings.servers import Bottleneck, CacheUse, Moved, ServerMeasures, TimeSpent
+from tdelta.findings.servers import Bottleneck, CacheUse, ServerMeasures, TimeSpent
 from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.messages import Reason
 from tdelta.records import (
@@ -157,10 +157,10 @@ def test_what_json_cannot_hold_is_refused_when_it_is_written(value):
 def test_what_servers_did_comes_back_as_it_was() -> None:
     typical = Typical(1.0, 2.5, math.inf)
     time = TimeSpent(0.5, 0.1, 0.4, None, 1.0, 0.2, 2, None, 0.3)
-    moved = Moved(12.5, None, None, 0.0, 702.0, 0.0, 0.0)
+    counted = {"pages_read": 12.5, "log_bytes": 702.0}
     condition = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
     for cache in (CacheUse(typical, 10.0, 0.5), None):
-        known = ServerMeasures(condition, 8, *[typical] * 4, time, cache, moved, Bottleneck.IO)
+        known = ServerMeasures(condition, 8, *[typical] * 4, time, cache, counted, Bottleneck.IO)
         assert loads(ServerMeasures, dumps(known)) == known
     compared = SettingsCompared({"version": "11"}, {"pool": ("1", "2")}, {"aes-256": ("a=1", "b=2")})
     assert loads(SettingsCompared, dumps(compared)) == compared
