@@ -300,8 +300,6 @@ CAUTIONS = {
 
 AGAINST_TRUST = {
     # the purpose is missed
-    "rows-left-in-clear": "after {action}, rows can still be read in {files}",
-    "deleted-rows-left-in-clear": "after {action}, deleted rows can still be read in {files}",
     # what the figures are of is not what was asked
     "calibration-invalid": "a calibration found this instrument invalid here ({fault})",
     "conditions-barely-encrypted": "next to nothing was encrypted or decrypted on {conditions}",
