@@ -77,7 +77,16 @@ def whole() -> Prospect:
             instance_effect=InstanceEffect(0.0041, (0.0006, 0.0103), 81),
             carry_over=CarryOver(
                 None,
-                (Reason.of("carry-over-only-plain"), Reason.of("carry-over-course")),
+                (
+                    Reason.of(
+                        "unexplained",
+                        what="effect of an encrypted trial on the next one",
+                        why="only unencrypted copies ran",
+                    ),
+                    Reason.of(
+                        "unexplained", what="how fast that effect fades within a trial", why="each trial has one figure"
+                    ),
+                ),
             ),
             times=TIMES,
         ),
@@ -106,7 +115,10 @@ def stored() -> Prospect:
     targets = tuple(_target(0.03, tolerance) for tolerance in (0.01, 0.02))
     carried = CarryOver(
         ShareEffect(0.012, (0.004, 0.02)),
-        (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")),
+        (
+            Reason.of("unexplained", what="effect of a copy on its own next trial", why="no copy runs twice in a row"),
+            Reason.of("unexplained", what="how fast that effect fades within a trial", why="each trial has one figure"),
+        ),
     )
     one = replace(whole().grounds.lengths[0], scales=(), where="threads 4")
     return replace(

@@ -270,7 +270,7 @@ def check_cipher_lines(document: Any) -> list[float]:
     untimed = [
         breakdown
         for breakdown in document["cost_breakdown"]
-        if "calls-not-timed" in {reason["code"] for reason in breakdown["unattributed_codes"]}
+        if "timed calls" in {reason["parameters"].get("what") for reason in breakdown["unattributed_codes"]}
     ]
     assert len(lines) + len(untimed) == len(document["cost_breakdown"])
     decrypted = []

@@ -306,7 +306,9 @@ def few_stalls() -> RunResult:
     )
     order = CarryOver(
         after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
-        unknown_codes=(Reason.of("carry-over-course"),),
+        unknown_codes=(
+            Reason.of("unexplained", what="how fast that effect fades within a trial", why="each trial has one figure"),
+        ),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))
     return result(Decision.UNDECIDED, (head, *secondary()), stalls=stalls, order_effect=order)
@@ -716,7 +718,7 @@ def with_cost_breakdown() -> RunResult:
         ),
         CostComponent(ComponentKind.RESIDUAL, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
-    said = (Reason.of("log-pages-in-cipher"),)
+    said = (Reason.of("unexplained", what="log", why="its pages are in the cipher's component"),)
     breakdown = CostBreakdown(
         other,
         plain,
@@ -726,7 +728,7 @@ def with_cost_breakdown() -> RunResult:
         Amount(-4.4, (-9.5, 3.7)),
         said,
     )
-    nothing = Reason.of("pages-without-unit-cost")
+    nothing = Reason.of("unexplained", what="pages", why="unknown unit cost in this engine's code")
     bare = CostComponent(ComponentKind.RESIDUAL, Amount(2150.0, (-130.0, 4410.0)), None, None)
     unknown = CostBreakdown(
         of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,)

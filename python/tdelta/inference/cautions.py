@@ -66,9 +66,7 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
             if fit.instance_effect is None:
                 yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
             else:
-                yield Caution.of(
-                    "large-instance-effect-calibrated", metric=metric.value, found=fit.instance_sd, expected=expected
-                )
+                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
 
 
 def twin_cautions(

@@ -61,7 +61,7 @@ def explaining_components(
     if timed is not None and timed.trials:
         return _timed_components(parts, timed, cpu, prices, draws)
     if timed is not None and timed.fault:
-        absent.append(Reason.of("calls-not-timed", fault=timed.fault))
+        absent.append(Reason.of("unexplained", what="timed calls", why=timed.fault))
     return parts, absent
 
 
@@ -79,8 +79,13 @@ def _timed_components(
             us = draws.timed(timed.us(kind, pages), scatter)
             found.append(Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
     kept = [part for part in parts if part.kind is ComponentKind.IO]
-    without_io = [] if kept else [Reason.of("extra-io-without-unit-cost")]
-    return [*found, *kept], [*without_io, Reason.of("log-calls-in-cipher")]
+    without_io = (
+        [] if kept else [Reason.of("unexplained", what="extra I/O", why="unknown unit cost of an unencrypted page")]
+    )
+    return [*found, *kept], [
+        *without_io,
+        Reason.of("unexplained", what="log", why="its calls are in the cipher's component"),
+    ]
 
 
 def _item(calls: TimedCalls) -> CostItem:
@@ -95,12 +100,12 @@ def _item(calls: TimedCalls) -> CostItem:
 
 def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[Reason]]:
     if prices is None:
-        return [], [Reason.of("pages-without-unit-cost")]
+        return [], [Reason.of("unexplained", what="pages", why="unknown unit cost in this engine's code")]
     work = dict(cpu.condition.levels).get("work")
     own, plain = trials_of(cpu.panel, cpu.condition), trials_of(cpu.panel, cpu.panel.baseline)
     read, written = (counts_of(own, counter) for counter in crossed(prices))
     if read is None or written is None:
-        return [], [Reason.of("pages-not-counted")]
+        return [], [Reason.of("unexplained", what="pages", why="not counted in these trials")]
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     rounds = cpu.panel.rounds
@@ -118,13 +123,15 @@ def _what(prices: PagePrices) -> str:
 
 def _absent(prices: PagePrices) -> Iterator[Reason]:
     if prices.mac and prices.bare_read is None:
-        yield Reason.of("integrity-in-cipher", mac=prices.mac)
+        yield Reason.of("unexplained", what="integrity", why=f"{prices.mac} is part of the cipher's component")
     if prices.counted == BLOCKS:
-        yield Reason.of("log-as-blocks")
+        yield Reason.of(
+            "unexplained", what="log", why="counted as blocks; extra time for short records is in the residual"
+        )
     else:
-        yield Reason.of("log-pages-in-cipher")
+        yield Reason.of("unexplained", what="log", why="its pages are in the cipher's component")
     if prices.plain_read is None:
-        yield Reason.of("extra-io-without-unit-cost")
+        yield Reason.of("unexplained", what="extra I/O", why="unknown unit cost of an unencrypted page")
 
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[Part]:

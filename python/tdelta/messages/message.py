@@ -53,12 +53,12 @@ PLACE = "where"
 class Message:
     """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text.
 
-    ``AGAINST_TRUST`` has second, shorter templates of those that speak against trusting an answer, worst first.
+    ``AGAINST_TRUST`` has the codes of those that speak against trusting an answer, worst first.
     """
 
     DERIVED = ("text",)
     TEMPLATES: ClassVar[Mapping[str, str]] = {}
-    AGAINST_TRUST: ClassVar[Mapping[str, str]] = {}
+    AGAINST_TRUST: ClassVar[tuple[str, ...]] = ()
 
     code: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -95,14 +95,13 @@ class Message:
 
     @property
     def against_trust(self) -> str | None:
-        """In few words, where it speaks against trusting an answer; None of all others."""
-        template = self.AGAINST_TRUST.get(self.code)
-        return None if template is None else self.formatted(template)
+        """Its text, if it speaks against trusting an answer."""
+        return self.text if self.code in self.AGAINST_TRUST else None
 
     @property
     def severity(self) -> int:
         """Its place among those that speak against trusting an answer, from 0: the worst; all others come last."""
-        return next((at for at, code in enumerate(self.AGAINST_TRUST) if code == self.code), len(self.AGAINST_TRUST))
+        return self.AGAINST_TRUST.index(self.code) if self.code in self.AGAINST_TRUST else len(self.AGAINST_TRUST)
 
     def __str__(self) -> str:
         return self.text

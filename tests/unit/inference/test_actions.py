@@ -80,10 +80,9 @@ def test_what_is_left_in_the_clear_is_the_most_of_any_trial_by_class_of_file() -
     (measure,) = (one for one in action_measures(found, SETTINGS) if one.condition == CONDITIONS[4])
     assert measure.left == (LeftInClear("tables", 0, 3), LeftInClear("redo log", 2, 0))
     assert measure.counted == {}, "what is left is no count of the action's"
-    assert [one.text for one in left_cautions([measure])] == [
-        "after encrypt, rows of the database can still be read in its redo log",
-        "after encrypt, rows that were deleted before can still be read in its tables: only what is written anew is"
-        " encrypted",
+    assert [(one.code, one.parameters["files"]) for one in left_cautions([measure])] == [
+        ("rows-left-in-clear", "redo log"),
+        ("deleted-rows-left-in-clear", "tables"),
     ]
     assert list(left_cautions([replace(measure, action="decrypt")])) == []
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.flat import changed
-from support.refused import check_messages, has
+from support.refused import Part, check_messages, has
 from tdelta.engines.registry import profiles
 from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns
 from tdelta.inference.draws import shortest
@@ -151,7 +151,7 @@ def test_a_mac_that_is_one_with_its_cipher_is_in_the_ciphers_line() -> None:
     one = prices(random, mac="Poly1305", bare_read=None, bare_write=None)
     (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: one}))
     assert found.component(ComponentKind.INTEGRITY) is None
-    assert has(found.unattributed_codes[:1], "integrity-in-cipher", mac="Poly1305")
+    assert has(found.unattributed_codes[:1], "unexplained", why=Part("Poly1305"), what="integrity")
 
 
 def test_without_prices_all_is_rest_and_that_is_said() -> None:
@@ -159,7 +159,7 @@ def test_without_prices_all_is_rest_and_that_is_said() -> None:
     (rest,) = found.components
     assert rest.kind is ComponentKind.RESIDUAL
     assert rest.amount.us == pytest.approx(found.cpu.us)
-    check_messages(found.unattributed_codes, "pages-without-unit-cost")
+    check_messages(found.unattributed_codes, "unexplained", what="pages", why="unknown unit cost in this engine's code")
 
 
 def items(found: CostBreakdown, kind: ComponentKind) -> dict[str, float]:
@@ -174,7 +174,12 @@ def test_blocks_are_counted_by_bytes_but_for_the_rows_that_a_load_reads() -> Non
     (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: blocks}))
     assert items(found, ComponentKind.CIPHER) == {"blocks decrypted": READ, "blocks encrypted": WRITTEN}
     assert items(found, ComponentKind.INTEGRITY) == {"blocks checked": READ, "blocks authenticated": WRITTEN}
-    check_messages(found.unattributed_codes, "log-as-blocks")
+    check_messages(
+        found.unattributed_codes,
+        "unexplained",
+        what="log",
+        why="counted as blocks; extra time for short records is in the residual",
+    )
     at_work = {c: replace(c, levels=(*c.levels, ("work", "load"))) for c in TWINS}
     loads = [replace(t, condition=at_work[t.condition]) for t in trials(random)]
     (found,) = cost_breakdowns(loads, settings(list(at_work.values())), knowing({at_work[AES].key: blocks}))
@@ -190,14 +195,14 @@ def test_timed_calls_of_a_server_are_brought_to_the_pages_that_it_counted(names:
     line = found.component(ComponentKind.CIPHER)
     assert line is not None
     assert line.amount.us == pytest.approx(CALLS_US, rel=0.03)
-    check_messages(found.unattributed_codes, "extra-io-without-unit-cost", "log-calls-in-cipher")
+    check_messages(found.unattributed_codes, "unexplained", "unexplained", what=("extra I/O", "log"))
 
 
 def test_a_server_whose_calls_were_not_timed_has_a_residual_alone() -> None:
     known = knowing({}, timed={AES.key: Timed(fault="no time")})
     (found,) = cost_breakdowns(trials(np.random.default_rng(1)), settings(), known)
     assert [line.kind for line in found.components] == [ComponentKind.RESIDUAL]
-    check_messages(found.unattributed_codes, "pages-without-unit-cost", "calls-not-timed")
+    check_messages(found.unattributed_codes, "unexplained", "unexplained", what=("pages", "timed calls"))
 
 
 CALLS_US = 9.5
@@ -226,7 +231,7 @@ def test_timed_calls_are_the_line_of_the_cipher_whatever_a_page_is_priced_at() -
     assert amounts == pytest.approx(truth, rel=0.03)
     assert [line.kind for line in found.components] == [*truth, ComponentKind.IO, ComponentKind.RESIDUAL]
     assert items(found, ComponentKind.CIPHER) == {"AES-128-CBC decryptions": READ}
-    check_messages(found.unattributed_codes, "log-calls-in-cipher")
+    check_messages(found.unattributed_codes, "unexplained", what="log", why="its calls are in the cipher's component")
 
 
 def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() -> None:
@@ -249,7 +254,7 @@ def test_calls_that_cannot_be_timed_leave_the_priced_line_and_say_why() -> None:
     line = found.component(ComponentKind.CIPHER)
     assert line is not None
     assert not line.is_timed
-    assert has(found.unattributed_codes, "calls-not-timed", fault="within")
+    assert has(found.unattributed_codes, "unexplained", why="within", what="timed calls")
 
 
 def test_a_share_is_as_unsure_as_both_of_its_figures() -> None:

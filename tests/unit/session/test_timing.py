@@ -69,13 +69,13 @@ def test_trials_that_are_timed_are_in_neither_the_store_nor_the_other_twins_oper
 def test_where_calls_cannot_be_timed_the_cost_breakdown_says_why(sitting: Sitting) -> None:
     result = sitting.conduct()
     reasons = result.of(CostBreakdown)[0].unattributed_codes
-    assert has(reasons, "calls-not-timed", fault="a fake makes no calls")
+    assert has(reasons, "unexplained", why="a fake makes no calls", what="timed calls")
     assert own(sitting) == []
 
 
 def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
     result = sitting.scripted(calls=lambda _twin, _job, _path: None).conduct()
-    assert has(result.of(CostBreakdown)[0].unattributed_codes, "calls-not-timed", fault=NOT_SEEN)
+    assert has(result.of(CostBreakdown)[0].unattributed_codes, "unexplained", why=NOT_SEEN, what="timed calls")
 
 
 def test_without_time_nothing_is_timed_and_the_remedy_is_said(
@@ -86,7 +86,9 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
-    assert has(result.of(CostBreakdown)[0].unattributed_codes, "calls-not-timed", fault=Part("--max-time"))
+    assert has(
+        result.of(CostBreakdown)[0].unattributed_codes, "unexplained", why=Part("--max-time"), what="timed calls"
+    )
 
 
 def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and_ends_in_time(sitting: Sitting) -> None:

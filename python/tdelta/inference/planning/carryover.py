@@ -26,12 +26,35 @@ def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     Returns:
         The estimate, and what cannot be estimated from these data.
     """
-    unknown = (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course"))
+    unknown = (
+        Reason.of("unexplained", what="effect of a copy on its own next trial", why="no copy runs twice in a row"),
+        Reason.of("unexplained", what="how fast that effect fades within a trial", why="each trial has one figure"),
+    )
     if not any(not c.is_plain for one in strata for c in one.run.settings.conditions):
-        return CarryOver(None, (Reason.of("carry-over-only-plain"), *unknown))
+        return CarryOver(
+            None,
+            (
+                Reason.of(
+                    "unexplained",
+                    what="effect of an encrypted trial on the next one",
+                    why="only unencrypted copies ran",
+                ),
+                *unknown,
+            ),
+        )
     known = [one.means for one in strata if 0.0 < one.means.carried_sd < _LEAST_LEARNT * CARRIED_SD]
     if not known:
-        return CarryOver(None, (Reason.of("carry-over-few-trials"), *unknown))
+        return CarryOver(
+            None,
+            (
+                Reason.of(
+                    "unexplained",
+                    what="effect of an encrypted trial on the next one",
+                    why="too few trials, or too noisy",
+                ),
+                *unknown,
+            ),
+        )
     best = min(known, key=lambda means: means.carried_sd)
     low, median, high = (math.expm1(best.carried + at * best.carried_sd) for at in (-_QUANTILE, 0.0, _QUANTILE))
     return CarryOver(ShareEffect(median, (low, high)), unknown)

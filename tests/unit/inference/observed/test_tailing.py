@@ -37,7 +37,7 @@ def test_of_two_runs_shares_and_percentiles_are_told_without_an_interval() -> No
         assert side.longer_at_least <= (times > 20.0).sum() <= side.longer_at_most
         assert side.longer_at_most - side.longer_at_least < 60
     assert (found.tail.longer_ratio, found.tail.p99_ratio) == (None, None)
-    assert found.tail.longer_reason.startswith("no interval: one run")
+    assert found.tail.longer_reason.startswith("no interval with one run")
     assert found.tail_reason is None
 
 
