@@ -42,7 +42,7 @@ ANALYSIS_REASONS = {
     "prior-draws": "the overhead is drawn towards 0 by the prior and differs from the ratio of the values shown",
     "prior-left-out": "omitted: only for single runs of response times with a spread",
     # tails: also of tdelta's own trials
-    "tail-none": "none on {sides}, so at most {bound:.1f%} of such blocks have any (95% sure)",
+    "tail-none": "none on {sides}, so at most {bound:.1%} of such blocks have any (95% sure)",
     "tail-one-round": "no interval: one round cannot separate copy-to-copy variation from the configuration",
     "tail-too-few": "too few for an interval: {found} on the rarer side, at least {fewest} needed",
     "tail-too-few-runs": "no interval with {runs} of a configuration: at least {fewest} of each needed",

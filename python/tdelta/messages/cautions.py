@@ -5,7 +5,7 @@ SCHEMA_LEFT = "schema {schema} remains from {whose}; remove it with: {drop}"
 CAUTIONS = {
     # what the design could not deliver
     "same-program": "{one} and {other} are the same program: any difference is chance",
-    "incomplete-blocks": "{place:*: }{blocks} incomplete {blocks:block|blocks} excluded from the verdicts",
+    "incomplete-blocks": "{blocks} incomplete {blocks:block|blocks} excluded from the verdicts",
     "one-sided-failures": (
         "{lost} of {trials} trials of {condition} failed, {plain_lost} of {plain_trials} unencrypted ones: their cost"
         " is in no figure"
@@ -14,13 +14,13 @@ CAUTIONS = {
         "a trial after an encrypted one costs {effect}% ({interval}); overheads are of a trial by itself and do not"
         " include that"
     ),
-    "no-aa-control": "{place:*: }no A/A control: the noise of this run is unknown",
+    "no-aa-control": "no A/A control: the noise of this run is unknown",
     "one-round": (
-        "{place:*: }one round: at least 3 are needed to measure copy-to-copy variation; until then the prior ({prior})"
+        "one round: at least 3 are needed to measure copy-to-copy variation; until then the prior ({prior})"
         " widens every interval"
     ),
-    "few-rounds": "{place:*: }{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
-    "few-blocks": "{place:*: }{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
+    "few-rounds": "{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
+    "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B control (a second encrypted copy): {lacking}",
     "time-short": "{rounds} rounds require about {needed}, --max-time is {given}: the run will be cut short",
     "run-interrupted": "the run was interrupted; these are the results up to then",
@@ -32,17 +32,17 @@ CAUTIONS = {
     # figures
     "no-ratio": "{metric}: no ratio for {conditions}, since one side has a trial without cost",
     "large-instance-effect": (
-        "{metric}: copies differ by {found:.1f%}, expected about {expected:.2g%}; intervals may be too narrow"
+        "{metric}: copies differ by {found:.1%}, expected about {expected:.2g%}; intervals may be too narrow"
     ),
     "round-effect": (
-        "{condition}: the overhead changes from round to round by {sd:.1f%} ({count} rounds); only more rounds narrow"
+        "{condition}: the overhead changes from round to round by {sd:.1%} ({count} rounds); only more rounds narrow"
         " the interval"
     ),
     "block-effect": (
-        "{condition}: the overhead changes from block to block by {sd:.1f%} ({count} blocks); a longer run may show"
+        "{condition}: the overhead changes from block to block by {sd:.1%} ({count} blocks); a longer run may show"
         " another"
     ),
-    "twins-differ": "{place:*: }identical copies ({twins}) differ by {difference}% (95% interval {interval})",
+    "twins-differ": "identical copies ({twins}) differ by {difference}% (95% interval {interval})",
     "stopped-by-budget": "the run stopped once the budget was decided; the estimate leans away from the budget",
     "precision-missed": (
         "{condition}: target precision missed (interval {width:.1f} points wide, target {aim:.1f}); increase --max-time"
@@ -52,13 +52,13 @@ CAUTIONS = {
         "almost nothing was encrypted or decrypted with {conditions} ({pages:.2g} pages per transaction): {remedy}"
     ),
     "caches-differ": (
-        "cache hit ratios differ ({condition} {met:.1f%}, {baseline} {baseline_met:.1f%}): not all of the difference is"
+        "cache hit ratios differ ({condition} {met:.1%}, {baseline} {baseline_met:.1%}): not all of the difference is"
         " encryption"
     ),
     "latency-limit-no-times": "--latency-limit has no answer: no complete block has times of single transactions",
-    "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop: overheads are too low by that share",
+    "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop: overheads are too low by that share",
     "late-arrivals": (
-        "{share:.0f%} of the transactions waited for a connection (up to {backlog:,} at once): the rate is near the"
+        "{share:.0%} of the transactions waited for a connection (up to {backlog:,} at once): the rate is near the"
         " limit"
     ),
     "other-plan": (
@@ -66,9 +66,9 @@ CAUTIONS = {
         " difference is encryption"
     ),
     # other load on the machine
-    "others-delayed-database": "busy machine: other programs took its CPUs for {share:.0f%} of the time (subtracted)",
-    "machine-busy": "busy machine: {who} waited for a CPU during {share:.0f%} of the time; repeat when it is idle",
-    "host-took-cpu": "the host of this virtual machine took {share:.1f%} of the CPU time",
+    "others-delayed-database": "busy machine: other programs took its CPUs for {share:.0%} of the time (subtracted)",
+    "machine-busy": "busy machine: {who} waited for a CPU during {share:.0%} of the time; repeat when it is idle",
+    "host-took-cpu": "the host of this virtual machine took {share:.1%} of the CPU time",
     "cpu-would-decide": (
         "{condition}: response time is undecided on this busy machine, CPU time per transaction is {decision}; use"
         " --metric {metric}"
@@ -149,9 +149,9 @@ CAUTIONS = {
     "schema-left": SCHEMA_LEFT,
     "settings-differ": "the servers also differ in {difference}; the result includes the effect",
     "more-settings-differ": "{settings} more settings differ between the servers (--json lists all)",
-    "replication-unseen": "{option:*: }stopped replication cannot be detected without the privilege {right}",
-    "replicas-read": "{option:*: }{replicas} replicas read its log and receive all writes of tdelta",
-    "other-sessions": "{option:*: }{sessions} other sessions were active; their load affects the result",
+    "replication-unseen": "stopped replication cannot be detected without the privilege {right}",
+    "replicas-read": "{replicas} replicas read its log and receive all writes of tdelta",
+    "other-sessions": "{sessions} other sessions were active; their load affects the result",
     "encryption-assumed": "not verified: you stated that only one of the disks is encrypted (--assume-encrypted)",
     "tables-plain-on-both": "tables are unencrypted on both servers; encrypted is only: {encrypted}",
     "baseline-encrypted-too": "the baseline also encrypts {scope}: its cost is not in the result",

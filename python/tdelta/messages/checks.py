@@ -30,7 +30,7 @@ CHECKS = {
     BB_CHECK: "identical encrypted copies agree",
 }
 
-_TWINS = "{place:*: }identical copies differ by {interval} (95% interval), "
+_TWINS = "identical copies differ by {interval} (95% interval), "
 
 DETAILS = {
     "not-checked": "not checked: {why}",

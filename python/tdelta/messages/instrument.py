@@ -14,13 +14,13 @@ INSTRUMENT_REASONS = {
     ),
     # why a plan does not reach its target
     "effect-on-edge": "an overhead at the edge of the tolerance stays undecided, however long the run",
-    "decided-too-seldom": "after {rounds} rounds {share:.0f%} of the runs would have decided",
+    "decided-too-seldom": "after {rounds} rounds {share:.0%} of the runs would have decided",
 }
 
 INSTRUMENT_CAUTIONS = {
     # calibrations
     "few-calibration-runs": (
-        "{runs} {runs:run|runs}: with no false result, up to {false:.0f%} may still be wrong; increase --max-time"
+        "{runs} {runs:run|runs}: with no false result, up to {false:.0%} may still be wrong; increase --max-time"
     ),
     "reads-too-much": "results are {points:.1f} points too high (95% interval {interval})",
     "reads-too-little": "results are {points:.1f} points too low (95% interval {interval})",
