@@ -115,7 +115,7 @@ CAUTIONS = {
         "all transactions use READ COMMITTED: with REPEATABLE READ, {product} fails those that began before a table was"
         " converted (error 1412)"
     ),
-    "encrypted-folder": "the copies are on different file systems: device and mount options are compared, too",
+    "encrypted-folder": "the copies are on different file systems: device and mount options are also compared",
     "extension-untried": "{extension} is untested: tdelta's developers only had its documentation",
     # a database or dump of the user
     "proposed-workload": "the workload was proposed from the schema; your own transactions (--workload) are better",

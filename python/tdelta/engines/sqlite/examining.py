@@ -196,9 +196,9 @@ _OF_APPLICATIONS = ("no such collation", "no such function", "unknown function")
 
 def _remedy(refusal: Refused) -> str:
     if refusal.kind == "corrupt":
-        return "; repair it (sqlite3 FILE .recover) or give a backup"
+        return "; repair it (sqlite3 FILE .recover) or use a backup"
     if any(missing in str(refusal) for missing in _OF_APPLICATIONS):
-        return "; its application registers what the library lacks: give a copy without it"
+        return "; only its application has that function: use a copy without it"
     return ""
 
 

@@ -55,8 +55,8 @@ _FOREIGN = (
     (0, _JOURNAL_MAGIC, "a rollback journal: name the database itself"),
 )
 _PLAIN_COPY = (
-    "give a plain copy (SQLCipher: sqlcipher_export into a file attached with KEY ''; SQLite3 Multiple Ciphers: PRAGMA"
-    " rekey='' on a copy)"
+    "use an unencrypted copy (SQLCipher: sqlcipher_export into a file attached with KEY ''; SQLite3 Multiple Ciphers:"
+    " PRAGMA rekey='' on a copy)"
 )
 
 
