@@ -266,7 +266,7 @@ def tails() -> AnalysisResult:
         longer_ratio=None,
         p99_quotient=None,
         p99_ratio=None,
-        longer_reason=Reason.of("tail-too-few-values", found=6, fewest=10),
+        longer_reason=Reason.of("tail-too-few", found=6, fewest=10),
         p99_reason=Reason.of("no-percentile", needed=1000, found="aes-256 has 900"),
     )
     none = "no tail: plain and aes-256 have summaries, neither single response times nor a histogram"

@@ -73,12 +73,9 @@ def valid() -> MachineCalibration:
 
 
 def invalid() -> MachineCalibration:
-    fault = (
-        "5 of 14 identical twins were called slower, faster or invalid (95 % interval of that share 13% … 65%), though"
-        " nothing differs"
-    )
+    fault = Reason.of("false-calls", count=5, of=14, interval="13% to 65%")
     tally = IdenticalTally(Counted(5, 14, 0.1276, 0.6486), Counted(8, 14, 0.2886, 0.8234), 0.061)
-    return calibration(faults=(Reason.verbatim(fault),), identical=tally)
+    return calibration(faults=(fault,), identical=tally)
 
 
 def short() -> MachineCalibration:
@@ -95,7 +92,7 @@ def short() -> MachineCalibration:
             DetectableEffect(60.0, 11, 0.0213),
         ),
         interrupted=True,
-        cautions=(Caution.verbatim("1 run: even without a false call, up to 98 % may be called wrongly"),),
+        cautions=(Caution.of("few-calibration-runs", runs=1, false=0.975),),
     )
 
 

@@ -54,7 +54,7 @@ def trial_of(block=0, position=0, **changes):
 def result_of(settings, **changes):
     ratio = Estimate(1.031, (1.024, 1.038), (1.021, 1.041), 1.0, 0.0, 0.0)
     baseline, _, treatment = CONDITIONS
-    reasons = (Reason.of("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02),)
+    reasons = (Reason.of("interval-above", interval="+2.4 … +3.8 %", tolerance=0.02),)
     verdict = Verdict(
         True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.SLOWER, reasons
     )

@@ -179,21 +179,17 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
 
 
 VALID = (
-    Validity(ROWS_BEFORE, CheckState.OK, (Detail.verbatim("211,400 rows in 6 tables, by checksum, as generated"),)),
+    Validity(ROWS_BEFORE, CheckState.OK, (Detail.of("rows-same", rows=211_400, tables=6, source="generated"),)),
     Validity(
         AA_CHECK,
         CheckState.OK,
-        (
-            Detail.verbatim(
-                "the 95% interval of identical twins, −0.6% to +0.4%, lies within ±2%, as the verdict needs"
-            ),
-        ),
+        (Detail.of("twins-within", interval="−0.6% to +0.4%", needed=0.02),),
     ),
     Validity(FILES, CheckState.OK, (Detail.verbatim("aes-256: encrypted, none: plain"),)),
     Validity(
         ROWS_AFTER,
         CheckState.NOT_SHOWN,
-        (Detail.verbatim("NOT compared: more than one thread, or no round came to its end"),),
+        (Detail.of("not-checked", why="several threads, or no complete round"),),
     ),
 )
 
@@ -283,7 +279,7 @@ def stalling() -> RunResult:
         Validity(
             BB_CHECK,
             CheckState.OK,
-            (Detail.verbatim("the 95% interval of identical twins, −0.8% to +1.4% %, lies within ±10%"),),
+            (Detail.of("twins-within", interval="−0.8% to +1.4%", needed=0.1),),
         ),
     )
     stalls = (odd(PLAIN, 720, down_weighted=3), odd(AES, 720, 15, 0.176, 19))
@@ -408,8 +404,8 @@ def undecided() -> RunResult:
 
 def invalid() -> RunResult:
     head = verdict(estimate(1.062, 0.011), Decision.INVALID, primary=True, reasons=("a check of the run failed",))
-    outside = "the 95% interval of identical twins, +2.3% to +3.4% %, lies wholly outside ±2%, the tolerance"
-    checks = (VALID[0], replace(VALID[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *VALID[2:])
+    outside = Detail.of("twins-outside", interval="+2.3% to +3.4%", limit=0.02, called="the tolerance")
+    checks = (VALID[0], replace(VALID[1], state=CheckState.FAILED, details=(outside,)), *VALID[2:])
     return result(
         Decision.INVALID, (head, *secondary()), noise_floor=(noise(estimate(1.0285, 0.0055)),), validity=checks
     )
@@ -453,10 +449,8 @@ def leaking() -> RunResult:
 
 def other_cipher() -> RunResult:
     """A server that was asked for AES-256, was seen to start AES-128, and had next to nothing to encrypt."""
-    detail = (
-        "aes-256 was asked for, and what the server was seen to start for its pages is AES-128-CBC 6,308 times,"
-        " AES-128-ECB 6,308 times: the figures are of AES-128-CBC"
-    )
+    observed = "AES-128-CBC 6,308 times, AES-128-ECB 6,308 times"
+    detail = Detail.of("other-cipher", cipher="aes-256", observed=observed, found="AES-128-CBC")
     head = verdict(estimate(0.999, 0.012), Decision.UNDECIDED, primary=True, value=4_812.0)
     fewer = verdict(estimate(0.888, 0.02), Decision.FASTER, metric=Metric.READ_BYTES_PER_OPERATION, value=29_990.0)
     idle = {AES.key: 0.00253}
@@ -465,7 +459,7 @@ def other_cipher() -> RunResult:
         Decision.UNDECIDED,
         (head, fewer),
         given,
-        validity=(*VALID, Validity(IN_FORCE, CheckState.FAILED, (Detail.verbatim(detail),), makes_invalid=False)),
+        validity=(*VALID, Validity(IN_FORCE, CheckState.FAILED, (detail,), makes_invalid=False)),
         cautions=(idle_cipher_caution(idle, given),),
         ciphers_in_force={"aes-256": "AES-128-CBC"},
         barely_encrypted=idle,

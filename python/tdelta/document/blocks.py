@@ -186,7 +186,7 @@ class Page:
         title: of the window.
         eyebrow: what run this is, above the headline.
         headline: the answer in a few words.
-        is_alarm: whether there is no answer to be had.
+        is_alarm: whether there is no answer.
         sections: in order.
         marker: what the file's first line says, so that tdelta knows its own files.
         footer: a closing line.

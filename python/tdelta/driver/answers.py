@@ -30,7 +30,7 @@ def delay_is_others(
       due.
     - The load is one thread, and the database runs on that very thread (an embedded engine that uses no other). A
       server's threads wait for one another and for the client, and delays of several threads overlap.
-    - There are at least two CPUs to be had, by affinity and by the quota of the cgroup: one for that thread, one for
+    - At least two CPUs are available, by affinity and by the quota of the cgroup: one for that thread, one for
       whatever else of tdelta wakes up (a quota that one thread can use up makes a delay of its own).
 
     What stands behind it, and is true of every trial: the other twins of the block sleep until it is their turn, the

@@ -103,7 +103,9 @@ def _no_marker(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...
         return Validity(NO_MARKER, CheckState.FAILED, leaks)
     encrypted = [one for one in evidence if one.state is EvidenceState.ENCRYPTED]
     if not encrypted:
-        untested = not_searched or (Detail.of("markers-not-tested"),)
+        untested = not_searched or (
+            Detail.of("not-checked", why="no encrypted copy, or no marker in unencrypted ones"),
+        )
         return Validity(NO_MARKER, CheckState.NOT_SHOWN, (*untested, *_uncovered(evidence)))
     read, classes = sum(one.scanned_bytes for one in encrypted), ", ".join(_classes(encrypted))
     fine = Detail.of("markers-absent", classes=classes, twins=_twins(encrypted), read=read)
@@ -142,7 +144,11 @@ def _finds(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...]) -
         return Validity(FINDS, CheckState.FAILED, absent)
     plain = [one for one in evidence if one.state is EvidenceState.PLAIN]
     if not plain:
-        return Validity(FINDS, CheckState.NOT_SHOWN, not_searched or (Detail.of("plain-not-searched"),))
+        return Validity(
+            FINDS,
+            CheckState.NOT_SHOWN,
+            not_searched or (Detail.of("not-checked", why="no unencrypted copy was searched"),),
+        )
     fine = Detail.of("markers-present", classes=", ".join(_classes(plain)), twins=_twins(plain))
     return Validity(FINDS, CheckState.OK, (fine, *not_searched))
 
@@ -158,7 +164,7 @@ def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     if names:
         there = {one.file_class for one in evidence if one.files}
         shown = (name if name in there else f"{name} (no such file)" for name in names)
-        yield Detail.of("classes-not-tested", classes=", ".join(shown))
+        yield Detail.of("not-checked", why=", ".join(shown))
 
 
 def _classes(evidence: Iterable[FileEvidence]) -> list[str]:

@@ -152,11 +152,11 @@ def _while_cost(measured: Measurement) -> float:
 def cautions(found: Iterable[ActionMeasure], _run: FinishedRun) -> Iterator[Caution]:
     """What can still be read in a database after it was encrypted, by action."""
     by_action = _by_action(one for one in found if one.name in _ENCRYPTING)
-    for code, is_deleted in (("rows-left-in-clear", False), ("deleted-rows-left-in-clear", True)):
-        for action, left in by_action.items():
-            files = [one.file_class for one in left if (one.deleted if is_deleted else one.there)]
-            if files:
-                yield Caution.of(code, action=action, files=", ".join(files))
+    for action, left in by_action.items():
+        if there := [one.file_class for one in left if one.there]:
+            yield Caution.of("rows-left-in-clear", action=action, files=", ".join(there))
+        if deleted := [one.file_class for one in left if one.deleted]:
+            yield Caution.of("deleted-rows-left-in-clear", action=action, files=", ".join(deleted))
 
 
 def _by_action(found: Iterable[ActionMeasure]) -> dict[str, list[LeftInClear]]:

@@ -253,7 +253,10 @@ class _Reader:
         if not len(gathering):
             raise self._without_rows()
         groups = {key: self._group(dict(zip(keys, key, strict=True)), value) for key in codes or ((),)}
-        unused = tuple(Caution.of("column-unused", column=it.name) for it in self.of(Part.METRIC))
+        unused = tuple(
+            Caution.of("not-used", what=f"column {it.name}", why="its rows are single response times")
+            for it in self.of(Part.METRIC)
+        )
         if self.failed:
             unused = (*unused, Caution.of("rows-failed", rows=self.failed))
         origin = self._origin()

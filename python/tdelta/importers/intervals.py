@@ -135,9 +135,9 @@ def _longest_run(regular: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def _notes(idle: int, beside_gaps: int) -> tuple[Caution, ...]:
-    notes = [Caution.of("edges-left-out")]
+    notes = [Caution.of("left-out", what="the first and the last reading, which cover part of an interval")]
     if idle:
-        notes.append(Caution.of("idle-left-out", readings=idle))
+        notes.append(Caution.of("left-out", what=f"{idle} readings of 0 before and after the load"))
     if beside_gaps:
-        notes.append(Caution.of("readings-missing", beside=beside_gaps))
+        notes.append(Caution.of("left-out", what=f"{beside_gaps} readings outside the longest gap-free part"))
     return tuple(notes)

@@ -318,7 +318,7 @@ class _Run:
             yield Caution.of("run-aborted")
         for name, words in (("failed", "transactions failed"), ("skipped", "transactions were skipped")):
             if facts.get(name):
-                yield Caution.of("left-out-of-report", count=facts[name], what=words)
+                yield Caution.of("left-out", what=f"{facts[name]:.0f} {words}")
         if "mean_of_all" in facts:
             yield Caution.of("mean-with-failed")
         elif "mean" in facts and "sd" not in facts:
@@ -326,7 +326,7 @@ class _Run:
         if self.cut_off is not None:
             yield Caution.of("file-cut-off", line=self.cut_off)
         if not self._has_report:
-            yield Caution.of("pgbench-report-missing")
+            yield Caution.of("report-missing", tool="pgbench")
 
 
 def _setting(line: str) -> tuple[str, Level] | None:

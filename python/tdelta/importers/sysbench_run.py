@@ -174,11 +174,11 @@ class Run:
     def _left_out(self) -> Iterator[Caution]:
         for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
             if count := self._facts.get(name, (0.0,))[0]:
-                yield Caution.of("left-out-of-report", count=count, what=words)
+                yield Caution.of("left-out", what=f"{count:.0f} {words}")
         if self.has_checkpoints:
-            yield Caution.of("checkpoint-reports")
+            yield Caution.of("not-used", what="the totals", why="checkpoint reports reset them")
         elif "events" not in self._facts:
-            yield Caution.of("report-missing")
+            yield Caution.of("report-missing", tool="sysbench")
 
     def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
         interval = usual_step(self._seconds, alone=self._seconds[0])

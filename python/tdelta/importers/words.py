@@ -79,9 +79,9 @@ def baseline_of(conditions: Iterable[str], asked: str | None = None, remedy: str
     raise UsageError(
         Refusal.of(
             "no-baseline-named",
-            found="several that do" if plain else "none that does",
-            listed=", ".join(listed) or "no condition at all",
+            found="several" if plain else "none",
+            listed=", ".join(listed) or "no configuration",
             name=name if name.isascii() and name.replace("-", "").isalnum() else f"'{name}'",
-            remedy=remedy and f"; or assign the files to conditions:\n  {remedy}",
+            remedy=remedy and f"; or assign the files to configurations:\n  {remedy}",
         )
     )

@@ -34,15 +34,15 @@ def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior
 def _panel_cautions(panel: Panel, place: str, instance_effect: InstanceEffectPrior | None) -> Iterator[Caution]:
     blocks, rounds = len(panel.trials), panel.round_count
     if panel.incomplete:
-        yield Caution.of("incomplete-blocks", place=place, blocks=panel.incomplete)
+        yield Caution.of("incomplete-blocks", blocks=panel.incomplete).at(place)
     if not panel.where(Role.AA).any():
-        yield Caution.of("no-aa-control", place=place)
+        yield Caution.of("no-aa-control").at(place)
     if rounds == 1:
-        yield Caution.of("one-round", place=place, prior=_prior_words(instance_effect))
+        yield Caution.of("one-round", prior=_prior_words(instance_effect)).at(place)
     elif 1 < rounds < FEWEST_ROUNDS:
-        yield Caution.of("few-rounds", place=place, rounds=rounds, fewest=FEWEST_ROUNDS)
+        yield Caution.of("few-rounds", rounds=rounds, fewest=FEWEST_ROUNDS).at(place)
     if 0 < blocks < FEWEST_BLOCKS:
-        yield Caution.of("few-blocks", place=place, blocks=blocks, fewest=FEWEST_BLOCKS)
+        yield Caution.of("few-blocks", blocks=blocks, fewest=FEWEST_BLOCKS).at(place)
 
 
 def _prior_words(instance_effect: InstanceEffectPrior | None) -> str:
@@ -66,9 +66,7 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
             if fit.instance_effect is None:
                 yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
             else:
-                yield Caution.of(
-                    "large-instance-effect-calibrated", metric=metric.value, found=fit.instance_sd, expected=expected
-                )
+                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
 
 
 def twin_cautions(
@@ -81,11 +79,10 @@ def twin_cautions(
         if not check.failed and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
             yield Caution.of(
                 "twins-differ",
-                place=where[floor.stratum].removesuffix(": "),
                 twins="A/A" if floor.condition is None else "B/B",
                 difference=percent_words(floor.ratio.median),
                 interval=interval_words(floor.ratio.hdi95),
-            )
+            ).at(where[floor.stratum].removesuffix(": "))
 
 
 def shared_effect_cautions(fit: CostFit) -> Iterator[Caution]:

@@ -49,11 +49,9 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
 
 def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Caution:
     """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
-    cache = (
-        "give the servers less cache" if settings.external_servers is not None else "make the cache smaller (--cache)"
-    )
-    data = "" if settings.database is not None else " or the data larger (--size)"
-    pages, remedy = max(found.values()), cache + data
+    cache = "a smaller cache of the servers" if settings.external_servers is not None else "a smaller --cache"
+    data = "" if settings.database is not None else " or a larger --size"
+    pages, remedy = max(found.values()), f"use {cache}{data}"
     if is_whole_run(found, settings):
         return Caution.of("barely-encrypted", pages=pages, remedy=remedy)
     return Caution.of("conditions-barely-encrypted", conditions=", ".join(found), pages=pages, remedy=remedy)

@@ -302,13 +302,14 @@ def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws
     read, written = (counts_of(cpu.own, counter) for counter in crossed(prices))
     if read is None or written is None:
         return [], [Reason.of("pages-not-counted")]
-    unit, log = ("blocks", "log-as-blocks") if prices.counted == BLOCKS else ("pages", "log-pages-in-cipher")
-    if prices.counted == BLOCKS and dict(cpu.condition.levels).get("work") == "load":
+    is_of_blocks = prices.counted == BLOCKS
+    unit, log = ("blocks", Reason.of("log-as-blocks")) if is_of_blocks else ("pages", Reason.of("log-pages-in-cipher"))
+    if is_of_blocks and dict(cpu.condition.levels).get("work") == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     rounds = cpu.panel.rounds
     counts = (draws.mean(read, rounds), draws.mean(written, rounds))
     done = (f"{unit} decrypted", f"{unit} encrypted")
-    absent = [Reason.of(log)]
+    absent = [log]
     if prices.bare_read is None or prices.bare_write is None:
         parts = [_priced(ComponentKind.CIPHER, counts, (prices.read, prices.write), done, prices.cipher, draws)]
         if prices.mac:

@@ -157,12 +157,12 @@ def reason(estimate: Estimate, decision: Decision, tolerance: float) -> Reason:
     interval = interval_words(estimate.hdi95)
     match decision:
         case Decision.SLOWER:
-            return Reason.of("hdi-above-tolerance", interval=interval, tolerance=tolerance)
+            return Reason.of("interval-above", interval=interval, tolerance=tolerance)
         case Decision.FASTER:
-            return Reason.of("hdi-below-tolerance", interval=interval, tolerance=tolerance)
+            return Reason.of("interval-below", interval=interval, tolerance=tolerance)
         case Decision.NEGLIGIBLE:
-            return Reason.of("hdi-within-tolerance", interval=interval, tolerance=tolerance)
-    return Reason.of("hdi-across-tolerance", interval=interval, tolerance=tolerance)
+            return Reason.of("interval-within", interval=interval, tolerance=tolerance)
+    return Reason.of("interval-across", interval=interval, tolerance=tolerance)
 
 
 def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason:
@@ -170,7 +170,7 @@ def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason
     interval = interval_words(estimate.hdi99)
     match decision:
         case Decision.OVER:
-            return Reason.of("hdi-above-budget", interval=interval, budget=budget)
+            return Reason.of("above-budget", interval=interval, budget=budget)
         case Decision.WITHIN:
-            return Reason.of("hdi-below-budget", interval=interval, budget=budget)
-    return Reason.of("hdi-across-budget", interval=interval, budget=budget)
+            return Reason.of("below-budget", interval=interval, budget=budget)
+    return Reason.of("across-budget", interval=interval, budget=budget)

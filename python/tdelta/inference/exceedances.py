@@ -98,7 +98,7 @@ def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, roun
         return Reason.of("tail-one-round")
     fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
     if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
-        return Reason.of("tail-too-few", found=fewest[0], blocks=fewest[1], fewest=FEWEST, fewest_blocks=FEWEST_BLOCKS)
+        return Reason.of("tail-too-few", found=fewest[0], fewest=FEWEST)
     return None
 
 

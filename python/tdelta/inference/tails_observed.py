@@ -147,7 +147,7 @@ def _too_few_longer(sides: Sequence[ObservedSide]) -> Reason | None:
     fewest = min(side.longer_at_least or 0 for side in sides)
     if fewest >= FEWEST:
         return None
-    return Reason.of("tail-too-few-values", found=fewest, fewest=FEWEST)
+    return Reason.of("tail-too-few", found=fewest, fewest=FEWEST)
 
 
 def _no_percentile(sides: Sequence[ObservedSide]) -> Reason | None:

@@ -112,7 +112,7 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     low, high = floor.ratio.hdi95
     is_outside = low > 1.0 + limit or high < 1.0 - limit
     is_enough = low >= 1.0 - needed and high <= 1.0 + needed
-    twins = {"place": place.removesuffix(": "), "interval": words_of(floor)}
+    twins = {"interval": words_of(floor)}
     if is_outside and floor.is_apart:
         state, found = CheckState.FAILED, Detail.of("twins-outside", limit=limit, called=called, **twins)
     elif is_outside:
@@ -124,7 +124,7 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
         state, found = CheckState.NOT_SHOWN, Detail.of("twins-too-wide", needed=needed, **twins)
     else:
         state, found = CheckState.NOT_SHOWN, Detail.of("twins-beyond", needed=needed, **twins)
-    return Validity(AA_CHECK if floor.condition is None else BB_CHECK, state, (found,))
+    return Validity(AA_CHECK if floor.condition is None else BB_CHECK, state, (found.at(place.removesuffix(": ")),))
 
 
 def words_of(floor: NoiseFloor) -> str:

@@ -262,11 +262,13 @@ def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[st
             makers.setdefault(decision, []).append(left_out + 1)
     for decision, numbers in makers.items():
         if len(numbers) == 1:
-            yield Reason.of("round-decides", round=numbers[0], decision=decision.value)
+            yield Reason.of("round-decides", rounds=f"round {numbers[0]}", decision=decision.value)
         elif len(numbers) == rounds:
-            yield Reason.of("every-round-decides", decision=decision.value)
+            yield Reason.of("round-decides", rounds="any round", decision=decision.value)
         else:
-            yield Reason.of("rounds-decide", rounds=", ".join(map(str, numbers)), decision=decision.value)
+            yield Reason.of(
+                "round-decides", rounds=f"any of the rounds {', '.join(map(str, numbers))}", decision=decision.value
+            )
 
 
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:

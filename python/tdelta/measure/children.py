@@ -182,7 +182,7 @@ class Child:
                 "process-died",
                 process=self.called,
                 ending=_ending(self._process.returncode),
-                words=words or "it said nothing",
+                words=words or "without output",
             )
         )
 

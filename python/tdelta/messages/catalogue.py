@@ -8,85 +8,72 @@ from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.refusals import REFUSALS
 
-_FARTHER = ", so the 99% interval would have to lie beyond ±{tolerance:g%}"
-_HARDLY = "{rounds} {rounds:round hardly shows|rounds hardly show} how much fresh databases differ by chance"
+_BEYOND = "; the 99% interval must also be beyond ±{tolerance:g%}"
 
 REASONS = {
-    # where the interval lies
-    "hdi-above-tolerance": "the 95% interval {interval} lies above the tolerance, ±{tolerance:g%}",
-    "hdi-below-tolerance": "the 95% interval {interval} lies below the tolerance, ±{tolerance:g%}",
-    "hdi-within-tolerance": "the 95% interval {interval} lies within the tolerance, ±{tolerance:g%}",
-    "hdi-across-tolerance": "the 95% interval {interval} reaches over an edge of the tolerance, ±{tolerance:g%}",
-    "hdi-above-budget": "the 99% interval {interval} lies above the budget of +{budget:g%}",
-    "hdi-below-budget": "the 99% interval {interval} lies below the budget of +{budget:g%}",
-    "hdi-across-budget": "the 99% interval {interval} reaches across the budget of +{budget:g%}",
+    # where the interval is
+    "interval-above": "the 95% interval {interval} is above the tolerance of ±{tolerance:g%}",
+    "interval-below": "the 95% interval {interval} is below the tolerance of ±{tolerance:g%}",
+    "interval-within": "the 95% interval {interval} is within the tolerance of ±{tolerance:g%}",
+    "interval-across": "the 95% interval {interval} includes an edge of the tolerance of ±{tolerance:g%}",
+    "above-budget": "the 99% interval {interval} is above the budget of +{budget:g%}",
+    "below-budget": "the 99% interval {interval} is below the budget of +{budget:g%}",
+    "across-budget": "the 99% interval {interval} includes the budget of +{budget:g%}",
     # why an interval that would decide does not
-    "few-rounds": f"{_HARDLY}, so the 99% interval has to decide, too, and does not",
-    "overhead-wanders": (
-        "the overhead changed during the run, so its rounds count for less, and the 99% interval does not confirm the"
-        " verdict"
-    ),
-    "few-rounds-budget": f"{_HARDLY}, so an interval a third wider would have to lie clear of the budget",
-    "typical-not-shown": f"the typical operation alone does not show it (95% interval {{typical}}){_FARTHER}",
+    "few-rounds": "only {rounds} {rounds:round|rounds}, so the 99% interval must also decide, and does not",
+    "few-rounds-budget": "only {rounds} {rounds:round|rounds}, so a one-third wider interval must exclude the budget",
+    "overhead-wanders": "the overhead changed during the run, and the 99% interval does not confirm the verdict",
+    "typical-not-shown": f"the outlier-resistant estimate does not show it (95% interval {{typical}}){_BEYOND}",
     "outlying-trials": (
-        "outlying trials: {outlying} of {trials} of this condition, {plain_outlying} of {plain_trials} of the plain"
-        f" twins; they may hit one instance and not its twin{_FARTHER}"
+        f"outliers ({{outlying}} of {{trials}} trials, {{plain_outlying}} of {{plain_trials}} unencrypted){_BEYOND}"
     ),
     "few-stalls": (
-        "stalls are too few to bound what they cost: {stalls} in {trials} trials of this condition, {plain_stalls} in"
-        " {plain_trials} of the plain twins"
+        "too few stalls to estimate their cost ({stalls} of {trials} trials, {plain_stalls} of {plain_trials}"
+        " unencrypted ones)"
     ),
-    "costs-in-steps": (
-        "trials cost the same to the last digit, so their clock or counter has steps: these leave a mean open by"
-        " {sd:.2g%} (standard deviation), which is in the interval"
-    ),
+    "costs-in-steps": "coarse clock or counter: means may be off by {sd:.2g%} (standard deviation, in the interval)",
     "one-sided-failures": (
-        "{lost} of {trials} trials of this condition failed and {plain_lost} of {plain_trials} of the plain twins, more"
-        " on one side than chance explains: what they would have cost is not known"
+        "{lost} of {trials} trials failed, {plain_lost} of {plain_trials} unencrypted ones: their cost is unknown"
     ),
     "carried-over": (
-        "the trial after an encrypted one costs {effect}% (95% interval {interval}): the overhead is that of a trial"
-        " by itself, and encrypted work that follows encrypted work pays both"
+        "a trial after an encrypted one costs {effect}% ({interval}); the overhead is of a trial by itself and does not"
+        " include that"
     ),
     "nothing-encrypted": "almost nothing was encrypted or decrypted in the trials",
-    "no-data": "no complete block has a cost above zero to compare: the interval is the prior's",
-    # a verdict that a single round makes
-    "one-round": "one round makes this verdict: no other round confirms it",
-    "round-decides": "round {round} makes this verdict: without it, it is {decision}",
-    "rounds-decide": ("each of the rounds {rounds} makes this verdict: without any one of them, it is {decision}"),
-    "every-round-decides": "every round makes this verdict: without any one of them, it is {decision}",
+    "no-data": "no complete block with a cost above zero: the interval is the prior's",
+    # a verdict that depends on a single round
+    "one-round": "the verdict rests on one round, which no other confirms",
+    "round-decides": "the verdict depends on {rounds}: without it, {decision}",
     # invalid
     "check-failed": "{check}: no, {detail}",
 }
 
-
 UNEXPLAINED_REASONS = {
     # costs without a component
-    "pages-without-unit-cost": "pages: the unit cost in this engine's code is unknown",
+    "pages-without-unit-cost": "pages: unknown unit cost in this engine's code",
     "pages-not-counted": "pages: not counted in these trials",
-    "integrity-in-cipher": "integrity: {mac} is one with its cipher, and in that component",
-    "log-as-blocks": "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual",
-    "log-pages-in-cipher": "log: its pages are among the cipher's, since it holds whole pages",
-    "log-calls-in-cipher": "log: calls for it are timed with those for pages, and in the cipher's component",
-    "extra-io-without-unit-cost": "extra I/O: the unit cost of a plain page is unknown for this server",
+    "integrity-in-cipher": "integrity: {mac} is part of the cipher's component",
+    "log-as-blocks": "log: counted as blocks; extra time for short records is in the residual",
+    "log-pages-in-cipher": "log: its pages are in the cipher's component",
+    "log-calls-in-cipher": "log: its calls are in the cipher's component",
+    "extra-io-without-unit-cost": "extra I/O: unknown unit cost of an unencrypted page",
     "calls-not-timed": "timed calls: {fault}",
     # a large residual without functions
     "functions-not-sampled": "{why}",
     "no-function-differs": (
-        "no function outside its ciphers took significantly more than on the plain twin"
-        " ({plain:,} and {encrypted:,} samples)"
+        "no function outside of ciphers took significantly more than in the unencrypted copy ({plain:,} and"
+        " {encrypted:,} samples)"
     ),
-    # what a trial leaves to the next one
-    "carry-over-few-trials": "what an encrypted trial leaves to the next one: too few trials, or too noisy ones",
-    "carry-over-only-plain": "what an encrypted trial leaves to the next one: only plain twins ran",
-    "carry-over-to-itself": "what a twin leaves to its own next trial: in a block none follows itself",
-    "carry-over-course": "how fast it fades within a trial: a trial is one figure",
+    # effects of one trial on the next
+    "carry-over-few-trials": "effect of an encrypted trial on the next one: too few trials, or too noisy",
+    "carry-over-only-plain": "effect of an encrypted trial on the next one: only unencrypted copies ran",
+    "carry-over-to-itself": "effect of a copy on its own next trial: no copy runs twice in a row",
+    "carry-over-course": "how fast that effect fades within a trial: each trial has one figure",
 }
-
 
 PARTS = {
     "calibration": "calibration",
-    "before-trials": "what came before the first trial",
+    "before-trials": "the time before the first trial",
     "block": "block {block}",
     "timed-calls": "the timed calls",
     "file-search": "the search of the files",
@@ -101,7 +88,7 @@ __all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "Ru
 class Caution(Message):
     __slots__ = ()
     TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS | INSTRUMENT_CAUTIONS
-    AGAINST_TRUST = AGAINST_TRUST | IMPORTED_AGAINST_TRUST
+    AGAINST_TRUST = AGAINST_TRUST + IMPORTED_AGAINST_TRUST
 
 
 class Detail(Message):

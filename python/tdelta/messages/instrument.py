@@ -1,76 +1,51 @@
 """The English of what calibrations, plans and cipher costs say of the instrument and of the machine, by code."""
 
-_WAITED = "waited for a CPU during {share:.0f%} of the trials' time: on a quieter machine less would do"
-
 INSTRUMENT_REASONS = {
-    # why a calibration finds the instrument invalid
+    # why a calibration fails
     "check-failed-in-runs": "{failed} of {runs} runs failed the check “{check}” ({detail})",
     "false-calls": (
-        "{count} of {of} identical twins were called slower, faster or invalid (95% interval of that share"
-        " {interval}), though nothing differs"
+        "{count} of {of} identical copies were reported as slower, faster or invalid (95% interval of that share"
+        " {interval})"
     ),
-    "zero-not-held": "only {held} of {of} intervals of 95% held 0 where nothing differs",
-    "cost-not-held": "only {held} of {of} intervals of 95% held the actual cost",
+    "zero-not-held": "only {held} of {of} 95% intervals of identical copies include 0",
+    "cost-not-held": "only {held} of {of} 95% intervals include the actual cost",
     "bias-beyond-tolerance": (
-        "reads {bias:+.1f} points beside the truth (95% interval {interval}), more than the {tolerance:g%} that are"
-        " not cared about"
+        "results are off by {bias:+.1f} points (95% interval {interval}), more than the tolerance of {tolerance:g%}"
     ),
-    # why a plan does not reach an aim
-    "effect-on-edge": (
-        "a true overhead on the tolerance's edge cannot be distinguished from the tolerance, however long one measures"
-    ),
-    "hardly-decided": "after {rounds} rounds hardly any of the runs would have decided",
-    "decided-too-seldom": "after {rounds} rounds {share:.0f%} of the runs would have decided",
+    # why a plan does not reach its target
+    "effect-on-edge": "an overhead at the edge of the tolerance stays undecided, however long the run",
+    "decided-too-seldom": "after {rounds} rounds {share:.0%} of the runs would have decided",
 }
 
 INSTRUMENT_CAUTIONS = {
     # calibrations
     "few-calibration-runs": (
-        "{runs} {runs:run|runs}: even without a false call, up to {false:.0f%} may be called wrongly; more time"
-        " (--max-time) narrows that"
+        "{runs} {runs:run|runs}: with no false result, up to {false:.0%} may still be wrong; increase --max-time"
     ),
-    "reads-too-much": ("reads {points:.1f} points too much (95% interval {interval}): overheads here carry that, too"),
-    "reads-too-little": (
-        "reads {points:.1f} points too little (95% interval {interval}): overheads here carry that, too"
-    ),
-    "injected-is-no-truth": (
-        "threads wait for each other, so the injected cost is not the truth for response time; it is shown, and nothing"
-        " is held against it"
-    ),
-    "calibration-interrupted": "the calibration was interrupted: this is what was known by then",
-    "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds: give --max-time more",
+    "reads-too-much": "results are {points:.1f} points too high (95% interval {interval})",
+    "reads-too-little": "results are {points:.1f} points too low (95% interval {interval})",
+    "injected-is-no-truth": "threads wait for each other, so the injected cost is no exact reference for response time",
+    "calibration-interrupted": "the calibration was interrupted; these are the results up to then",
+    "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds; increase --max-time",
     # the cost of ciphers
     "instructions-not-hidden": (
-        "the AES instructions could not be hidden from OpenSSL: without them AES-256-CBC decryption took {times:.2f}"
-        " times as long, expected at least {least}; figures without them are left out ({why})"
-    ),
-    "machine-busy": (
-        "for {share:.0f%} of the time some program waited for a CPU: other work disturbs the caches; measure again on"
-        " an idle machine for a firm figure"
+        "OpenSSL still used AES instructions: AES-256-CBC decryption took {times:.2f} times as long, expected {least}"
+        " or more; figures without them are omitted ({why})"
     ),
     # plans
     "pilot-check-failed": "pilot {run}: {check}: no, {detail}",
-    "pilot-trials-too-long": "the pilot's time held too few blocks of trials of {seconds} s to learn from",
+    "pilot-trials-too-long": "too few blocks of {seconds} s trials in the pilot's time",
     "only-plain-measured": (
-        "only plain twins were measured: encrypted ones are assumed to be as noisy, to vary as much between instances,"
-        " and to be as fast; where they take"
-        " longer, so does the run"
+        "only unencrypted copies were measured; encrypted ones are assumed to be as fast and as noisy"
     ),
-    "chances-of-each": (
-        "the chances are of each of the {conditions} judged conditions; that all are decided is less likely"
-    ),
-    "noisiest-planned": "planned for the noisiest conditions: {conditions}",
+    "chances-of-each": "chances are for each of the {conditions} configurations; all at once are less likely",
+    "noisiest-planned": "planned for the noisiest configurations: {conditions}",
     "few-instances": (
-        "{instances} instances say little about instance effects: the prior (half-Cauchy, 1%) contributes, and the"
-        " plan errs on the side of a long run"
+        "{instances} copies show little of copy-to-copy variation: the prior (half-Cauchy, 1%) makes the plan longer"
     ),
     "slow-noise": (
-        "noise averages out more slowly than that of independent trials (over {blocks} blocks its variance is"
-        " {excess:.1f} times theirs): the plan is too hopeful"
+        "noise averages out slowly (over {blocks} blocks its variance is {excess:.1f} times that of independent"
+        " trials): the plan is optimistic"
     ),
-    "time-holds-few-rounds": (
-        "the time holds {rounds} of the {fewest} rounds that are needed to see the instance effect"
-    ),
-    "pilot-threads-waited": f"threads, the server's own or other programs', {_WAITED}",
-    "pilot-others-waited": f"other programs {_WAITED}",
+    "time-holds-few-rounds": "the time allows {rounds} of the {fewest} rounds needed to measure copy-to-copy variation",
 }

@@ -1,11 +1,7 @@
 """A message: its code, its parameters, and how a template of the catalogue becomes a text.
 
-Templates are those of ``str.format`` with three specifications more:
-
-- ``{count:block|blocks}`` is the first word where the number is 1, else the second;
-- ``{place:*: }`` is the value with what follows the asterisk behind it; nothing, if the value is empty;
-- ``{share:.1f%}`` is a share in percent, formatted as what stands before the percent sign says: ``3.1%``
-  (``{share:.1%}`` is Python's own: ``3.1%``).
+Templates are those of ``str.format`` with two more specifications: ``{count:block|blocks}`` is the first word if the
+number is 1, else the second; ``{share:.2g%}`` is a share in percent with significant digits.
 """
 
 from __future__ import annotations
@@ -24,12 +20,10 @@ TEXT = "text"
 
 class _Templates(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
-        if format_spec.startswith("*"):
-            return f"{value}{format_spec[1:]}" if value else ""
         if "|" in format_spec:
             one, _, many = format_spec.partition("|")
             return one if value == 1 else many
-        if format_spec.endswith(("f%", "g%")) and isinstance(value, int | float):
+        if format_spec.endswith("g%") and isinstance(value, int | float):
             return f"{self.format_field(100 * value, format_spec[:-1])}%"
         text = str(super().format_field(value, format_spec))
         if "e+0" in text and text[-1] in "2345":  # 1.5e+02 per cent
@@ -46,19 +40,19 @@ def fields_of(template: str) -> frozenset[str]:
 
 
 PLACE = "where"
-"""The parameter that any message may have beside those of its template: what it is about, set before its text."""
+"""A parameter that any message may have besides those of its template: its subject, which comes before its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text.
 
-    ``AGAINST_TRUST`` has second, shorter templates of those that speak against trusting an answer, worst first.
+    ``AGAINST_TRUST`` has the codes of those that speak against trusting an answer, worst first.
     """
 
     DERIVED = ("text",)
     TEMPLATES: ClassVar[Mapping[str, str]] = {}
-    AGAINST_TRUST: ClassVar[Mapping[str, str]] = {}
+    AGAINST_TRUST: ClassVar[tuple[str, ...]] = ()
 
     code: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -77,32 +71,30 @@ class Message:
         return cls(TEXT, {TEXT: text})
 
     def at(self, place: object) -> Self:
-        """The same of a place: an option, a file and line, a server. It stands before the text, the widest first."""
+        """The same about a place: an option, a file and line, a server. Of several, the widest comes first."""
+        if not str(place):
+            return self
         inner = self.parameters.get(PLACE)
         return type(self)(self.code, {**self.parameters, PLACE: str(place) if inner is None else f"{place}: {inner}"})
 
     @property
     def text(self) -> str:
-        """In English; code and parameters as they are, where this version has no such code."""
+        """In English; the code and its parameters if this version does not know the code."""
         template = self.TEMPLATES.get(self.code)
         if template is None:
             return str(self.parameters.get(TEXT, "")) if self.code == TEXT else f"{self.code} {dict(self.parameters)}"
-        text = self.formatted(template)
+        text = _TEMPLATES.vformat(template, (), self.parameters)
         return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
-
-    def formatted(self, template: str) -> str:
-        return _TEMPLATES.vformat(template, (), self.parameters)
 
     @property
     def against_trust(self) -> str | None:
-        """In few words, where it speaks against trusting an answer; None of all others."""
-        template = self.AGAINST_TRUST.get(self.code)
-        return None if template is None else self.formatted(template)
+        """Its text, if it speaks against trusting an answer."""
+        return self.text if self.code in self.AGAINST_TRUST else None
 
     @property
     def severity(self) -> int:
-        """Its place among those that speak against trusting an answer, from 0: the worst; all others come last."""
-        return next((at for at, code in enumerate(self.AGAINST_TRUST) if code == self.code), len(self.AGAINST_TRUST))
+        """Its rank among those that speak against trusting an answer, from 0, the worst; all others come last."""
+        return self.AGAINST_TRUST.index(self.code) if self.code in self.AGAINST_TRUST else len(self.AGAINST_TRUST)
 
     def __str__(self) -> str:
         return self.text

@@ -66,9 +66,9 @@ def pressure_cautions(
     elif is_pressed and delayed is None:
         # Of a server, one client has several threads at work: they wait for one another as well.
         if plan.request.is_served:
-            yield Caution.of("threads-waited", share=pressed)
+            yield Caution.of("machine-busy", who="threads", share=pressed)
         else:
-            yield Caution.of("others-waited", share=pressed)
+            yield Caution.of("machine-busy", who="other programs", share=pressed)
     stolen = median_pressure(trials, "steal")
     if stolen > STOLEN:
         yield Caution.of("host-took-cpu", share=stolen)

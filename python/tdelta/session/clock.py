@@ -68,7 +68,7 @@ class Clock:
         return measure_slowdown() if self._now is time.monotonic else 1.0
 
     def fault(self) -> TimeFault:
-        why = "the user's database was not made ready by then"
+        why = "the database was not ready by then"
         return TimeFault(self._max_seconds, 2 * self._max_seconds, why)
 
 

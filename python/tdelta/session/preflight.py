@@ -107,7 +107,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
     space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
     if plan.source is not None:
         space = partial(space, remedy="or name another folder (--dir)")
-        memory = partial(memory, remedy="take a smaller --cache or fewer --threads")
+        memory = partial(memory, remedy="use a smaller --cache or fewer --threads")
     if plan.hosts is not None:  # whether there is room on them, they see themselves
         return (Pace(plan, lambda: elapsed_seconds).require,)
     return (
@@ -154,13 +154,13 @@ def _lacking(plan: Plan) -> str | None:
     needs, seconds, memory = pace.needs, pace.whole(request.decision.min_rounds), free_memory_bytes()
     if seconds > request.decision.max_seconds:
         rounds = f"{request.decision.min_rounds} rounds" if request.decision.min_rounds > 1 else "1 round"
-        return f"{rounds} with it take about {about(seconds)} and --max-time is {about(request.decision.max_seconds)}"
+        return f"{rounds} with it require about {about(seconds)}, --max-time is {about(request.decision.max_seconds)}"
     if plan.hosts is not None:  # whether there is room on them, they see themselves
         return None
     if needs.disk_bytes > free_disk_bytes(plan.base):
-        return f"the disk under {plan.base} has no room for it"
+        return f"not enough free disk space in {plan.base}"
     if memory is not None and needs.memory_bytes > memory:
-        return "there is too little free memory for it"
+        return "not enough free memory"
     return None
 
 

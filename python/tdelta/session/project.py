@@ -48,7 +48,7 @@ _CREDENTIALS = re.compile(r"(:)[^\s:@'\"]+@")
 _LARGEST = 1e300
 _COMMANDS = ("load-generator", "restore")
 _DSNS = ("baseline", "encrypted")
-_BY_VARIABLE = "export it as an environment variable, and name that: {way}"
+_BY_VARIABLE = "use an environment variable: {way}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +328,7 @@ class ProjectReader(FolderFiles):
         if parsed is None:
             return {}
         if key in _COMMANDS and passwords_in(str(parsed)):
-            remedy = _BY_VARIABLE.format(way="a shell's $NAME, or what the tool reads by itself")
+            remedy = _BY_VARIABLE.format(way="$NAME in the command, or one that the tool reads")
             self.fault(Refusal.of("project-password", key=key, remedy=remedy), *at)
             return {}
         return {

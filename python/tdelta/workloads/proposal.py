@@ -133,9 +133,11 @@ def propose(database: Database, dialect: Dialect) -> Proposal:
         choices += writer.choices(notes)
     for left in (table for table in database.tables if table.rows and (table.key is None or not _is_writable(table))):
         notes.append(
-            Detail.of("table-without-key-left-out", table=left.name)
+            Detail.of("left-out", what=f"table {left.name!r}", why="no key to find a row by")
             if left.key is None
-            else Detail.of("table-name-left-out", table=left.name)
+            else Detail.of(
+                "left-out", what=f"table {left.name!r}", why="its name has a character that scripts do not support"
+            )
         )
     given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
     kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, dialect)))
@@ -188,7 +190,7 @@ def _checked(choice: Choice, given: frozenset[str], notes: list[Detail], dialect
     faults = {text: [fault for _, fault in check_script(text, given, dialect).faults] for text in choice.scripts}
     sound = tuple(text for text in choice.scripts if not faults[text])
     if not sound:
-        notes.append(Detail.of("transaction-left-out", transaction=choice.name, fault=faults[choice.scripts[0]][0]))
+        notes.append(Detail.of("left-out", what=choice.name, why=faults[choice.scripts[0]][0]))
     return replace(choice, scripts=sound) if sound else None
 
 
@@ -320,13 +322,17 @@ class _Writer:
         """Why no copy of a row can be inserted, if so."""
         table = self.table
         if not self.key.is_integer:
-            return Detail.of("no-insert-key", table=table.name)
+            return Detail.of("no-insert", table=table.name, why="its primary key is not one integer")
         if unique := next((index.name for index in table.indexes if index.is_unique), None):
-            return Detail.of("no-insert-unique", table=table.name, index=unique)
+            return Detail.of(
+                "no-insert", table=table.name, why=f"the unique index {unique} would reject a copy of a row"
+            )
         if (table.highest or 0) > _LARGEST_KEY:
-            return Detail.of("no-insert-room", table=table.name)
+            return Detail.of("no-insert", table=table.name, why="no room for keys above the highest one")
         if not all(is_writable_name(column) for column in self._copied()):
-            return Detail.of("no-insert-name", table=table.name)
+            return Detail.of(
+                "no-insert", table=table.name, why="a column's name has a character that scripts do not support"
+            )
         return None
 
     def _insert(self) -> str:

@@ -60,7 +60,7 @@ def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget,
     codes, customers, items, loose = described.database.tables
     assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose"]
     assert {"seen", "old", "customers"} <= described.database.names
-    check_messages(described.left_out, "table-of-other-engine", table="old", engine="MyISAM")
+    check_messages(described.left_out, "table-left-out", table="old", why=Part("MyISAM"))
     assert described.types["customers"]["id"] == "bigint(20) unsigned"
 
     assert (customers.rows, customers.lowest, customers.highest, customers.is_dense) == (4000, 1, 4000, True)
@@ -114,7 +114,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
         for key in proposal.keys:
             for statement in key_sql(key, database, PROFILE.dialect):
                 session.run(statement)
-    assert has(proposal.notes, "table-without-key-left-out", table="loose")
+    assert has(proposal.notes, "left-out", what=Part("loose"), why="no key to find a row by")
     by_name = {choice.name: choice for choice in proposal.choices}
     assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= by_name.keys()
     assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= by_name.keys()

@@ -8,7 +8,7 @@ from shutil import which
 import pytest
 
 from support.codes import cautions, check_refused, details, messages
-from support.refused import check_messages, has
+from support.refused import Part, check_messages, has
 from support.running import ANSWERED, Answered, Place, require
 from support.runs import failed_checks
 
@@ -68,7 +68,7 @@ def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
     checks = {check["code"]: check for check in answered.document["validity"]}
     before = checks["rows-before"]
     assert before["ok"]
-    check_messages(details(answered.document, "rows-before"), "rows-as-original-and-keys", own=1)
+    check_messages(details(answered.document, "rows-before"), "rows-same", source=Part("1"))
     assert has(details(answered.document, "rows-after"), "rows-after-not-tables", tables="line items")
     assert checks["files-encrypted"]["ok"]
     (absent,) = details(answered.document, "no-marker", "markers-absent")

@@ -112,7 +112,7 @@ def test_a_database_is_measured_on_copies_and_left_exactly_as_it_was(measured: M
     assert (told["file"], told["tables"], told["rows"], told["proposed"]) == ("shop.db", SHOP_TABLES, SHOP_ROWS, True)
     assert told["size_bytes"] == sum(len(before[name][0]) for name in ("shop.db", "shop.db-wal"))
     found = checks(document)
-    check_messages(details(document, ROWS_BEFORE), "rows-as-original-and-keys", own=2)
+    check_messages(details(document, ROWS_BEFORE), "rows-same", source=Part("2"))
     check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
     assert "page_count" in found["settings"]
     assert list(measured.place.twins.iterdir()) == []
@@ -481,9 +481,9 @@ def damaged(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda path: encrypted(path, "aes256cbc"), coded("not-plain-sqlite", kind=Part("SQLite3 Multiple Ciphers"))),
-        (lambda path: encrypted(path, "sqlcipher"), coded("not-plain-sqlite", kind=Part("sqlcipher_export"))),
-        (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), coded("no-table")),
+        (lambda path: encrypted(path, "aes256cbc"), coded("unexpected", found=Part("SQLite3 Multiple Ciphers"))),
+        (lambda path: encrypted(path, "sqlcipher"), coded("unexpected", found=Part("sqlcipher_export"))),
+        (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), coded("missing", what="a table")),
         (lambda path: emptied(path, "CREATE TABLE t (x)"), coded("no-rows")),
         (
             lambda path: emptied(path, "CREATE TABLE t (rowid, _rowid_, oid)", "INSERT INTO t VALUES (1, 2, 3)"),

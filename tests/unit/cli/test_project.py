@@ -161,7 +161,7 @@ def test_init_replaces_no_file_that_is_there(folder: Path) -> None:
         ("nowhere", "unknown"),
         ("--workload nowhere", "no-folder"),
         ("--workload ./nowhere", "no-folder"),
-        ("--database nowhere.db", "database-not-readable"),
+        ("--database nowhere.db", "unreadable"),
         ("--max-time 1s", "time-too-short"),
         ("--engine duckdb --library sqlcipher", "not-supported"),
     ],

@@ -269,7 +269,13 @@ def test_what_is_not_as_asked_in_mysqls_catalog_is_a_fault(changed: dict[str, st
 def test_a_system_tablespace_that_stayed_plain_is_a_fault_where_all_is_encrypted() -> None:
     settings = ServerSettings("aes-256", "all")
     on = {name: "1" for name in GOOD_MYSQL if "encrypt" in name and "tablespaces" not in name}
-    assert has([MYSQL.cipher_fault(settings, GOOD_MYSQL | on)], "system-tablespaces-plain", count="0")
+    assert has(
+        [MYSQL.cipher_fault(settings, GOOD_MYSQL | on)],
+        "wrong-count",
+        count="0",
+        what="of the server's own tablespaces are encrypted",
+        expected="all",
+    )
     assert MYSQL.cipher_fault(settings, GOOD_MYSQL | on | {"encrypted_system_tablespaces": "2"}) is None
 
 
@@ -279,7 +285,13 @@ def test_a_plain_twin_with_an_encrypted_tablespace_is_a_fault(engine: Engine) ->
     found = dict.fromkeys(engine.cipher_facts(settings), "0") | {"encrypted_tablespaces": "1"}
     if engine is MARIADB:
         found["innodb_encrypt_tables"] = "OFF"
-    assert has([engine.cipher_fault(settings, found)], "tablespaces-encrypted", count="1")
+    assert has(
+        [engine.cipher_fault(settings, found)],
+        "wrong-count",
+        count="1",
+        what="tablespaces are encrypted",
+        expected="none",
+    )
 
 
 def test_mariadb_whose_background_encryption_is_not_done_is_a_fault() -> None:
@@ -294,7 +306,7 @@ def test_mariadb_whose_background_encryption_is_not_done_is_a_fault() -> None:
     }
     assert MARIADB.cipher_fault(settings, found) is None
     fault = MARIADB.cipher_fault(settings, found | {"plain_tablespaces": "2"})
-    assert has([fault], "tablespaces-plain", count="2")
+    assert has([fault], "wrong-count", count="2", what="tablespaces are not encrypted", expected="none")
     other = dataclasses.replace(settings, cipher="aes-256-ctr")
     fault = MARIADB.cipher_fault(other, found)
     assert has([fault], "settings-not-in-force", settings="file_key_management_encryption_algorithm")

@@ -88,10 +88,9 @@ def test_what_is_left_in_the_clear_is_the_most_of_any_trial_by_class_of_file() -
     assert measure.left == (LeftInClear("tables", 0, 3), LeftInClear("redo log", 2, 0))
     assert measure.counted == {}, "what is left is no count of the action's"
     run = FinishedRun(settings=SETTINGS, trials=found)
-    assert [one.text for one in KIND.cautions([measure], run)] == [
-        "after encrypt, rows of the database can still be read in its redo log",
-        "after encrypt, rows that were deleted before can still be read in its tables: only what is written anew is"
-        " encrypted",
+    assert [(one.code, one.parameters["files"]) for one in KIND.cautions([measure], run)] == [
+        ("rows-left-in-clear", "redo log"),
+        ("deleted-rows-left-in-clear", "tables"),
     ]
     assert list(KIND.cautions([replace(measure, action="decrypt")], run)) == []
 

@@ -178,7 +178,7 @@ def test_a_column_is_believed_before_the_files_name_and_that_is_told(tmp_path: P
         ((("threads", 8),), "2"),
         ((("threads", 16),), "2, named threads 8"),
     ]
-    told = "the file's name says threads 8, the file itself otherwise in a column: the file is believed"
+    told = "the file's name states threads 8, its content otherwise in a column, which is used"
     assert told in texts(found[-1].origin.cautions)
 
 
@@ -295,7 +295,9 @@ def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:
 
 def test_metrics_beside_samples_are_told_not_to_be_used(tmp_path: Path) -> None:
     samples = all_of(of(tmp_path, "condition,cpu_ms,response_ms\nnone,1,2\nnone,1,3\n"), Samples)[0]
-    check_messages(samples.origin.cautions, coded("column-unused", column="cpu_ms"))
+    check_messages(
+        samples.origin.cautions, coded("not-used", what=Part("cpu_ms"), why="its rows are single response times")
+    )
 
 
 @pytest.mark.parametrize(

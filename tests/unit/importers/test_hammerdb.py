@@ -93,7 +93,7 @@ def test_only_what_can_be_ms_alone_is_a_deviation(sd: float, usable: bool):
 def test_a_deviation_that_could_be_either_is_not_used():
     found, told = usable_sd(0.5, Printed(1_000_000, 10.0, 9.0, 11.0, {}, 0.0001))
     assert found is None
-    assert has([told[0]], "sd-maybe-clicks", sd=0.5)
+    assert has([told[0]], "not-used", what=Part("0.5"), why="ms, or clicks (HammerDB before April 2026)")
 
 
 def test_the_counter_is_a_series_a_second_within_the_load():

@@ -52,7 +52,7 @@ def test_the_counter_is_read_within_the_measured_minutes():
     (found,) = series(read(IMPORTERS, FIXTURES / "hammerdb/hammer.DB"))
     assert found.values == (5000, 5100, 4900, 5010, 4990)
     assert found.group.run == "1.2"
-    assert has(found.origin.cautions, "ramp-up-left-out", minutes=1)
+    assert has(found.origin.cautions, "left-out", what=Part("1"))
 
 
 def test_a_summary_of_all_users_is_taken_as_it_is():

@@ -1,6 +1,6 @@
 import pytest
 
-from support.refused import has
+from support.refused import Part, has
 from tdelta.importers.intervals import longest_stretch
 
 
@@ -23,7 +23,7 @@ def test_the_longest_stretch_without_a_gap_is_taken():
     assert stretch is not None
     assert stretch.values == (5, 6, 7, 8, 9)
     assert stretch.starts_at_seconds == 10
-    assert has([stretch.notes[-1]], "readings-missing", beside=3)
+    assert has([stretch.notes[-1]], "left-out", what=Part("3"))
 
 
 def test_time_that_runs_backwards_ends_a_stretch():

@@ -44,7 +44,7 @@ def test_readings_under_load_are_a_series_without_their_partial_ends():
     assert found.values == (598, 602, 611, 590, 607, 599, 603)
     assert found.interval_seconds == pytest.approx(1.0, abs=0.002)
     assert found.starts_at_seconds == 2.0
-    assert has(found.origin.cautions, "idle-left-out", readings=2)
+    assert has(found.origin.cautions, "left-out", what=Part("2"))
 
 
 def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
@@ -64,14 +64,14 @@ def test_a_deviation_that_cannot_belong_to_the_other_figures_is_not_used(tmp_pat
     path = changed(tmp_path, "swingbench/results.xml", "Deviation>7.9<", f"Deviation>{impossible}<")
     found = summaries(read(IMPORTERS, path))["Customer Registration"]
     assert found.sd is None
-    assert has(found.origin.cautions, "sd-impossible")
+    assert has(found.origin.cautions, "not-used", why="it does not fit the other figures")
 
 
 def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", ">600.0<", ">6.5<")
     observations = read(IMPORTERS, path)
     assert not series(observations)
-    assert any(has(it.origin.cautions, "readings-of-other-unit") for it in observations)
+    assert any(has(it.origin.cautions, "not-used", why="not transactions per second") for it in observations)
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,6 @@ def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:
 
 def test_reasons_name_the_interval_and_the_limit() -> None:
     slower = reason(estimate((1.024, 1.038)), Decision.SLOWER, 0.02)
-    check_messages([slower], coded("hdi-above-tolerance", interval="+2.4% to +3.8%", tolerance=0.02))
+    check_messages([slower], coded("interval-above", interval="+2.4% to +3.8%", tolerance=0.02))
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
-    check_messages([over], coded("hdi-above-budget", interval="+6.0% to +8.0%", budget=0.05))
+    check_messages([over], coded("above-budget", interval="+6.0% to +8.0%", budget=0.05))

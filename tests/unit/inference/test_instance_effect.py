@@ -141,7 +141,7 @@ def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
 def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
     trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
     cautions = analyze_run(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
-    assert has(cautions, "large-instance-effect-calibrated", expected=0.002)
+    assert has(cautions, "large-instance-effect", expected=0.002)
 
 
 def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:

@@ -251,7 +251,7 @@ def test_strata_are_compared_with_their_own_baselines() -> None:
     assert [floor.stratum for floor in judgement.noise_floor] == [0, 1]
     assert [check.detail.split(":")[0] for check in judgement.validity] == ["threads 1", "threads 2"]
     cautions = analyze_run(trials[:-1], settings((*TWINS, *slow))).cautions
-    assert has(cautions, "incomplete-blocks", place="threads 2", blocks=1)
+    assert has(cautions, "incomplete-blocks", where="threads 2", blocks=1)
     assert all(v.ratio.hdi95[0] < math.exp(0.1) < v.ratio.hdi95[1] for v in found)
     assert found[1].baseline_value > 2.0 * found[0].baseline_value
 

@@ -104,3 +104,19 @@ def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
     used = {node.id for _, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert constants.keys() <= used
     assert all(KEBAB.fullmatch(code) for code in CHECKS)
+
+
+HABITS = re.compile(
+    r"\b(twins?|HDI|conditions|realised|anew|hardly|whatever|beside|anyhow|mend\w*|stands?|lies?|told|tells?|met"
+    r"|asked|says?|said|what|where|in force|to be had|so many|as many|over plain|decides nothing|is to|are to"
+    r"|ROPE|luck|labour|licence|colour|neighbour|behaviour|favour)\b|, too([.;]|$)|\d %|found none|expected with"
+)
+MOST_WORDS = 35
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_are_short_and_without_the_habits_that_readers_stumble_over(kind: str) -> None:
+    for code, template in KINDS[kind].TEMPLATES.items():
+        text = re.sub(r"\{[^}]*\}", "X", template.replace("{{", "").replace("}}", ""))
+        assert not (found := HABITS.search(text)), f"{kind} {code}: {found}"
+        assert max(len(sentence.split()) for sentence in re.split(r"[.;?]\s", text)) <= MOST_WORDS, f"{kind} {code}"

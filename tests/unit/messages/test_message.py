@@ -11,8 +11,9 @@ from tdelta.store import decode, encode
 class Sample(Message):
     TEMPLATES: ClassVar = {
         "counted": "{blocks:,} {blocks:block|blocks}",
-        "placed": "{place:*: }as it is",
-        "share": "{share:.1f%} of {whole:g}",
+        "placed": "{words} as it is",
+        "share": "{share:.1%} of {whole:g}",
+        "digits": "{share:.2g%}",
     }
 
 
@@ -21,8 +22,10 @@ class Sample(Message):
     [
         (Sample.of("counted", blocks=1), "1 block"),
         (Sample.of("counted", blocks=1234), "1,234 blocks"),
-        (Sample.of("placed", place=""), "as it is"),
-        (Sample.of("placed", place="threads 4"), "threads 4: as it is"),
+        (Sample.of("placed", words="all").at(""), "all as it is"),
+        (Sample.of("placed", words="all").at("threads 4"), "threads 4: all as it is"),
+        (Sample.of("digits", share=0.0312), "3.1%"),
+        (Sample.of("digits", share=1.512), "150%"),
         (Sample.of("share", share=0.0312, whole=2.0), "3.1% of 2"),
         (Sample.verbatim("as {it} was"), "as {it} was"),
         (Sample.of("newer", a=1), "newer {'a': 1}"),
@@ -38,7 +41,7 @@ def test_a_place_stands_before_the_text_and_the_widest_first() -> None:
 
 
 def test_what_is_neither_text_nor_a_number_is_given_as_its_text() -> None:
-    assert Sample.of("placed", place=ValueError("no")).parameters == {"place": "no"}
+    assert Sample.of("placed", words=ValueError("no")).parameters == {"words": "no"}
 
 
 def test_numbers_of_numpy_become_pythons_own() -> None:

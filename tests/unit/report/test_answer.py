@@ -10,7 +10,7 @@ from tdelta.document.effect import TIME, Cost, Effect
 from tdelta.document.labels import condition_label, decision_word
 from tdelta.findings.stalls import parting
 from tdelta.messages import Caution, Detail, Reason
-from tdelta.messages.cautions import AGAINST_TRUST
+from tdelta.messages.cautions import AGAINST_TRUST, CAUTIONS
 from tdelta.messages.checks import NO_MARKER
 from tdelta.messages.message import fields_of
 from tdelta.records import (
@@ -281,20 +281,20 @@ def test_configurations_are_called_by_their_labels_and_not_by_their_keys() -> No
 
 
 def cautioned(*codes: str) -> RunResult:
-    given = {code: dict.fromkeys(fields_of(AGAINST_TRUST[code]), 0.5) for code in codes}
+    given = {code: dict.fromkeys(fields_of(CAUTIONS[code]), 0.5) for code in codes}
     return replace(s.slower(), cautions=tuple(Caution.of(code, **parameters) for code, parameters in given.items()))
 
 
 @pytest.mark.parametrize("code", AGAINST_TRUST)
 def test_every_caution_that_speaks_against_an_answer_has_its_words(code: str) -> None:
-    if "metric" not in fields_of(AGAINST_TRUST[code]):
+    if "metric" not in fields_of(CAUTIONS[code]):
         (words,) = against_trust(cautioned(code))
         assert words
         assert "{" not in words
 
 
 def test_the_worst_caution_comes_first_and_others_are_counted() -> None:
-    run = cautioned("others-waited", "few-blocks", "calibration-invalid", "server-lost")
+    run = cautioned("machine-busy", "few-blocks", "calibration-invalid", "server-lost")
     found = against_trust(replace(run, cautions=(*run.cautions, Caution.of("sysbench-histogram"))))
     assert [found.index(c.against_trust or "") for c in run.cautions] == [3, 1, 0, 2]
     cautions = [one.text for one in run_answer(run).lines if one.is_warning]

@@ -175,7 +175,7 @@ def test_rows_are_not_compared_after_trials_of_several_threads_and_the_check_say
     result = sitting.scripted(rows=rows_that_differ(from_trial=1)).conduct(threads=2)
     found = check(result, "rows-after")
     assert found.state is CheckState.NOT_SHOWN
-    assert has(found.details, "rows-after-not-compared")
+    assert has(found.details, "not-checked", why="several threads, or no complete round")
 
 
 def test_settings_that_differ_make_the_run_invalid(sitting: Sitting) -> None:
@@ -531,5 +531,5 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
     served.installed(monkeypatch)
     options, script = served.OPTIONS if engine == "mariadb" else {}, {"pressure": {"cpu_some": 0.31}}
     place = served.served(sitting.base, **script) if engine == "mariadb" else sitting.scripted(**script)
-    code = "threads-waited" if engine == "mariadb" else "others-waited"
-    assert has(place.conduct(**options).cautions, code, share=0.31)
+    who = "threads" if engine == "mariadb" else "other programs"
+    assert has(place.conduct(**options).cautions, "machine-busy", who=who, share=0.31)

@@ -129,7 +129,7 @@ def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: di
 def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
     request = RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins")
     with (
-        refused(DatabaseFault, "database-not-readable", why=Part("No such file"), where="missing.db"),
+        refused(DatabaseFault, "unreadable", fault=Part("No such file"), where="missing.db"),
         staged(request, "r", lambda _event: None),
     ):
         pass
@@ -146,7 +146,7 @@ def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp
     folder = Path(tdelta.workloads.__file__).parent / "point_select"
     request = RunRequest(database=tmp_path / "missing.db", workload=str(folder))
     with (
-        refused(DatabaseFault, "database-not-readable", why=Part("No such file"), where="missing.db"),
+        refused(DatabaseFault, "unreadable", fault=Part("No such file"), where="missing.db"),
         staged(request, "r", lambda _event: None),
     ):
         pass  # the folder is there; what is in it is read once the tables are known
@@ -176,7 +176,7 @@ def test_a_run_on_a_database_answers_says_what_it_was_and_keeps_what_it_did(sitt
     assert CAUTION in [*map(str, result.cautions)]
     found = check(result, "rows-before")
     assert found.ok
-    check_messages(found.details, "rows-as-original-and-keys", rows=2000, tables=2, own=1)
+    check_messages(found.details, "rows-same", rows=2000, tables=2, source=Part("1"))
     kept = sitting.state().database
     assert kept["workload"] == {"look": {"weight": 3.0, "text": LOOK.text, "writes": False}}
     assert (kept["keys"], kept["variables"]["max_work"]) == ({"work": "work"}, 2**60)

@@ -138,5 +138,5 @@ def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
 def test_where_it_is_not_installed_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(DuckdbEngine, "version", lambda _self: None)
-    with refused(EngineUnavailable, "not-installed", missing="duckdb"):
+    with refused(EngineUnavailable, "library-missing", library="duckdb"):
         made()

@@ -20,9 +20,7 @@ def sitting(tmp_path: Path) -> Sitting:
 
 def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
     result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
-    told = [
-        one for one in result.cautions if one.code in ("others-delayed-database", "others-waited", "threads-waited")
-    ]
+    told = [one for one in result.cautions if one.code in ("others-delayed-database", "machine-busy")]
     check_messages(told, coded("others-delayed-database", share=pytest.approx(0.12)))
 
 

@@ -217,7 +217,7 @@ def test_a_kernel_that_cannot_be_looked_at_is_told(sitting: Sitting, monkeypatch
     install(_bin(sitting.base), monkeypatch, reports)
     result = sitting.conduct(profile=True)
     assert result.of(CpuProfile)
-    check_messages(told(result), "profile-without-kernel")
+    check_messages(told(result), "profile-limited", why="no kernel functions (sysctl kernel.perf_event_paranoid=1)")
 
 
 @pytest.mark.parametrize("looks_at_cpus", [False, True])
@@ -228,7 +228,7 @@ def test_that_perf_follows_the_threads_of_servers_is_told(
     install(_bin(tmp_path), monkeypatch, {"": REPORTS["2"]}, looks_at_cpus=looks_at_cpus)
     result = servers.served(tmp_path, processes=lambda _: (11,)).conduct(profile=True, **servers.OPTIONS)
     assert result.of(CpuProfile)
-    assert [caution.code for caution in told(result)] == ([] if looks_at_cpus else ["profile-slows-server"])
+    assert [caution.code for caution in told(result)] == ([] if looks_at_cpus else ["profile-limited"])
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_where_whole_cpus_cannot_be_sampled_all_of_the_run_follows_threads(
     assert done.count("all") == ("dies_on_cpus_at" in fake)
     (profile,) = result.of(CpuProfile)
     assert {profile.baseline.trials, profile.condition.trials} == {done.count("1")} == {done.count("2")}
-    check_messages(told(result), "profile-follows-threads")
+    check_messages(told(result), "profile-limited")
     assert check(result, "rows-after").ok
     for twin in of_rounds(sitting):
         ranges = sorted((job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched))
@@ -260,7 +260,7 @@ def test_samples_of_whole_cpus_and_of_threads_are_never_put_together(
     install(_bin(sitting.base), monkeypatch, everything)
     again = Sitting(sitting.base).resume()
     assert again.of(CpuProfile) == before != ()
-    check_messages(told(again), "profile-cut-short", fault=Part("whole CPUs"))
+    check_messages(told(again), "profile-limited", why=Part("whole CPUs"))
 
 
 def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monke
     result = sitting.conduct(profile=True)
     (profile,) = result.of(CpuProfile)
     assert profile.baseline.trials == profile.condition.trials == len(log.read_text().split()) // 2 - 1
-    check_messages(told(result), "profile-passes-lost", passes=1)
+    check_messages(told(result), "profile-limited", why=Part("1"))
 
 
 def test_where_every_pass_was_lost_there_is_no_profile(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def test_a_composite_key_is_read_ranged_and_updated_by_all_its_columns() -> None
     runner.once(choice(proposal, "update_t").scripts[0])
     assert connection.total_changes == before + 1
     assert "insert_t" not in names(proposal)
-    assert has(proposal.notes, "no-insert-key", table="t")
+    assert has(proposal.notes, "no-insert", table="t", why="its primary key is not one integer")
 
 
 def test_rows_without_a_whole_key_are_never_drawn() -> None:
@@ -118,7 +118,7 @@ def test_a_table_without_a_declared_key_is_drawn_by_the_rowid_under_a_free_name(
 def test_a_table_whose_columns_take_every_name_of_the_rowid_has_no_key_and_is_left_out_aloud() -> None:
     _, _, proposal = proposed("CREATE TABLE t (rowid, _rowid_, oid);", filled("t", "i, i, i"))
     assert proposal.choices == ()
-    check_messages(proposal.notes, coded("table-without-key-left-out", table="t"))
+    check_messages(proposal.notes, coded("left-out", what=Part("t"), why="no key to find a row by"))
 
 
 def test_row_numbers_that_a_rebuild_keeps_are_the_same_in_the_key_table_after_it() -> None:
@@ -219,7 +219,7 @@ def test_nothing_is_inserted_where_a_unique_index_would_refuse_it(unique: str) -
         "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);", filled("t", "i, 'row ' || i"), f"{unique};"
     )
     assert "insert_t" not in names(proposal)
-    assert has(proposal.notes, "no-insert-unique", table="t", index="u")
+    assert has(proposal.notes, "no-insert", table="t", why=Part("u"))
 
 
 def test_nothing_is_inserted_above_the_largest_key() -> None:
@@ -227,7 +227,7 @@ def test_nothing_is_inserted_above_the_largest_key() -> None:
         "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);", filled("t", "i + 9223372036854775000, 'row ' || i")
     )
     assert "insert_t" not in names(proposal)
-    assert has(proposal.notes, "no-insert-room", table="t")
+    assert has(proposal.notes, "no-insert", table="t", why="no room for keys above the highest one")
 
 
 def test_a_range_follows_the_whole_index_with_the_most_different_values() -> None:
@@ -305,13 +305,16 @@ def test_a_name_that_reads_like_the_clock_is_left_out_aloud() -> None:
         "CREATE TABLE \"datetime('now')\" (id INTEGER PRIMARY KEY, x);", filled("\"datetime('now')\"", "i, i")
     )
     assert proposal.choices == ()
-    assert has(proposal.notes, "transaction-left-out", fault=Part("datetime()"))
+    assert has(proposal.notes, "left-out", why=Part("datetime()"))
 
 
 def test_a_name_with_a_line_break_is_left_out_aloud() -> None:
     _, _, proposal = proposed('CREATE TABLE "a\r\nb" (id INTEGER PRIMARY KEY, x);', filled('"a\r\nb"', "i, i"))
     assert proposal.choices == ()
-    check_messages(proposal.notes, coded("table-name-left-out", table="a\r\nb"))
+    check_messages(
+        proposal.notes,
+        coded("left-out", what=Part(r"a\r\nb"), why="its name has a character that scripts do not support"),
+    )
     assert proposal.notes[0].text.isprintable()
 
 

@@ -73,7 +73,7 @@ class Sites(RayWorker):
             if found.get("is_none_left"):
                 gone = ", ".join(found["gone"])
                 lost = (
-                    [Refusal.of("no-node-left", said=f"{gone} died, others make no runs", command="the same command")]
+                    [Refusal.of("no-node-left", said=f"{gone} died, the others cannot run", command="the same command")]
                     if gone
                     else []
                 )

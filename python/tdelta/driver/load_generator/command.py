@@ -302,7 +302,7 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
                 "unknown",
                 kind="placeholder",
                 found=name,
-                hint=f" Expected one of {listed}; double braces stand for themselves.",
+                hint=f" Expected one of {listed}. Double braces are literal ones.",
             )
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
         yield Refusal.of("load-shell-sign", sign=sign)

@@ -86,7 +86,7 @@ def attached(image: Path) -> Iterator[tuple[Path, bool]]:
     """A loop device over an image, freed after the block unless it was mounted; and whether it does direct I/O.
 
     Raises:
-        EnvironmentFault: there is none to be had.
+        EnvironmentFault: there is none.
     """
     try:
         file = os.open(image, os.O_RDWR | os.O_CLOEXEC)

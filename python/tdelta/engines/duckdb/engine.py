@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from tdelta.engines.duckdb.messages import DuckDbRefusal
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EngineUnavailable, UnknownName
-from tdelta.messages import Detail
+from tdelta.messages import Detail, Refusal
 
 STORAGE_VERSION = "v1.5.0"
 """The format of every twin's file; encryption of a file asks for a new one, and twins share it."""
@@ -127,9 +126,15 @@ class DuckdbEngine:
         duckdb, module = self.version(), self.module_version()
         missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
         if missing:
-            raise EngineUnavailable(DuckDbRefusal.of("not-installed", missing=", ".join(missing)))
+            raise EngineUnavailable(
+                Refusal.of("library-missing", library=", ".join(missing), extra="duckdb", fault="not found")
+            )
         if duckdb != module:
-            raise EngineUnavailable(DuckDbRefusal.of("versions-apart", duckdb=duckdb, found=module))
+            raise EngineUnavailable(
+                Refusal.of(
+                    "version-mismatch", what="duckdb-extension-httpfs", expected=f"duckdb {duckdb}", found=module
+                )
+            )
         self.module_path()
 
     def module_path(self) -> Path:
@@ -143,7 +148,14 @@ class DuckdbEngine:
         for file in files(_MODULE_DISTRIBUTION) or ():
             if file.name == _MODULE_FILE:
                 return Path(str(file.locate()))
-        raise EngineUnavailable(DuckDbRefusal.of("module-missing"))
+        raise EngineUnavailable(
+            Refusal.of(
+                "library-missing",
+                library="httpfs.duckdb_extension",
+                extra="duckdb",
+                fault="missing in duckdb-extension-httpfs",
+            )
+        )
 
     def versions(self) -> dict[str, str]:
         found = {_DISTRIBUTION: self.version(), _MODULE_DISTRIBUTION: self.module_version()}

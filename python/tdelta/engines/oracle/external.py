@@ -187,7 +187,7 @@ class OracleServers:
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         others = int(first(ask(SQL["sessions"])) or 0)
-        return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
+        return (Caution.of("other-sessions", sessions=others).at(option),) if others else ()
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
         held = {row["privilege"] for row in ask(SQL["privileges"])}

@@ -45,7 +45,11 @@ class PostgresCatalog:
             ),
             frozenset(describing.named(row).lower() for row in rows),
             (
-                *(Caution.of("foreign-table", table=describing.named(row)) for row in rows if row["kind"] == "f"),
+                *(
+                    Caution.of("table-left-out", table=describing.named(row), why="foreign")
+                    for row in rows
+                    if row["kind"] == "f"
+                ),
                 *self._elsewhere(ask, schema),
             ),
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.postgres.messages import PostgresRefusal
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Protection
@@ -19,6 +18,7 @@ from tdelta.engines.shared.private import driver as private
 from tdelta.errors import EngineUnavailable, EnvironmentFault
 from tdelta.inputs import real_path
 from tdelta.measure.encrypted_folders import require_encrypted
+from tdelta.messages import Refusal
 
 _FUSE_DEVICE = Path("/dev/fuse")
 _ASK_SECONDS = 10.0
@@ -53,9 +53,24 @@ def gocryptfs_program() -> Path:
     """
     found = shutil.which("gocryptfs")
     if found is None:
-        raise EngineUnavailable(PostgresRefusal.of("no-gocryptfs"))
+        raise EngineUnavailable(
+            Refusal.of(
+                "program-missing",
+                program="gocryptfs, which encrypts PostgreSQL's files,",
+                remedy="apt-get install gocryptfs, or name an encrypted folder with --encrypted-dir",
+            )
+        )
     if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
-        raise EnvironmentFault(PostgresRefusal.of("no-fuse", device=_FUSE_DEVICE))
+        raise EnvironmentFault(
+            Refusal.of(
+                "path-unusable",
+                path=_FUSE_DEVICE,
+                fault=(
+                    "gocryptfs requires it (modprobe fuse; in containers --device /dev/fuse --cap-add SYS_ADMIN), or"
+                    " use --encrypted-dir"
+                ),
+            )
+        )
     return Path(found)
 
 

@@ -104,10 +104,10 @@ class PostgresServers:
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         found = []
         if (standbys := first(ask("SELECT count(*)::text FROM pg_stat_replication"))) != "0":
-            found.append(Caution.of("standbys-read", option=option, standbys=int(standbys)))
+            found.append(Caution.of("replicas-read", replicas=int(standbys)).at(option))
         others = "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
         if (active := first(ask(others))) != "0":
-            found.append(Caution.of("other-sessions", option=option, sessions=int(active)))
+            found.append(Caution.of("other-sessions", sessions=int(active)).at(option))
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:

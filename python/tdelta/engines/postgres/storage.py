@@ -90,17 +90,13 @@ class Gocryptfs:
         if settings.is_encrypted == (kind == _FUSE):
             return None
         wanted = f"on {_FUSE}" if settings.is_encrypted else "on no encrypted file system"
-        return Detail.of("data-directory-elsewhere", wanted=wanted, found=kind)
+        return Detail.of("data-directory", wanted=wanted, found=kind)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         return (f"data directory on {self.ciphers[settings.cipher].asked}",) if settings.is_encrypted else ()
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        return (
-            (Caution.of("gocryptfs-fuse"), Caution.of("kernel-cache-decrypted", product="PostgreSQL"))
-            if settings.is_encrypted
-            else ()
-        )
+        return (Caution.of("storage-fuse"), Caution.of("storage-cached")) if settings.is_encrypted else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +170,7 @@ class EncryptedFolder:
         if settings.is_encrypted == (found[_INSIDE] == "yes"):
             return None
         wanted = "in" if settings.is_encrypted else "outside"
-        return Detail.of("data-directory-not-in-folder", wanted=wanted, folder=self.path)
+        return Detail.of("data-directory", wanted=f"{wanted} {self.path}", found="another")
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         return (f"data directory in {self.path} ({self.encryption})",) if settings.is_encrypted else ()

@@ -67,9 +67,18 @@ def compression_fault(settings: ServerSettings, found: Mapping[str, str]) -> Det
         return None
     compressed, uncompressed = found[_COMPRESSED], found[_UNCOMPRESSED]
     if not settings.is_compressed:
-        return None if compressed == "0" else Detail.of("tables-compressed", count=compressed)
+        return (
+            None
+            if compressed == "0"
+            else Detail.of("wrong-count", count=compressed, what="tables have compressed pages", expected="none")
+        )
     if uncompressed != "0" or compressed == "0":
-        return Detail.of("tables-not-compressed", count=uncompressed, compression=settings.compression)
+        return Detail.of(
+            "wrong-count",
+            count=uncompressed,
+            what=f"tables have pages without {settings.compression} compression",
+            expected="none",
+        )
     return None
 
 

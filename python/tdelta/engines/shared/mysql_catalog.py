@@ -51,9 +51,7 @@ class MySqlCatalog:
             ),
             frozenset(describing.named(row).lower() for row in found),
             tuple(
-                Caution.of(
-                    "table-of-other-engine", table=describing.named(row), engine=row["engine"], expected="InnoDB"
-                )
+                Caution.of("table-left-out", table=describing.named(row), why=f"{row['engine']}, not InnoDB")
                 for row in base
                 if row["engine"] != "InnoDB"
             ),

@@ -141,11 +141,11 @@ class MySqlFamily:
         commands = [row.get("command") or "" for row in ask("SHOW PROCESSLIST")]
         found = []
         if self._replicated(ask) is None:
-            found.append(Caution.of("replication-unseen", option=option, right=self.replication_right))
+            found.append(Caution.of("replication-unseen", right=self.replication_right).at(option))
         if replicas := sum(command.startswith("Binlog Dump") for command in commands):
-            found.append(Caution.of("replicas-read", option=option, replicas=replicas))
+            found.append(Caution.of("replicas-read", replicas=replicas).at(option))
         if others := sum(command in ("Query", "Execute") for command in commands) - 1:
-            found.append(Caution.of("other-sessions", option=option, sessions=others))
+            found.append(Caution.of("other-sessions", sessions=others).at(option))
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:

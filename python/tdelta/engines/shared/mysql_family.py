@@ -276,9 +276,15 @@ def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> Det
     """A tablespace that is not encrypted, or that is."""
     if not settings.is_encrypted:
         encrypted = found["encrypted_tablespaces"]
-        return None if encrypted == "0" else Detail.of("tablespaces-encrypted", count=encrypted)
+        return (
+            None
+            if encrypted == "0"
+            else Detail.of("wrong-count", count=encrypted, what="tablespaces are encrypted", expected="none")
+        )
     if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
-        return Detail.of("tablespaces-plain", count=found["plain_tablespaces"])
+        return Detail.of(
+            "wrong-count", count=found["plain_tablespaces"], what="tablespaces are not encrypted", expected="none"
+        )
     return None
 
 

@@ -167,13 +167,21 @@ class SqliteEngine:
             found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
         """
         if self.ciphers[cipher].library_name is None:
-            return None if found["header"] == "plain" else Detail.of("file-not-plain")
+            return (
+                None
+                if found["header"] == "plain"
+                else Detail.of("file-unlike-cipher", cipher="none", found="not unencrypted")
+            )
         wanted = dict(self.ciphers[cipher].in_force)
         if not found.get(_STATUS):  # SQLCipher 4.5 has no such pragma; the others speak of a keyed file alone
             wanted.pop(_STATUS, None)
         if fault := settings_fault(found, wanted, str.lower):
             return fault
-        return None if found["header"] == "hidden" else Detail.of("file-begins-plain", cipher=cipher)
+        return (
+            None
+            if found["header"] == "hidden"
+            else Detail.of("file-unlike-cipher", cipher=cipher, found="unencrypted at its beginning")
+        )
 
     def reserved_bytes(self, ciphers: Iterable[str]) -> int:
         """Reserved bytes per page, the same on every twin: the most that any of the ciphers needs."""

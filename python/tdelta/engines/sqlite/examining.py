@@ -22,6 +22,7 @@ from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import HEADER_BYTES
 from tdelta.errors import DatabaseFault
+from tdelta.messages import Refusal
 from tdelta.workloads.database import Database, DatabaseTable, quoted
 
 _PATIENCE_SECONDS = 24 * 3600.0
@@ -66,7 +67,7 @@ class CopyExaminer:
             self._ask("examine", library=self._engine.library.name, options=options, connections=1)
         except Refused as refusal:
             raise DatabaseFault(
-                self._file, SqliteRefusal.of("library-cannot-open", said=refusal, remedy=_remedy(refusal))
+                self._file, SqliteRefusal.of("library-cannot-read", said=refusal, remedy=_remedy(refusal))
             ) from refusal
 
     def check(self) -> None:
@@ -96,7 +97,11 @@ class CopyExaminer:
         database: Database = self._as_reported(describe)
         if not database.tables:
             virtual = database.virtual_tables
-            said = SqliteRefusal.of("virtual-tables-alone") if virtual else SqliteRefusal.of("no-table")
+            said = (
+                Refusal.of("missing", what="a table other than virtual ones")
+                if virtual
+                else Refusal.of("missing", what="a table")
+            )
             raise DatabaseFault(self._file, said)
         return database
 
@@ -191,9 +196,9 @@ _OF_APPLICATIONS = ("no such collation", "no such function", "unknown function")
 
 def _remedy(refusal: Refused) -> str:
     if refusal.kind == "corrupt":
-        return "; repair it (sqlite3 FILE .recover) or give a backup"
+        return "; repair it (sqlite3 FILE .recover) or use a backup"
     if any(missing in str(refusal) for missing in _OF_APPLICATIONS):
-        return "; its application registers what the library lacks: give a copy without it"
+        return "; only its application has that function: use a copy without it"
     return ""
 
 

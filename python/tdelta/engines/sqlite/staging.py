@@ -23,6 +23,7 @@ from tdelta.errors import DatabaseFault, StorageFault
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.inputs import NotRegular, require_regular
 from tdelta.measure.private import private
+from tdelta.messages import Refusal
 
 OnProgress = Callable[[int, int], None]
 """Told how many bytes of how many are copied."""
@@ -54,8 +55,8 @@ _FOREIGN = (
     (0, _JOURNAL_MAGIC, "a rollback journal: name the database itself"),
 )
 _PLAIN_COPY = (
-    "give a plain copy (SQLCipher: sqlcipher_export into a file attached with KEY ''; SQLite3 Multiple Ciphers: PRAGMA"
-    " rekey='' on a copy)"
+    "use an unencrypted copy (SQLCipher: sqlcipher_export into a file attached with KEY ''; SQLite3 Multiple Ciphers:"
+    " PRAGMA rekey='' on a copy)"
 )
 
 
@@ -108,10 +109,10 @@ def find_original(named: Path) -> Original:
         require_regular(path)
         header = _read_header(path)
     except NotRegular as error:
-        raise DatabaseFault(named, SqliteRefusal.of("not-a-database-file", found=error.kind)) from error
+        raise DatabaseFault(named, Refusal.of("unexpected", expected="a SQLite database", found=error.kind)) from error
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
-        raise DatabaseFault(named, SqliteRefusal.of("database-not-readable", why=why)) from error
+        raise DatabaseFault(named, Refusal.of("unreadable", fault=why)) from error
     _require_plain(named, path, header)
     return found
 
@@ -169,7 +170,7 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Fi
     for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
         seen = _look(original.path)
         if seen[""] is None:
-            raise DatabaseFault(original.named, SqliteRefusal.of("database-gone"))
+            raise DatabaseFault(original.named, Refusal.of("unreadable", fault="it was removed"))
         newest = max(file.modified_ns for file in seen.values() if file is not None)
         if not 0 <= time.time_ns() - newest < _SETTLED_NS:
             return seen
@@ -190,7 +191,7 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
             return False
         except OSError as error:
             raise DatabaseFault(
-                original.named, SqliteRefusal.of("database-file-not-readable", name=source.name, fault=error.strerror)
+                original.named, Refusal.of("unreadable", fault=f"{source.name}: {error.strerror}")
             ) from error
         try:
             _copy(original, descriptor, Path(f"{target}{suffix}"), progress)
@@ -218,7 +219,7 @@ def _copy(original: Original, descriptor: int, target: Path, progress: _Progress
                 progress.add(len(chunk))
     except OSError as error:
         raise StorageFault(
-            SqliteRefusal.of("cannot-copy-database", database=original.named, target=target, fault=error.strerror)
+            Refusal.of("cannot-copy", source=original.named, target=target, fault=error.strerror)
         ) from error
 
 
@@ -226,7 +227,7 @@ def _read(original: Original, descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK_BYTES)
     except OSError as error:
-        raise DatabaseFault(original.named, SqliteRefusal.of("database-unreadable", fault=error.strerror)) from error
+        raise DatabaseFault(original.named, Refusal.of("unreadable", fault=error.strerror)) from error
 
 
 def _open(path: Path) -> int:
@@ -263,7 +264,7 @@ def _is_encrypted_behind_header(path: Path) -> bool:
 
 def _require_plain(named: Path, path: Path, header: bytes) -> None:
     if not header:
-        raise DatabaseFault(named, SqliteRefusal.of("database-empty"))
+        raise DatabaseFault(named, Refusal.of("missing", what="its content"))
     if header.startswith(_MAGIC) and len(header) == HEADER_BYTES:
         if _is_encrypted_behind_header(path):
             raise DatabaseFault(named, SqliteRefusal.of("plain-header", remedy=_PLAIN_COPY))
@@ -271,7 +272,11 @@ def _require_plain(named: Path, path: Path, header: bytes) -> None:
     shown = header[:_SHOWN_BYTES].hex(" ")
     raise DatabaseFault(
         named,
-        SqliteRefusal.of("not-plain-sqlite", magic=_MAGIC[:-1].decode(), found=shown, kind=_what(header)),
+        Refusal.of(
+            "unexpected",
+            expected=f"an unencrypted SQLite database, which begins with {_MAGIC[:-1].decode()!r}",
+            found=f"{shown}: {_what(header)}",
+        ),
     )
 
 

@@ -175,7 +175,7 @@ class SqlServers:
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         others = int(first(ask(SQL["others"])) or 0)
-        return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
+        return (Caution.of("other-sessions", sessions=others).at(option),) if others else ()
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
         held = one(ask(SQL["rights"]))

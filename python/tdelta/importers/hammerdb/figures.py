@@ -172,11 +172,21 @@ def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[C
     if sd is None or sd <= 0 or printed.count < 3:  # HammerDB writes 0 for fewer than three calls
         return None, ()
     if not is_possible(sd, printed):
-        return None, (Caution.of("sd-impossible-or-clicks", sd=sd),)
+        return None, (
+            Caution.of(
+                "not-used",
+                what=f"a standard deviation of {sd:g} ms",
+                why="probably clicks (HammerDB before April 2026)",
+            ),
+        )
     smallest, largest = sd_limits(printed)
     shortest_click, longest_click = _MS_PER_CLICK
     if sd * longest_click >= smallest and sd * shortest_click <= largest:
-        return None, (Caution.of("sd-maybe-clicks", sd=sd),)
+        return None, (
+            Caution.of(
+                "not-used", what=f"a standard deviation of {sd:g}", why="ms, or clicks (HammerDB before April 2026)"
+            ),
+        )
     return sd, ()
 
 

@@ -83,7 +83,7 @@ class Job:
         except OverflowError:  # behind the year 9999
             return self.counter, Caution.of("ramp-up-included")
         measured = [(at, count) for at, count in self.counter if begin <= at <= end]
-        return measured, Caution.of("ramp-up-left-out", minutes=rampup)
+        return measured, Caution.of("left-out", what=f"the ramp-up of {rampup} min")
 
 
 class Jobs:

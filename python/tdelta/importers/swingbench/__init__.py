@@ -205,7 +205,9 @@ def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[flo
     if sd is None or printed.count < 2:
         return None, []
     if not is_possible(sd, printed) or sd == 0:
-        return None, [Caution.of("sd-impossible", sd=sd)]
+        return None, [
+            Caution.of("not-used", what=f"a standard deviation of {sd:g} ms", why="it does not fit the other figures")
+        ]
     return sd, []
 
 
@@ -217,9 +219,11 @@ def _series(
         return None, ()
     mean = sum(readings.rates) / len(readings.rates)
     if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
-        return None, (Caution.of("readings-of-other-unit", mean=mean),)
+        return None, (
+            Caution.of("not-used", what=f"TPSReadings with a mean of {mean:g}", why="not transactions per second"),
+        )
     stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
     if stretch is None:
-        return None, (Caution.of("readings-irregular"),)
+        return None, (Caution.of("not-used", what="TPSReadings", why="too few, or irregular"),)
     origin = belonging.origin(None, *stretch.notes)
     return stretch.series(belonging.throughput(), origin, began=readings.epoch_ms[0] / 1000), ()

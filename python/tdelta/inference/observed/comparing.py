@@ -379,8 +379,8 @@ def _why_no_interval(fits: Fits) -> Reason:
     if kinds == {Model.NONE}:
         counts = [run.count for run in (*fits.baseline, *fits.condition)]
         is_bare = max(counts) == 1
-        return NO_REPLICATION if is_bare else Reason.of("mean-without-sd")
-    return Reason.of("mean-not-known")
+        return NO_REPLICATION if is_bare else Reason.of("no-replication", why="a mean without standard deviation")
+    return Reason.of("no-replication", why="unknown precision of a mean")
 
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:

@@ -109,11 +109,13 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
         usable = {name: of for name, of in runs.items() if of}
         if baseline not in usable:
             names = ", ".join(conditions)
-            left_out.append(Caution.of("no-such-baseline", conditions=names, baseline=baseline).at(place(key)))
+            left_out.append(Caution.of("not-compared", what=names, why=f"{baseline} has no such figure").at(place(key)))
             continue
         others = [name for name in usable if name != baseline]
         if not others:
-            left_out.append(Caution.of("baseline-alone", baseline=baseline).at(place(key)))
+            left_out.append(
+                Caution.of("not-compared", what=baseline, why="no other configuration has such a figure").at(place(key))
+            )
         for name in others:
             sides = _by_file(usable[baseline], usable[name])
             beside = tuple(_beside(one, rates) for side in sides for one in side)
@@ -230,7 +232,9 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]
             group = merged.group
             where = place((group.levels, group.transaction, group.metric, group.unit))
             left_out.append(
-                Caution.of("mean-not-above-zero", condition=group.condition, run=group.run, mean=value).at(where)
+                Caution.of("not-compared", what=group.condition, why=f"the mean of run {group.run} is {value:g}").at(
+                    where
+                )
             )
             return ()
         each.append(merged)

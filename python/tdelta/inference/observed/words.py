@@ -34,7 +34,7 @@ ONE_RUN = Reason.of(
     drift_most=FALSE_ALARMS_DRIFT[1],
 )
 
-NO_REPLICATION = Reason.of("no-replication")
+NO_REPLICATION = Reason.of("no-replication", why="one figure per configuration")
 
 HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
 
@@ -121,11 +121,7 @@ def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettin
     single = [c for c in primary if c.baseline.runs == c.condition.runs == 1]
     if single:
         where = "" if len(single) == len(primary) else f" in {len(single)} of {len(primary)} comparisons"
-        cautions.append(
-            Caution.of("one-run-each", of=where)
-            if settings.run_sd is not None
-            else Caution.of("one-run-each-unstated", of=where)
-        )
+        cautions.append(Caution.of("one-run-each", of=where))
     if settings.budget is not None:
         cautions.append(Caution.of("budget-by-99"))
     return tuple(cautions)

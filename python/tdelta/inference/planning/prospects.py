@@ -334,9 +334,9 @@ def _cautions(
     if pressed > _PRESSED:
         is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)
         yield (
-            Caution.of("pilot-threads-waited", share=pressed)
+            Caution.of("machine-busy", who="threads", share=pressed)
             if is_server
-            else Caution.of("pilot-others-waited", share=pressed)
+            else Caution.of("machine-busy", who="other programs", share=pressed)
         )
 
 

@@ -21,8 +21,6 @@ _LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120, 170, 240, 340, 480)
 _USUAL_ROUNDS, _USUAL_SECONDS = 120, 3600.0
 """How far to look where no time is named: so many rounds, or so long, whichever is more."""
 
-_HARDLY = 0.01
-
 
 def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
     """Numbers of rounds, each about 40% more than the one before, as far as the time allows; 480 at most.
@@ -74,8 +72,6 @@ def _target(effect: float, tolerance: float, prediction: Prediction, layout: Lay
 
 
 def _too_long(last: Point) -> Reason:
-    if last.assurance < _HARDLY:
-        return Reason.of("hardly-decided", rounds=last.rounds)
     return Reason.of("decided-too-seldom", rounds=last.rounds, share=last.assurance)
 
 

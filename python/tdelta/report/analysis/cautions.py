@@ -14,7 +14,6 @@ _WORST_FIRST = {
             "copy-suspected",
             "run-aborted",
             "report-missing",
-            "pgbench-report-missing",
             "file-cut-off",
             "clock-coarser-than-means",
             "confounded",

@@ -172,7 +172,7 @@ class Checks:
             self._after_check(),
             self._settings_check(),
             self._unless_assumed(
-                _settled(FILES, self._notes.ciphers, (Detail.of("files-seen", seen=self._ciphers_text()),))
+                _settled(FILES, self._notes.ciphers, (Detail.of("cipher-seen", seen=self._ciphers_text()),))
             ),
             *instructions_check(self._notes.page_us),
             self._in_force_check(),
@@ -215,7 +215,11 @@ class Checks:
             return _settled(SAME_WORK, list(_unequal_work(trials)), (_work_done(trials),))
         if faults := tuple(_many_errors(trials)):
             return Validity(SAME_WORK, CheckState.FAILED, faults)
-        return Validity(SAME_WORK, CheckState.NOT_SHOWN, (Detail.of("work-not-compared"), _work_done(trials)))
+        return Validity(
+            SAME_WORK,
+            CheckState.NOT_SHOWN,
+            (Detail.of("not-checked", why="the load generator determines the amount of work"), _work_done(trials)),
+        )
 
     def _spilled_check(self, trials: Sequence[Trial]) -> Iterator[Validity]:
         """Of a workload that is to spill. What kept all in memory was measured well, and is of something else."""
@@ -227,7 +231,15 @@ class Checks:
             reported = spilled(trial.measurement, writes=self._plan.layout.writes)
             found.setdefault(trial.condition.key, []).append(reported)
         if any(None in reported for reported in found.values()) or not found:
-            yield Validity(SPILLED, CheckState.NOT_SHOWN, (Detail.of("spill-not-counted"),))
+            yield Validity(
+                SPILLED,
+                CheckState.NOT_SHOWN,
+                (
+                    Detail.of(
+                        "not-checked", why="the engine counts no temporary files, and its transactions also write rows"
+                    ),
+                ),
+            )
             return
         kept = tuple(
             Detail.of("not-spilled", condition=key, kept=reported.count(False), trials=len(reported))
@@ -250,7 +262,7 @@ class Checks:
         faults = [*self._notes.replicas]
         faults += [Detail.of("commits-unconfirmed", condition=key, commits=n) for key, n in alone.items() if n]
         if not faults and not self._notes.replicas_compared:
-            yield Validity(REPLICAS, CheckState.NOT_SHOWN, (Detail.of("replicas-not-compared"),))
+            yield Validity(REPLICAS, CheckState.NOT_SHOWN, (Detail.of("not-checked", why="no complete round"),))
             return
         confirmed = sum(trial.measurement.engine_counters.get(CONFIRMED, 0) for trial in trials)
         fine = Detail.of("replicas-compared", replicas=self._notes.replicas_compared, commits=confirmed)
@@ -259,16 +271,20 @@ class Checks:
     def _rows(self) -> Detail:
         rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)
         if self._plan.source is None:
-            return Detail.of("rows-as-generated", rows=rows, tables=tables)
+            return Detail.of("rows-same", rows=rows, tables=tables, source="generated")
         if own := len(self._plan.workload.keys):
-            return Detail.of("rows-as-original-and-keys", rows=rows, tables=tables, own=own)
-        return Detail.of("rows-as-original", rows=rows, tables=tables)
+            return Detail.of(
+                "rows-same", rows=rows, tables=tables, source=f"in the original ({own} key tables of tdelta)"
+            )
+        return Detail.of("rows-same", rows=rows, tables=tables, source="in the original")
 
     def _after_check(self) -> Validity:
         if self._notes.after or self._notes.rounds_compared:
             fine = Detail.of("rows-after-rounds", rounds=self._notes.rounds_compared)
             return _settled(ROWS_AFTER, self._notes.after, (fine, *self._left_out()))
-        return Validity(ROWS_AFTER, CheckState.NOT_SHOWN, (Detail.of("rows-after-not-compared"),))
+        return Validity(
+            ROWS_AFTER, CheckState.NOT_SHOWN, (Detail.of("not-checked", why="several threads, or no complete round"),)
+        )
 
     def _left_out(self) -> Iterator[Detail]:
         if threaded := sum(condition.level("threads") != 1 for condition in self._plan.conditions):
@@ -325,7 +341,7 @@ class Checks:
             if reported:
                 yield Detail.of("cipher-observed", cipher=cipher, seen=reported)
             else:
-                yield Detail.of("cipher-not-observed", cipher=cipher)
+                yield Detail.of("cipher-observed", cipher=cipher, seen="nothing")
 
 
 def _first_cipher(reported: str) -> str:
@@ -393,5 +409,5 @@ def _work_done(trials: Sequence[Trial]) -> Detail:
     operations = sum(trial.measurement.operations for trial in trials)
     errors = sum(sum(trial.measurement.errors.values()) for trial in trials)
     if errors:
-        return Detail.of("work-done-with-errors", operations=operations, trials=len(trials), errors=errors)
-    return Detail.of("work-done", operations=operations, trials=len(trials))
+        return Detail.of("work-done", operations=operations, trials=len(trials), errors=errors)
+    return Detail.of("work-done", operations=operations, trials=len(trials), errors=0)

@@ -190,11 +190,18 @@ class CpuProfiles:
         if not self._notes.is_given_up and not self._is_begun:
             return (Caution.of("no-profile", why="the run ended before"),)
         if self._found and not self._notes.has_kernel:
-            noted.append(Caution.of("profile-without-kernel"))
+            noted.append(Caution.of("profile-limited", why="no kernel functions (sysctl kernel.perf_event_paranoid=1)"))
         if self._found and self._notes.follows_threads and self._notes.why_threads:
-            noted.append(Caution.of("profile-follows-threads", fault=self._notes.why_threads))
+            noted.append(
+                Caution.of("profile-limited", why=f"single threads instead of whole CPUs ({self._notes.why_threads})")
+            )
         elif self._found and self._notes.follows_threads and self._plan.request.is_served:
-            noted.append(Caution.of("profile-slows-server"))
+            noted.append(
+                Caution.of(
+                    "profile-limited",
+                    why="slows servers with many threads (sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON)",
+                )
+            )
         if (
             any(not any(f.samples for f in one.functions) for one in self._found.values())
             and not self._notes.is_given_up
@@ -219,13 +226,15 @@ class CpuProfiles:
 
     def _lost_passes(self) -> Caution:
         if self._found:
-            return Caution.of("profile-passes-lost", passes=self._notes.lost_passes)
+            return Caution.of("profile-limited", why=f"{self._notes.lost_passes} trial passes lost by perf")
         return Caution.of("no-profile", why=self._in_lost_passes())
 
     def _give_up(self, fault: Exception) -> None:
         self._notes.is_given_up = True
         caution = (
-            Caution.of("profile-cut-short", fault=fault) if self.records() else Caution.of("no-profile", why=fault)
+            Caution.of("profile-limited", why=f"cut short: {fault}")
+            if self.records()
+            else Caution.of("no-profile", why=fault)
         )
         self._notes.cautions.append(caution)
         self._context.observe(Phase("profile", caution.text))

@@ -75,13 +75,13 @@ class FileSearch:
     def _not_searched(self) -> tuple[Detail, ...]:
         searched, searchable = self._context.searched(), self._context.searchable()
         if searchable and not searched:
-            return (Detail.of("search-interrupted"),)
+            return (Detail.of("not-checked", why="the run ended before the search"),)
         if out_of_reach := lasting(self._plan.instances()) - lasting(searchable):
             why = self._plan.engine.profile.unsearched
-            return (Detail.of("twins-out-of-reach", twins=out_of_reach, why=why),)
+            return (Detail.of("not-checked", why=f"{out_of_reach} copies ({why})"),)
         twins = lasting(searchable)
         left = twins - lasting(searched)
-        return (Detail.of("twins-not-searched", left=left, twins=twins),) if left else ()
+        return (Detail.of("not-checked", why=f"{left} of {twins} copies, since the run ended before"),) if left else ()
 
     def _short(self, job: TrialJob) -> TrialJob:
         share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)

@@ -50,10 +50,13 @@ def test_the_module_comes_out_of_its_wheel(engine: DuckdbEngine) -> None:
 @pytest.mark.parametrize(
     ("versions", "told"),
     [
-        ({}, coded("not-installed", missing="duckdb, duckdb-extension-httpfs")),
-        ({"duckdb": "1.5.5"}, coded("not-installed", missing="duckdb-extension-httpfs")),
-        ({**VERSIONS, "duckdb-extension-httpfs": "1.5.4"}, coded("versions-apart", duckdb="1.5.5", found="1.5.4")),
-        (VERSIONS, coded("module-missing")),
+        ({}, coded("library-missing", library="duckdb, duckdb-extension-httpfs")),
+        ({"duckdb": "1.5.5"}, coded("library-missing", library="duckdb-extension-httpfs")),
+        (
+            {**VERSIONS, "duckdb-extension-httpfs": "1.5.4"},
+            coded("version-mismatch", expected=Part("1.5.5"), found="1.5.4", what="duckdb-extension-httpfs"),
+        ),
+        (VERSIONS, coded("library-missing")),
     ],
 )
 def test_what_is_missing_is_told_with_the_remedy(

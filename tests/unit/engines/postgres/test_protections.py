@@ -59,7 +59,7 @@ def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: 
 
 def test_without_gocryptfs_the_remedy_is_named(binary: ServerBinary, gocryptfs: Path) -> None:
     gocryptfs.unlink()
-    with refused(EngineUnavailable, "no-gocryptfs"):
+    with refused(EngineUnavailable, "program-missing"):
         protection_for(binary)
 
 
@@ -67,7 +67,7 @@ def test_without_the_fuse_device_the_remedy_is_named(
     binary: ServerBinary, gocryptfs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver, "_FUSE_DEVICE", Path("/dev/not-there"))
-    with refused(EnvironmentFault, "no-fuse", device="/dev/not-there"):
+    with refused(EnvironmentFault, "path-unusable", path="/dev/not-there"):
         protection_for(binary)
 
 

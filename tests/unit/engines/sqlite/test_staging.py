@@ -193,25 +193,25 @@ def test_a_symbolic_link_is_followed_with_its_log_beside_the_target(database: Pa
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", coded("database-empty", where="app.db")),
-        (b"SQLite format 3\x00" + bytes(20), coded("not-plain-sqlite", where="app.db")),
+        (b"", coded("missing", where="app.db", what="its content")),
+        (b"SQLite format 3\x00" + bytes(20), coded("unexpected", where="app.db")),
         (
             b"** This file contains an SQLite 2.1 database **" + bytes(100),
-            coded("not-plain-sqlite", kind=Part("SQLite 2"), where="app.db"),
+            coded("unexpected", found=Part("SQLite 2"), where="app.db"),
         ),
-        (bytes(8) + b"DUCK" + bytes(4096), coded("not-plain-sqlite", kind=Part("DuckDB database"), where="app.db")),
-        (b"\x1f\x8b" + bytes(100), coded("not-plain-sqlite", kind=Part("gzip"), where="app.db")),
-        (b"\x37\x7f\x06\x82" + bytes(100), coded("not-plain-sqlite", kind=Part("write-ahead"), where="app.db")),
+        (bytes(8) + b"DUCK" + bytes(4096), coded("unexpected", found=Part("DuckDB database"), where="app.db")),
+        (b"\x1f\x8b" + bytes(100), coded("unexpected", found=Part("gzip"), where="app.db")),
+        (b"\x37\x7f\x06\x82" + bytes(100), coded("unexpected", found=Part("write-ahead"), where="app.db")),
         (
             bytes.fromhex("d9d505f920a163d7") + bytes(100),
-            coded("not-plain-sqlite", kind=Part("rollback"), where="app.db"),
+            coded("unexpected", found=Part("rollback"), where="app.db"),
         ),
-        (b"name,value\n" * 30, coded("not-plain-sqlite", where="app.db")),
+        (b"name,value\n" * 30, coded("unexpected", where="app.db")),
         (
             os.urandom(16) + b"\x10\x00\x01\x01\x00\x40\x20\x20" + os.urandom(4000),
-            coded("not-plain-sqlite", where="app.db"),
+            coded("unexpected", where="app.db"),
         ),
-        (b"\xaa" * 4096, coded("not-plain-sqlite", where="app.db")),
+        (b"\xaa" * 4096, coded("unexpected", where="app.db")),
         (
             b"SQLite format 3\x00\x10\x00\x01\x01\x50\x40\x20\x20" + bytes(8) + os.urandom(9 * 4096 - 32),
             coded("plain-header", where="app.db"),
@@ -253,9 +253,7 @@ def test_a_file_that_may_not_be_read_is_refused(database: Path) -> None:
 
 def test_a_copy_that_does_not_fit_is_about_the_disk(database: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.db").symlink_to("/dev/full")
-    with refused(
-        StorageFault, "cannot-copy-database", database=database, target="copy.db", fault=os.strerror(errno.ENOSPC)
-    ):
+    with refused(StorageFault, "cannot-copy", source=database, target="copy.db", fault=os.strerror(errno.ENOSPC)):
         copy_original(find_original(database), tmp_path / "copy.db")
 
 

@@ -440,7 +440,7 @@ def test_a_mean_without_sd_has_no_interval_until_it_is_repeated() -> None:
 
     (found,) = analyze([mean("none", "1", 10.0), mean("tde", "1", 11.0)], PLAIN).comparisons
     assert found.ratio is None
-    assert has(found.reasons[:1], "mean-without-sd")
+    assert has(found.reasons[:1], "no-replication", why="a mean without standard deviation")
     runs = [mean(c, str(r), v + 0.01 * r) for c, v in (("none", 10.0), ("tde", 11.0)) for r in range(3)]
     (found,) = analyze(runs, PLAIN).comparisons
     assert found.decision is Decision.SLOWER
@@ -470,9 +470,15 @@ def test_what_has_no_counterpart_is_told() -> None:
         figure(group("none", metric="elapsed"), 1.0),
     ]
     left_out = analyze(observations, PLAIN).left_out
-    assert has(left_out, "no-such-baseline", conditions="tde", baseline="none", where="all, cpu")
-    assert has(left_out, "baseline-alone", baseline="none", where="NewOrder, throughput")
-    assert has(left_out, "mean-not-above-zero", condition="tde", mean=0.0, where="all, elapsed")
+    assert has(left_out, "not-compared", what="tde", why=Part("none"), where="all, cpu")
+    assert has(
+        left_out,
+        "not-compared",
+        what="none",
+        where="NewOrder, throughput",
+        why="no other configuration has such a figure",
+    )
+    assert has(left_out, "not-compared", what="tde", why=Part("0"), where="all, elapsed")
 
 
 def test_files_of_each_thread_of_a_run_are_one_run() -> None:

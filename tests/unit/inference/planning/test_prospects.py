@@ -71,8 +71,8 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
         return found(replace(measured, trials=trials))
 
     (caution,) = set(pressed(0.31).cautions) - set(pressed(0.01).cautions)
-    code = "pilot-threads-waited" if client_cpu_seconds else "pilot-others-waited"
-    check_messages([caution], coded(code, share=0.31))
+    who = "threads" if client_cpu_seconds else "other programs"
+    check_messages([caution], coded("machine-busy", who=who, share=0.31))
 
 
 def test_the_same_trials_give_the_same_plan() -> None:
@@ -155,7 +155,7 @@ def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
 
 
 def test_few_instances_are_a_caution() -> None:
-    assert any("9 instances" in caution.text for caution in found(without_rounds(run(), 3)).cautions)
+    assert has(found(without_rounds(run(), 3)).cautions, "few-instances", instances=9)
 
 
 def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() -> None:

@@ -116,7 +116,7 @@ def _drop_free(server: KeptServer, session: LastingSession) -> None:
     """End the sessions of the run, and drop what no other session holds.
 
     Raises:
-        Refused: the server refuses, or a lock was not to be had.
+        Refused: the server refuses, or a lock was not available.
     """
     ask = asking(session)
     kind = _kind(server, ask)

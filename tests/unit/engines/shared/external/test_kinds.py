@@ -140,7 +140,7 @@ def test_a_version_that_spells_replicas_the_old_way_is_asked_so() -> None:
 def test_who_may_not_see_replication_is_told_what_was_not_seen() -> None:
     ask = refusing("denied", "SHOW ALL SLAVES", STOPPED)
     assert MARIADB.standing_faults(ask) == ()
-    assert has(MARIADB.cautions(ask, "--baseline"), "replication-unseen", option="--baseline", right="SLAVE MONITOR")
+    assert has(MARIADB.cautions(ask, "--baseline"), "replication-unseen", where="--baseline", right="SLAVE MONITOR")
 
 
 def test_a_session_that_is_lost_is_no_missing_right() -> None:
@@ -152,8 +152,8 @@ def test_replicas_and_other_peoples_work_are_cautions() -> None:
     rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
     answers = answering({"SHOW PROCESSLIST": rows, "SHOW REPLICA STATUS": []})
     replicas, sessions = [*MYSQL.cautions(answers, "--baseline")][:2]
-    assert has([replicas], "replicas-read", option="--baseline", replicas=2)
-    assert has([sessions], "other-sessions", option="--baseline", sessions=1)
+    assert has([replicas], "replicas-read", where="--baseline", replicas=2)
+    assert has([sessions], "other-sessions", where="--baseline", sessions=1)
 
 
 def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_default() -> None:
