@@ -1,4 +1,4 @@
-"""How long what is left of a run takes: estimated before anything is made, then corrected by every stage that was timed.
+"""The time that the rest of a run takes: estimated before anything is made, then corrected by every timed stage.
 
 One estimate serves the preflight, ``--dry-run`` and the run itself. A stage that was run takes as long again as it did
 at its longest; one that was not takes what was estimated, times the factor by which those that were run went past their
