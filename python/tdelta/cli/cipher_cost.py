@@ -46,7 +46,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         names = tuple(word.strip().lower() for word in str(value).split(","))
         if not all(names):
             raise BadValue(
-                Refusal.of("unexpected", expected="names separated by commas", found=f"{value!r}"), ctx, param
+                Refusal.of("unexpected", expected="names separated by commas", found=repr(value)), ctx, param
             )
         return names
 

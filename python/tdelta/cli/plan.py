@@ -167,7 +167,7 @@ def _assurance(text: str) -> float:
             Refusal.of(
                 "unexpected",
                 expected=f"a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%",
-                found=f"{text!r}",
+                found=repr(text),
             ),
             param_hint="'--assurance'",
         )

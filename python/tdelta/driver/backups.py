@@ -120,7 +120,7 @@ def backup_checks(
 
 
 def _refuse_own(tool: str) -> None:
-    raise UsageError(Refusal.of("unsupported", what="compress=own", by=f"{tool}, only compress={f'{NONE} or {ZSTD}'}"))
+    raise UsageError(Refusal.of("unsupported", what="compress=own", by=f"{tool}, only compress={NONE} or {ZSTD}"))
 
 
 @dataclass(frozen=True, slots=True)

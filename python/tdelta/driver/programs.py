@@ -111,9 +111,7 @@ class Programs:
         except Declined as error:
             raise EnvironmentFault(Refusal.of("program-missing", program=names, remedy=str(error))) from error
         if answer["ended_by"] == "deadline":
-            raise EnvironmentFault(
-                Refusal.of("action-stopped", what=f"{f'the end of {names}'}, for {ACTION_SECONDS:.0f} s")
-            )
+            raise EnvironmentFault(Refusal.of("action-stopped", what=f"the end of {names}, for {ACTION_SECONDS:.0f} s"))
         # Whoever writes to a program that failed dies of SIGPIPE: that is not what is wrong.
         failed = [(status == -signal.SIGPIPE, n) for n, status in enumerate(answer["statuses"]) if status]
         if failed:

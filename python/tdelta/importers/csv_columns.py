@@ -144,7 +144,7 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, namin
             listed = excerpt(", ".join(cell.strip() for cell in header), 200)
             raise ImportFault(
                 Refusal.of(
-                    "unknown", kind="column", found=f"{naming.column!r}", hint=f" Expected one of {listed} (--column)."
+                    "unknown", kind="column", found=repr(naming.column), hint=f" Expected one of {listed} (--column)."
                 ).at(where)
             )
         found = _chosen(found, index, naming.unit)

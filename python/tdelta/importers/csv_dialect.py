@@ -147,9 +147,7 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
             rows = list(islice(reader, CHUNK_ROWS))
         except csv.Error as error:
             line = table.header_line + reader.line_num
-            raise ImportFault(
-                Refusal.of("unexpected", expected="a CSV row", found=error).at(f"{source.name}:{line}")
-            ) from None
+            raise ImportFault(Refusal.of("invalid", kind="CSV", fault=error).at(f"{source.name}:{line}")) from None
         if not rows:
             return
         first = table.header_line + before + 1

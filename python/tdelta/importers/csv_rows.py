@@ -438,7 +438,7 @@ class _Reader:
         return tuple(printable(cell.strip()) for cell in cells)
 
     def _without_condition(self, line: int) -> Refusal:
-        return Refusal.of("missing", what="the name of the condition").at(f"{self.source.name}:{line}")
+        return Refusal.of("missing", what="the name of the configuration").at(f"{self.source.name}:{line}")
 
     def _without_rows(self) -> ImportFault:
         return ImportFault(

@@ -103,7 +103,7 @@ class GoBenchmarks:
                 Refusal.of(
                     "unknown",
                     kind="column",
-                    found=f"{asked!r}",
+                    found=repr(asked),
                     hint=f" Expected one of {shown(', '.join(units) or 'none')} (--column).",
                 )
             )

@@ -108,7 +108,7 @@ class _Document:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(Refusal.of("unexpected", expected="well-formed XML", found=words), error.lineno)
+            self._problems.add(Refusal.of("invalid", kind="XML", fault=words), error.lineno)
 
     def _end_of_file(self) -> None:
         try:

@@ -26,9 +26,9 @@ def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_
             Refusal.of("unexpected", expected="JSON in UTF-8", found=f"the byte {error.object[error.start]:#04x}")
         )
     except json.JSONDecodeError as error:
-        problems.add(Refusal.of("unexpected", expected="JSON", found=error.msg), error.lineno)
+        problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):
-        problems.add(Refusal.of("unexpected", expected="JSON", found="a number or a nesting that is too long"))
+        problems.add(Refusal.of("invalid", kind="JSON", fault="a number or a nesting that is too long"))
     return None
 
 

@@ -318,7 +318,7 @@ class _Run:
             yield Caution.of("run-aborted")
         for name, words in (("failed", "transactions failed"), ("skipped", "transactions were skipped")):
             if facts.get(name):
-                yield Caution.of("left-out", what=f"{facts[name]:.0f} {words}")
+                yield Caution.of("counted", count=facts[name], what=words)
         if "mean_of_all" in facts:
             yield Caution.of("mean-with-failed")
         elif "mean" in facts and "sd" not in facts:

@@ -124,7 +124,7 @@ class PgbenchAggregates:
         faults.raise_if_any()
         if not sum(counts):
             raise ImportFault(Refusal.of("missing", what=f"a transaction in {len(starts)} intervals").at(source.name))
-        noted += [Caution.of("left-out", what=f"{count:.0f} {words}") for words, count in others.items() if count]
+        noted += [Caution.of("counted", count=count, what=words) for words, count in others.items() if count]
         belonging = belonging.noting(*noted)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
         found.append(_summary(belonging, int(sum(counts)), total_us.value, squares_us.value))

@@ -174,7 +174,7 @@ class Run:
     def _left_out(self) -> Iterator[Caution]:
         for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
             if count := self._facts.get(name, (0.0,))[0]:
-                yield Caution.of("left-out", what=f"{count:.0f} {words}")
+                yield Caution.of("counted", count=count, what=words)
         if self.has_checkpoints:
             yield Caution.of("not-used", what="the totals", why="checkpoint reports reset them")
         elif "events" not in self._facts:

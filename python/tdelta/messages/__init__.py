@@ -1,12 +1,12 @@
-"""What people read of a check, a caution, a reason or a refusal: a code and parameters, its English in a catalogue.
+"""Texts for people in checks, cautions, reasons and refusals: a code with parameters, and its English in a catalogue.
 
-Every layer may write a message, so this package stands below all of them. A code is kebab-case and never changes its
-meaning: programs match codes, people read texts, and a text may be worded better at any time. There is one catalogue
-for each kind; ``docs/messages.md`` is generated from them.
+Every layer may write a message, so this package is below all of them. A code is kebab-case and keeps its meaning:
+programs match codes, people read texts, and texts may be reworded at any time. Each kind of message has one catalogue;
+``docs/messages.md`` is generated from them.
 
-Limits: parameters are text and numbers. A text of another program (a server's error, an engine's description) is a
-parameter, as it stands. A parameter may be another message, or an error with its refusals: then its text stands there,
-and its code beside it, as ``NAME_code``.
+Limits: parameters are text and numbers. Text of another program (a server's error, an engine's description) is a
+parameter, unchanged. A parameter may be another message, or an error with its refusals: its text is used, and its code
+is added as ``NAME_code``.
 """
 
 from tdelta.messages.catalogue import Caution, Detail, Message, Parameter, Reason, Refusal, RunPart

@@ -19,6 +19,7 @@ IMPORTED_CAUTIONS = {
     "copy-left-out": "the same figures as in {other}: counted once",
     "copy-suspected": "{file} has the same figures as {other}, under another configuration: a copy?",
     "left-out": "{what} omitted",
+    "counted": "{count:.0f} {what}",
     "not-used": "{what} ignored: {why}",
     "logs-of-other-lengths": "logs of threads differ in length: {intervals} intervals of each are used",
     "column-may-count-runs": "column {column} counts from 1 in every configuration; rename it to run if it counts runs",

@@ -117,7 +117,7 @@ class Percent(Number):
     def parse(self, text: str) -> float:
         match = _PERCENT.fullmatch(text.strip())
         if match is None:
-            raise ValueError(Refusal.of("unexpected", expected="a percentage such as 5% or 0.5%", found=f"{text!r}"))
+            raise ValueError(Refusal.of("unexpected", expected="a percentage such as 5% or 0.5%", found=repr(text)))
         return share_of_percent(match[1])
 
     def write(self, value: Any) -> str:
@@ -135,7 +135,7 @@ class Size(Value):
         found = self.of(text)
         if found is None:
             raise ValueError(
-                Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB, 64MiB or 10G", found=f"{text!r}")
+                Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB, 64MiB or 10G", found=repr(text))
             )
         return found
 
@@ -157,7 +157,7 @@ class CacheSize(Number):
                 Refusal.of(
                     "unexpected",
                     expected="a share of the data such as 10%, or a size such as 4GB or 512M",
-                    found=f"{text!r}",
+                    found=repr(text),
                 )
             ) from None
 
@@ -186,7 +186,7 @@ class Rate(Number):
                 Refusal.of(
                     "unexpected",
                     expected="operations per second such as 500, or a share such as 60%",
-                    found=f"{text!r}",
+                    found=repr(text),
                 )
             ) from None
 
@@ -221,7 +221,7 @@ class Duration(Number):
         is_allowed = seconds > 0 or (self.zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
             raise ValueError(
-                Refusal.of("unexpected", expected="a duration such as 90s, 5m, 1h30m, 30d or 250ms", found=f"{text!r}")
+                Refusal.of("unexpected", expected="a duration such as 90s, 5m, 1h30m, 30d or 250ms", found=repr(text))
             )
         return seconds
 
@@ -241,7 +241,7 @@ class ResponseTime(Number):
         match = _RESPONSE_TIME.fullmatch(text.strip())
         seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
         if seconds <= 0:
-            raise ValueError(Refusal.of("unexpected", expected="a time such as 20ms, 250us or 1.5s", found=f"{text!r}"))
+            raise ValueError(Refusal.of("unexpected", expected="a time such as 20ms, 250us or 1.5s", found=repr(text)))
         return seconds
 
     def write(self, value: Any) -> str:
@@ -260,7 +260,7 @@ class Rounds(Value):
         """Turn the text into a minimum and perhaps a maximum."""
         match = _ROUNDS.fullmatch(text.strip())
         if match is None:
-            raise ValueError(Refusal.of("unexpected", expected="MIN or MIN..MAX such as 3 or 3..8", found=f"{text!r}"))
+            raise ValueError(Refusal.of("unexpected", expected="MIN or MIN..MAX such as 3 or 3..8", found=repr(text)))
         least, most = int(match[1]), int(match[2]) if match[2] else None
         if least < 1 or (most is not None and most < least):
             raise ValueError(Refusal.of("unexpected", expected="1 <= MIN <= MAX", found=repr(text)))

@@ -79,7 +79,7 @@ def loads(kind: type[T], text: str) -> T:
         data = json.loads(text)
     except ValueError as error:
         raise StoreError(
-            Refusal.of("unexpected", expected="JSON", found=f"{text[:40]!r} ({error})").at(kind.__name__)
+            Refusal.of("invalid", kind="JSON", fault=f"{text[:40]!r} ({error})").at(kind.__name__)
         ) from error
     return decode(kind, data)
 
@@ -146,7 +146,7 @@ def _decode_record(kind: type, data: object, where: str) -> object:
     try:
         return kind(**nested(kind, values))
     except TypeError as error:
-        raise StoreError(Refusal.of("missing", what=error).at(where)) from error
+        raise StoreError(Refusal.of("unexpected", expected="a complete record", found=error).at(where)) from error
 
 
 def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:

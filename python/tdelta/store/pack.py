@@ -295,7 +295,7 @@ def _plain(value: Any, depth: int) -> Any:
         case dict():
             return {_plain_text(key): _plain(one, depth + 1) for key, one in value.items()}
         case int() | float() if not -_LARGEST <= value <= _LARGEST:
-            raise _Damaged(Refusal.of("unexpected", expected="numbers that can be", found="one that is too large"))
+            raise _Damaged(Refusal.of("unexpected", expected="finite numbers", found="one that is too large"))
     return value
 
 
@@ -313,7 +313,7 @@ def _headed(header: dict[str, Any]) -> Whole:
             Refusal.of(
                 "out-of-range",
                 what="the version of the export file",
-                wanted=f"{f'{FORMAT}/{VERSION}'} (upgrade tdelta)",
+                wanted=f"{FORMAT}/{VERSION} (upgrade tdelta)",
                 found=schema[:_LONGEST_SAID],
             )
         )
@@ -349,7 +349,7 @@ def _trials(lines: Iterator[dict[str, Any]], run: Whole, limits: Limits) -> Iter
         trial = decode(Trial, line["trial"])
         if trial.condition.key not in known or not _is_possible(trial):
             said = f"trial {number + 1} of {trial.condition.key}"
-            raise _Damaged(Refusal.of("unexpected", expected="what can be measured", found=said[:_LONGEST_SAID]))
+            raise _Damaged(Refusal.of("unexpected", expected="a possible trial", found=said[:_LONGEST_SAID]))
         yield trial
     least = run.result.counts.trials or len(run.result.verdicts[:1])
     if number + 1 < least:

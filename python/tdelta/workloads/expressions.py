@@ -117,9 +117,7 @@ class _Parser:
     def whole(self) -> Expression:
         expression = self.binary(0)
         if self.at < len(self.tokens):
-            raise ExpressionFault(
-                Refusal.of("unexpected", expected="another sign", found=repr(self.tokens[self.at][1]))
-            )
+            raise ExpressionFault(Refusal.of("unexpected", expected="an operator", found=repr(self.tokens[self.at][1])))
         return expression
 
     def eat(self, *texts: str) -> str | None:
@@ -175,7 +173,7 @@ class _Parser:
             case "word":
                 return self.call(text.lower())
             case _:
-                raise ExpressionFault(Refusal.of("unexpected", expected="another sign", found=repr(text)))
+                raise ExpressionFault(Refusal.of("unexpected", expected="an operator", found=repr(text)))
 
     def call(self, name: str) -> Expression:
         if name in ("true", "false"):

@@ -126,10 +126,10 @@ class FolderFiles:
             place = _POSITION.search(str(error))
             why = _POSITION.sub(f", column {place.group(2)}" if place else "", str(error))
             self.faults.add(
-                self.toml, int(place.group(1)) if place else 0, Refusal.of("unexpected", expected="TOML", found=why)
+                self.toml, int(place.group(1)) if place else 0, Refusal.of("invalid", kind="TOML", fault=why)
             )
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, a key of thousands of parts
-            self.faults.add(self.toml, 0, Refusal.of("unexpected", expected="TOML", found=str(error).splitlines()[0]))
+            self.faults.add(self.toml, 0, Refusal.of("invalid", kind="TOML", fault=str(error).splitlines()[0]))
         return None
 
     def fault(self, said: Refusal, *path: str) -> None:

@@ -118,7 +118,7 @@ class FolderReader(FolderFiles):
                 self.faults.add(
                     path.name,
                     0,
-                    Refusal.of("unknown", kind="engine", found=f"{engine!r}", hint=hint(engine, self.dialects)),
+                    Refusal.of("unknown", kind="engine", found=repr(engine), hint=hint(engine, self.dialects)),
                 )
             elif (text := self.text(path.name, Refusal.of("file-missing", hint=""))) is not None:
                 yield engine, path.name, text

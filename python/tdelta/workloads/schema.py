@@ -55,9 +55,9 @@ class _Reader:
     def take(self, text: str, line: int) -> None:
         tree = sql.parse(text, self.dialect)
         if isinstance(tree, str):
-            self.faults.add(self.file, line, Refusal.of("unexpected", expected="SQL", found=tree))
+            self.faults.add(self.file, line, Refusal.of("invalid", kind="SQL", fault=tree))
         elif (why := sql.unwritable(tree)) is not None:
-            self.faults.add(self.file, line, Refusal.of("unexpected", expected="SQL", found=why))
+            self.faults.add(self.file, line, Refusal.of("invalid", kind="SQL", fault=why))
         elif isinstance(tree, exp.Create) and tree.kind in self.statements:
             self.statements[tree.kind].append((line, text))
             if tree.kind == "TABLE":

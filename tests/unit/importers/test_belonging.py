@@ -82,7 +82,7 @@ def test_every_format_is_believed_before_its_files_name_and_says_so(fixture, fac
     naming = Naming("tde", levels=((factor, 99), ("cache", "5 GB")))
     observations = list(recognize(FileSource(path))[0].read(FileSource(path), naming))
     assert observations
-    told = f"the file's name says {factor} 99, the file itself {said}: the file is believed"
+    told = f"the file's name states {factor} 99, its content {said}, which is used"
     for found in observations:
         assert set(found.group.levels) == {("cache", "5 GB"), (factor, said)}
         assert found.group.run.endswith(f", named {factor} 99")

@@ -209,12 +209,12 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"Latency Distribution": {}, \n "x": }', coded("unexpected", where="given:2", expected="JSON")),
+        ('{"Latency Distribution": {}, \n "x": }', coded("invalid", where="given:2", kind="JSON")),
         (
             '{"Latency Distribution": ' + "[" * 100_000 + "]" * 100_000 + "}",
-            coded("unexpected", where="given", expected="JSON"),
+            coded("invalid", where="given", kind="JSON"),
         ),
-        ('{"Latency Distribution": ' + "9" * 5000 + "}", coded("unexpected", where="given", expected="JSON")),
+        ('{"Latency Distribution": ' + "9" * 5000 + "}", coded("invalid", where="given", kind="JSON")),
         (
             b'{"Latency Distribution": "\xff"}',
             coded("unexpected", found=Part("0xff"), where="given", expected="JSON in UTF-8"),

@@ -333,7 +333,7 @@ def test_a_file_says_its_conditions_if_it_has_the_column(tmp_path: Path) -> None
 @pytest.mark.parametrize("column", ["response_ms", "tps"])
 def test_a_condition_without_a_name_is_refused(tmp_path: Path, column: str) -> None:
     fault = faults_of(tmp_path, f"condition,{column}\nnone,1\nnone,2\n ,3\n")
-    check_messages(fault, "missing", where="file.txt:4", what="the name of the condition")
+    check_messages(fault, "missing", where="file.txt:4", what="the name of the configuration")
 
 
 def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:

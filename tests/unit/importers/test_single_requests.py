@@ -140,7 +140,7 @@ def test_samples_within_a_sample_are_its_parts(tmp_path: Path):
         ('<!DOCTYPE x [<!ENTITY a "aa">]><testResults><sample t="1" lb="a"/></testResults>', "unexpected"),
         ('<testResults><sample t="x" lb="a"/></testResults>', "unexpected"),
         ('<testResults><sample t="-1" lb="a"/></testResults>', "unexpected"),
-        ('<testResults><sample t="1" lb="a"></testResults>', "unexpected"),
+        ('<testResults><sample t="1" lb="a"></testResults>', "invalid"),
         ('<testResults><sample t="1" s="false" lb="a"/></testResults>', "no-successful-requests"),
         ("<testResults>" + "<sample t='1' lb='a'>" * 100 + "</testResults>", "too-many"),
         ("<testResults>\n<!-- " + ("x" * 900_000 + "\n") * 3 + " -->", "unexpected"),

@@ -127,7 +127,10 @@ def test_a_tuple_among_free_form_options_comes_back_as_a_list():
             {"condition": {"levels": [], "role": "spy"}},
             coded("unexpected", expected="Role", found="'spy'", where="Trial.condition.role"),
         ),
-        ({"measurement": {"operations": 1}}, coded("missing", where="Trial.measurement")),
+        (
+            {"measurement": {"operations": 1}},
+            coded("unexpected", expected="a complete record", where="Trial.measurement"),
+        ),
         ({"measurement": []}, coded("unexpected", expected="dict", found="[]", where="Trial.measurement")),
     ],
 )
@@ -144,7 +147,7 @@ def test_a_damaged_histogram_is_told_with_its_name():
 
 
 def test_text_that_is_not_json_is_told():
-    with refused(StoreError, "unexpected", found=Part("'{'"), where="RunResult", expected="JSON"):
+    with refused(StoreError, "invalid", fault=Part("'{'"), where="RunResult", kind="JSON"):
         loads(RunResult, "{")
 
 

@@ -49,7 +49,7 @@ def test_what_is_missing_of_a_part_takes_its_default() -> None:
 
 
 def test_a_part_without_a_default_must_be_there() -> None:
-    with refused(StoreError, "missing", where="Whole"):
+    with refused(StoreError, "unexpected", expected="a complete record", where="Whole"):
         decode(Whole, {"name": "a"})
 
 

@@ -65,7 +65,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("version = 1", "version = [", toml(3, "unexpected", expected="TOML")),
+        ("version = 1", "version = [", toml(3, "invalid", kind="TOML")),
         ("version = 1", 'version = "1"', toml(2, "out-of-range", what="version", found="'1'")),
         ('title = "Mine"', 'titel = "Mine"', toml(3, "unknown", found="'titel'", hint=Part("'title'"), kind="key")),
         ('title = "Mine"', "", coded("missing", what="title", where="workload.toml")),
@@ -148,7 +148,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "CREATE INDEX by_name ON parents (name)",
             coded("requires", where="schema.sql:8", what="this statement", needs="';' at its end"),
         ),
-        ("born BIGINT,", "born IN INTEGER,", coded("unexpected", where="schema.sql:2", expected="SQL")),
+        ("born BIGINT,", "born IN INTEGER,", coded("invalid", where="schema.sql:2", kind="SQL")),
         (
             "born BIGINT,",
             "born BIGINT DEFAULT CURRENT_TIMESTAMP,",

@@ -101,7 +101,7 @@ def test_text_that_is_not_utf_8_is_refused_by_its_line(folder: Path) -> None:
         (
             "rows_per_scale = 10\n",
             f"rows = {'9' * 9000}\n",
-            coded("unexpected", where="workload.toml", expected="TOML"),
+            coded("invalid", where="workload.toml", kind="TOML"),
         ),
         ("count = 3", "count = 1099511627776", toml(18, "too-many", what="rows at scale 1")),
         ("bytes_per_scale = 1000", "bytes_per_scale = 1", toml(9, "size-too-small", key="bytes_per_scale", found=1)),

@@ -76,7 +76,7 @@ def _host_and_port(address: str) -> tuple[str, int]:
             Refusal.of(
                 "unexpected",
                 expected="HOST:PORT of the head of a Ray cluster such as head:6379, or auto",
-                found=f"{address!r}",
+                found=repr(address),
             ).at("--ray")
         )
     return found["host"].strip("[]"), int(found["port"])

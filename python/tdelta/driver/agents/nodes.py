@@ -71,7 +71,7 @@ class Nodes(RayWorker):
                 raise EnvironmentFault(
                     Refusal.of(
                         "version-mismatch",
-                        what="hosts",
+                        what="--hosts",
                         expected=f"tdelta {own} on every node",
                         found=", ".join(others),
                     )

@@ -199,7 +199,7 @@ class AgentPool(RayWorker):
             raise EnvironmentFault(
                 Refusal.of(
                     "version-mismatch",
-                    what="load agents",
+                    what="--agents",
                     expected=f"tdelta {own} on every node",
                     found=", ".join(sorted(others)),
                 )

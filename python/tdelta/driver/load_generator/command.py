@@ -234,7 +234,7 @@ def parse_load(
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise LoadGeneratorError("", [Refusal.of("unexpected", expected="a complete command", found=error)]) from error
+        raise LoadGeneratorError("", [Refusal.of("invalid", kind="command", fault=error)]) from error
     if not words:
         raise LoadGeneratorError(
             "", [Refusal.of("missing", what="the command, such as 'sysbench oltp_read_only run',")]
@@ -314,9 +314,7 @@ def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     try:
         pattern = re.compile(text, re.MULTILINE)
     except re.error as error:
-        return None, [
-            Refusal.of("unexpected", expected="a regular expression", found=error).at(f"--load-operations {text!r}")
-        ]
+        return None, [Refusal.of("invalid", kind="regular expression", fault=error).at(f"--load-operations {text!r}")]
     if pattern.groups != 1:
         return None, [
             Refusal.of(

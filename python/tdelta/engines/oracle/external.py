@@ -346,7 +346,7 @@ class OracleServers:
 
     def end_session_sql(self, session: str) -> str:
         if not _SESSION.match(session):
-            raise Refused("protocol", Refusal.of("unexpected", expected=f"a column {'SID,SERIAL#'!r}", found=session))
+            raise Refused("protocol", Refusal.of("unexpected", expected="a column SID,SERIAL#", found=session))
         return SQL["end_session"].format(session=session)
 
     def hurry_sql(self, seconds: int) -> str:

@@ -87,7 +87,7 @@ class Document:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(Refusal.of("unexpected", expected="well-formed XML", found=words), error.lineno)
+            self._problems.add(Refusal.of("invalid", kind="XML", fault=words), error.lineno)
         except (ValueError, LookupError):
             self._problems.add(Refusal.of("unexpected", expected="XML in a known encoding (UTF-8)", found="another"), 1)
 

@@ -67,7 +67,7 @@ def check(observations: Sequence[Observation], settings: AnalysisSettings) -> No
     """Whether what is asked for is there at all."""
     names = tuple(dict.fromkeys(one.group.condition for one in observations))
     if not names:
-        raise UsageError(Refusal.of("missing", what="a figure of a second condition in these files"))
+        raise UsageError(Refusal.of("missing", what="a figure of a second configuration in these files"))
     if settings.baseline not in names:
         raise UnknownName("baseline", settings.baseline, names)
     metrics = tuple(dict.fromkeys(one.group.metric for one in observations))

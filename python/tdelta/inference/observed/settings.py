@@ -200,7 +200,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _NoPrior(Refusal.of("unexpected", expected="a number", found=f"{text.strip()!r}")) from None
+        raise _NoPrior(Refusal.of("unexpected", expected="a number", found=repr(text.strip()))) from None
     if not math.isfinite(value):
-        raise _NoPrior(Refusal.of("unexpected", expected="a finite number", found=f"{text.strip()!r}"))
+        raise _NoPrior(Refusal.of("unexpected", expected="a finite number", found=repr(text.strip())))
     return value

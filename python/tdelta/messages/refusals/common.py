@@ -13,6 +13,7 @@ COMMON = {
     # values
     "unknown": "unknown {kind} {found}.{hint}",
     "unexpected": "expected {expected}, found {found}",
+    "invalid": "invalid {kind}: {fault}",
     "missing": "{what} is missing",
     "out-of-range": "{what} must be {wanted}, found {found}",
     "too-many": "at most {most} {what} are allowed",

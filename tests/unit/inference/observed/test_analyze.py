@@ -546,7 +546,7 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("observations", "settings", "words"),
     [
-        ([], PLAIN, coded("missing", what="a figure of a second condition in these files")),
+        ([], PLAIN, coded("missing", what="a figure of a second configuration in these files")),
         (two(1.0, 2.0), AnalysisSettings("plain"), coded("unknown", kind="baseline", found="plain")),
         (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), coded("unknown", kind="metric", found="cpu")),
         (

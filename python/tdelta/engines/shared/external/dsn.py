@@ -412,7 +412,7 @@ def _unknown(name: str, parameters: Sequence[str]) -> Refusal:
             else Refusal.of("unknown", kind="parameter", found="(not shown)", hint=f" Expected one of {known}.")
         )
     return (
-        Refusal.of("unknown", kind="parameter", found=f"{name!r}", hint=f" Did you mean {meant}?")
+        Refusal.of("unknown", kind="parameter", found=repr(name), hint=f" Did you mean {meant}?")
         if meant
-        else Refusal.of("unknown", kind="parameter", found=f"{name!r}", hint=f" Expected one of {known}.")
+        else Refusal.of("unknown", kind="parameter", found=repr(name), hint=f" Expected one of {known}.")
     )

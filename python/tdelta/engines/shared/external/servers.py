@@ -191,7 +191,7 @@ def schema_name(run_id: str, given: str | None) -> str:
                 "out-of-range",
                 what="--schema",
                 wanted="up to 63 of a-z, 0-9 and _, and begin with a letter",
-                found=f"{given!r}",
+                found=repr(given),
             )
         )
     return given
