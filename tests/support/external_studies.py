@@ -81,8 +81,8 @@ class ExternalStudies(TracedStudy):
 
     def test_a_direct_load_makes_all_rows_each_time(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
         document = self.ran(shared_place, servers, "direct-load")
-        assert {step["condition"]["cipher"] for step in document["steps"]} == {"none", "encrypted"}
-        assert all(step["trials"] == 2 for step in document["steps"])
+        assert {step["condition"]["cipher"] for step in document["actions"]} == {"none", "encrypted"}
+        assert all(step["trials"] == 2 for step in document["actions"])
 
     def test_a_spill_goes_to_files_since_the_sessions_have_so_little_memory(
         self, shared_place: Place, servers: tuple[Any, Any]

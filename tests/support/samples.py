@@ -13,7 +13,6 @@ from tdelta.findings.data_sizes import DataSize
 from tdelta.findings.published import PublishedCell
 from tdelta.findings.replication import ReplicationMeasure
 from tdelta.findings.servers import Bottleneck, CacheUse, ServerMeasures, TimeSpent
-from tdelta.findings.steps import StepMeasure
 from tdelta.findings.storage import of_run as layers_of
 from tdelta.findings.temporary import TemporaryData
 from tdelta.findings.traces import StatementTrace, Traces
@@ -853,12 +852,11 @@ def bulk() -> RunResult:
     def of(work: str, cipher: str, role: Role = Role.TREATMENT) -> Condition:
         return Condition((("cipher", cipher), ("threads", 1), ("work", work)), role, stratum=int(work == "rebuild"))
 
-    def step(of: Condition, seconds: float, files: float | None) -> StepMeasure:
-        bytes_a_second = Typical(90e6 / seconds, 96e6 / seconds, 99e6 / seconds)
-        rows_a_second = Typical(1.9e6 / seconds, 2e6 / seconds, 2.1e6 / seconds)
+    def step(of: Condition, seconds: float, files: float | None) -> ActionMeasure:
         cpu = Typical(0.8 * seconds, 0.9 * seconds, 0.95 * seconds)
         took = Typical(0.94 * seconds, seconds, 1.07 * seconds)
-        return StepMeasure(of, 12, 2_000_512, took, cpu, rows_a_second, bytes_a_second, files)
+        counted = {"rows": 2_000_512.0, **({} if files is None else {"files_bytes": files})}
+        return ActionMeasure(of, str(of.level("work")), 12, took, None, None, cpu, Typical(90e6, 96e6, 99e6), counted)
 
     works = ("load", "rebuild")
     conditions = [
@@ -881,7 +879,7 @@ def bulk() -> RunResult:
             conditions, (3.41, 3.43, 3.94, 2.13, 2.16, 2.15), (112.7e6,) * 3 + (162.6e6, None, 162.3e6), strict=True
         )
     )
-    return result(Decision.UNDECIDED, heads, given, steps=steps)
+    return result(Decision.UNDECIDED, heads, given, actions=steps)
 
 
 def acted() -> RunResult:

@@ -25,7 +25,7 @@ for _module in iter_modules(__path__):
 
 ORDER = (
     *("version_differences", "stalls", "order_effect", "storage", "published", "tails", "servers"),
-    *("agents", "hosts", "steps", "actions", "backups", "replication", "temporary", "traces", "profiles", "contrasts"),
+    *("agents", "hosts", "actions", "backups", "replication", "temporary", "traces", "profiles", "contrasts"),
     *("checkpoints", "data_sizes", "cost_breakdown", "evidence", "twin_settings"),
 )
 """Kinds in the order of the terminal; sections of the page follow each other in it, too. Others come after these."""

@@ -1,4 +1,4 @@
-"""Actions: how long each took, by itself or beside a load, what it used and made, and what it cost that load.
+"""Actions, bulk loads and rebuilds: how long each took, by itself or beside a load, and what it cost that load.
 
 An action that ends before its trial's load is diluted in that trial's response time. So the load's statements are
 counted where an action begins and where it ends, or the load does (`tdelta.driver.acting`): the time for a statement in
@@ -22,7 +22,7 @@ from tdelta.document import plot
 from tdelta.document.blocks import SMALL_WIDTH, Block, Cell, Column, Figure, Line, Medium, Paragraph, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.labels import action_label
-from tdelta.document.quantities import amounts, duration, percent, ratio_cells
+from tdelta.document.quantities import amounts, duration, percent, rate, ratio_cells
 from tdelta.document.wording import label, quartiles
 from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
 from tdelta.findings.base import FinishedRun, Kind
@@ -30,14 +30,16 @@ from tdelta.messages import Caution
 from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult, Typical
 from tdelta.records.trials import BACKUP, by_condition
 
+ROWS = "rows"
+"""The counter that a bulk load or a rebuild has, and no transaction."""
+
+_STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew"}
 _ENCRYPTING = frozenset({"encrypt", "alter"})
 _WHILE = "while"
 _FEWEST_BLOCKS = 2
 
-_NOTE = (
-    "Medians over the trials. The workload column is how long the workload took during which the operation ran; CPU and"
-    " written bytes are the database's, for the whole trial."
-)
+_NOTE = "Medians over the trials; CPU and written bytes are the database's, for the whole trial."
+_LOAD_NOTE = " The workload column is how long the workload took during which the operation ran."
 _QUARTILES = "Medians, with quartiles in parentheses."
 _CURVE_NOTE = (
     "The slowdown compares statements during the operation with an undisturbed copy. The verdict covers the whole"
@@ -46,7 +48,6 @@ _CURVE_NOTE = (
 _LEFT_NOTE = (
     "After the operation, all files of the server were searched for existing rows and for rows deleted before it."
 )
-_HEADINGS = ("seconds", "workload, s", "CPU, s", "written", "counted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,14 @@ class LeftInClear:
 
 @dataclass(frozen=True, slots=True)
 class ActionMeasure(Finding):
-    """The actions of one condition, each a trial, or each beside the load of one.
+    """The actions of one condition, each a trial, or each beside the load of one; bulk loads and rebuilds are trials.
 
     ``action`` is the level that asked for it, knobs included. ``seconds`` is how long it took. Of an action beside a
     load, ``load_seconds`` is how long that took, and ``while_ratio`` what the action costs it while it goes on: the
     time for a statement over the plain twins'. Both are None where the action is the trial, the latter also where too
     little was counted. ``cpu_seconds`` and ``written_bytes`` are the database's, for the whole trial. ``counted`` is
-    what the action counted, by its names: medians over the trials. ``left`` is what a search of the files found in the
+    what the action counted, by its names: medians over the trials; of a bulk load its rows, and the bytes of the files
+    afterwards where those are known. ``left`` is what a search of the files found in the
     clear after it, by class of file in the order of the search; empty where nothing is searched.
     """
 
@@ -90,9 +92,14 @@ class ActionMeasure(Finding):
     def name(self) -> str:
         return parse_action(self.action).name
 
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a bulk load or a rebuild."""
+        return self.name in _STEPS
+
 
 def of_run(run: FinishedRun) -> Iterator[ActionMeasure]:
-    by_key = by_condition(t for t in run.trials if SECONDS in t.measurement.engine_counters)
+    by_key = by_condition(t for t in run.trials if _seconds(t.measurement) > 0)
     ratios = while_ratios(run) if by_key else {}
     for condition in run.settings.conditions:
         if measured := by_key.get(condition.key):
@@ -100,9 +107,9 @@ def of_run(run: FinishedRun) -> Iterator[ActionMeasure]:
             during = levels.get("during")
             yield ActionMeasure(
                 condition=condition,
-                action=str(levels["work"] if during is None else during),
+                action=str(levels.get("work", "load") if during is None else during),
                 trials=len(measured),
-                seconds=Typical.of(m.engine_counters[SECONDS] / 1e9 for m in measured),
+                seconds=Typical.of(map(_seconds, measured)),
                 load_seconds=None if during is None else Typical.of(m.elapsed_ns / 1e9 for m in measured),
                 while_ratio=ratios.get((_WHILE, condition.key)),
                 cpu_seconds=Typical.of(  # of the whole trial, its head included
@@ -114,8 +121,18 @@ def of_run(run: FinishedRun) -> Iterator[ActionMeasure]:
             )
 
 
+def _seconds(measured: Measurement) -> float:
+    """How long an action, a load or a rebuild took; 0 of other trials."""
+    counters = measured.engine_counters
+    return counters.get(SECONDS, measured.elapsed_ns if ROWS in counters else 0) / 1e9
+
+
 def _medians(measured: Sequence[Measurement]) -> dict[str, float]:
     """Of what actions count; backups and what was left in the clear have fields of their own."""
+    if SECONDS not in measured[0].engine_counters:
+        sizes = [sum(m.files_bytes.values()) for m in measured if m.files_bytes]
+        files = {"files_bytes": float(statistics.median(sizes))} if sizes else {}
+        return {ROWS: float(measured[0].engine_counters[ROWS]), **files}
     counters = [name for name in measured[0].engine_counters if name.startswith(COUNTED) and name != SECONDS]
     return {
         name.removeprefix(COUNTED): float(statistics.median(m.engine_counters.get(name, 0) for m in measured))
@@ -183,12 +200,16 @@ def lines(found: Sequence[ActionMeasure], _result: RunResult) -> Iterator[Line]:
 
 def blocks(found: Sequence[ActionMeasure], result: RunResult) -> Iterator[Block]:
     """What each action took, plain and encrypted one below the other; what it cost meanwhile; what it left."""
+    has_load = any(one.load_seconds is not None for one in found)
     rows: list[Sequence[str | Cell]] = []
     for _, group in groupby(found, key=lambda one: one.name):
         measures = list(group)
-        rows += [(_title(measures),), *(_row(one, result) for one in measures)]
-    yield Table("Actions, side by side", columns(*_HEADINGS, texts=_HEADINGS[-1:]), rows)
-    yield Paragraph(_NOTE, "note")
+        rows += [(_title(measures),), *(_row(one, result, has_load=has_load) for one in measures)]
+    titles = columns(
+        "seconds", *(["workload, s"] if has_load else []), "CPU, s", "written", "counted", texts=("counted",)
+    )
+    yield Table("Actions, side by side", titles, rows)
+    yield Paragraph(_NOTE + (_LOAD_NOTE if has_load else ""), "note")
     yield Paragraph(_QUARTILES, "note", Medium.PAGE)
     beside: dict[str, list[ActionMeasure]] = {}
     for one in sorted(found, key=lambda one: one.seconds.median):
@@ -213,13 +234,17 @@ def _title(measures: Sequence[ActionMeasure]) -> str:
     """What the action is; with its knobs where there is one setting of them, else the lines below have those."""
     settings = {action_label(one.action) for one in measures}
     name = measures[0].name
-    return f"{settings.pop() if len(settings) == 1 else name}: {ACTIONS[name].words}"
+    return (
+        f"{settings.pop() if len(settings) == 1 else name}: {_STEPS[name] if name in _STEPS else ACTIONS[name].words}"
+    )
 
 
-def _row(one: ActionMeasure, result: RunResult) -> tuple[str | Cell, ...]:
+def _row(one: ActionMeasure, result: RunResult, *, has_load: bool) -> tuple[str | Cell, ...]:
     return (
         label(one.condition, result.settings).replace(f", during {one.name} (", " ("),  # the title names the action
-        *(quartiles(of) for of in (one.seconds, one.load_seconds, one.cpu_seconds)),
+        quartiles(one.seconds),
+        *((quartiles(one.load_seconds),) if has_load else ()),
+        quartiles(one.cpu_seconds),
         amounts((one.written_bytes.median,), "bytes")[0],
         ", ".join(_counted(one)),
     )
@@ -231,6 +256,8 @@ def _counted(one: ActionMeasure) -> Iterator[str]:
             yield f"{name.removesuffix('_ns').replace('_', ' ')} {value / 1e9:.3g} s"
         elif name == "file_bytes":
             yield f"file {amounts((value,), 'bytes')[0]}, {value * 60e-9 / one.seconds.median:.3g} GB/min"
+        elif name == ROWS:
+            yield f"{rate(value / one.seconds.median)} rows/s"
         elif name.endswith("_bytes"):
             yield f"{name.removesuffix('_bytes').replace('_', ' ')} {amounts((value,), 'bytes')[0]}"
         else:

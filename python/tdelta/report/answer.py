@@ -28,7 +28,7 @@ from tdelta.document.quantities import (
     wrap,
 )
 from tdelta.findings import answer_lines
-from tdelta.findings.steps import StepMeasure
+from tdelta.findings.actions import ActionMeasure
 from tdelta.inference.cipher_work import is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
@@ -559,7 +559,7 @@ def throughputs(verdict: Verdict, result: RunResult) -> tuple[float, float] | No
     None if operations fall due at a rate, if a trial is one bulk load or rebuild, and for other verdicts.
     """
     is_of_mix = (verdict.metric, verdict.transaction) == (Metric.RESPONSE_TIME, "all")
-    has_steps = any(one.condition == verdict.condition for one in result.of(StepMeasure))
+    has_steps = any(one.is_step and one.condition == verdict.condition for one in result.of(ActionMeasure))
     has_steps |= dict(verdict.condition.levels).get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
     is_open = bool(result.loop.arrival_rates)
     if not is_of_mix or has_steps or is_open or not verdict.baseline_value > 0:

@@ -36,9 +36,9 @@ from tdelta.document.quantities import (
     small_share,
 )
 from tdelta.findings import blocks_of
+from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.servers import ServerMeasures
 from tdelta.findings.stalls import parting
-from tdelta.findings.steps import StepMeasure
 from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.records import Decision, Estimate, Metric, RunResult, RunSettings, TailMeasure, Verdict
 from tdelta.report.answer import throughputs
@@ -258,7 +258,7 @@ def _rate_text(key: str, value: float, result: RunResult) -> str:
 
 def trial_words(result: RunResult) -> str:
     """How long trials of the baseline take; bulk loads and rebuilds have a table of their own."""
-    steps = result.of(StepMeasure)
+    steps = [one for one in result.of(ActionMeasure) if one.is_step]
     has_others = len(result.settings.conditions) > len(steps)
     return (
         f"{duration(result.counts.trial_seconds)}{' (bulk loads and rebuilds apart)' if steps and has_others else ''}"

@@ -197,7 +197,7 @@ def warehouse_shown(result: Any) -> None:
 
 
 def load_shown(result: Any) -> None:
-    assert {step["condition"]["load_by"] for step in result["steps"]} == {"direct", "arrays"}
+    assert {step["condition"]["load_by"] for step in result["actions"]} == {"direct", "arrays"}
 
 
 def sweep_shown(result: Any) -> None:

@@ -101,3 +101,15 @@ def test_a_database_that_counts_no_statements_has_no_ratio() -> None:
 
 def test_one_block_has_no_ratio() -> None:
     assert ratios_of(trials(5, rounds=1, blocks=1)) == {}
+
+
+def test_a_bulk_load_is_an_action_with_its_rows_and_files() -> None:
+    load = Condition((("cipher", "none"), ("work", "load")), Role.BASELINE)
+    counters = {"rows": 1000}
+    trials = [
+        Trial(0, n, 0, load, "i", 0.0, Measurement(1, ns, {}, {}, engine_counters=counters, files_bytes={"data": size}))
+        for n, (ns, size) in enumerate(((2_000_000_000, 4096), (4_000_000_000, 8192)))
+    ]
+    (measure,) = findings(KIND, trials, replace(SETTINGS, conditions=(load,)))
+    assert (measure.action, measure.is_step, measure.seconds.median) == ("load", True, 3.0)
+    assert measure.counted == {"rows": 1000.0, "files_bytes": 6144.0}
