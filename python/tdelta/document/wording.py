@@ -64,7 +64,7 @@ def points_text(change: OverheadChange) -> str:
 
 def quartiles(of: Typical | None) -> str | Cell:
     """A median with its quartiles in brackets, which a terminal has no room for."""
-    return MISSING if of is None else Cell(f"{of.median:.3g} ({of.low:.3g} … {of.high:.3g})", brief=f"{of.median:.3g}")
+    return MISSING if of is None else Cell(f"{of.median:.3g} ({of.low:.3g} to {of.high:.3g})", brief=f"{of.median:.3g}")
 
 
 def is_known(estimate: Estimate) -> bool:

@@ -225,7 +225,7 @@ def blocks(found: Sequence[ActionMeasure], result: RunResult) -> Iterator[Block]
             (one.file_class, *("in the clear" if n else "not found" for n in (one.there, one.deleted))) for one in of
         ]
         titles = list(map(Column, ("files", "rows", "deleted rows")))
-        yield Table(f"What is in the clear after {action}", titles, files, name=f"after {action}")
+        yield Table(f"Plaintext after {action}", titles, files, name=f"after {action}")
     if left:
         yield Paragraph(_LEFT_NOTE, "note")
 
@@ -281,7 +281,7 @@ def _curve(name: str, points: Sequence[ActionMeasure], result: RunResult) -> Fig
     table = Table(f"Numbers: {name}", titles, rows, folded=True, name=f"during {name}")
     if len(points) == 1:
         return table
-    title = f"{name}: how long it takes, and what it costs meanwhile"
+    title = f"{name}: duration, and slowdown of the workload"
     described = (
         f"{of}: {duration(one.seconds.median)}, {percent(_ratio(one).median)}"
         for of, one in zip(named, points, strict=True)

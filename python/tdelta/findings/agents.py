@@ -56,11 +56,11 @@ def _row(use: AgentUse) -> tuple[str, ...]:
 
 def _seen(effect: SeenOverhead, name: str) -> str:
     low, high = percent(min(effect.ratios)), percent(max(effect.ratios))
-    seen = f"{name}, as each agent timed it in the same {effect.repeats} blocks: {low} to {high}"
+    seen = f"{name}, measured by each load generator in the same {effect.repeats} blocks: {low} to {high}"
     if effect.is_apart is None:
         return f"{seen}."
-    sd = f"an agent's own effect has a standard deviation of {100 * effect.between_sd:.2f}%"
-    return f"{seen}; {sd}, {'more than' if effect.is_apart else 'no more than'} chance makes."
+    sd = f"its variation between load generators is (standard deviation) {100 * effect.between_sd:.2f}%"
+    return f"{seen}; {sd}, {'more than' if effect.is_apart else 'no more than'} by chance."
 
 
 KIND = Kind(LoadAgents, of_run, blocks, "agents", "Load generators", cautions=cautions)

@@ -16,18 +16,14 @@ from tdelta.records import Condition, Finding, Measurement, Role, RunResult
 from tdelta.records.trials import BACKUP, SEARCHED, by_condition
 
 _NOTE = (
-    "Medians over the trials. On disk is what the files with the rows take there, holes left out. The ratio is bytes"
-    " before compression over those of the backup: 2 is half the size."
+    "Medians over the trials. On disk: space of the files with the rows, without holes. Ratio: bytes before"
+    " compression over bytes of the backup; 2 is half the size."
 )
 _SEARCHED_NOTE = (
-    " Every backup was decompressed and searched for"
-    " planted markers: in the clear are the classes of files that have any."
+    " Every backup was decompressed and searched for marker rows; the last column lists files that have any."
 )
-_UNSEARCHED_NOTE = " None was searched for planted markers: your server made them."
-_LOGICAL = (
-    "A logical backup of an encrypted database is plaintext: the database decrypts what it hands out. Encrypt such a"
-    " backup as it is written."
-)
+_UNSEARCHED_NOTE = " None was searched for marker rows, because your server wrote them."
+_LOGICAL = "A logical backup of an encrypted database is plaintext: encrypt it as it is written."
 _IN_CLEAR = "in the clear"
 _MOST_LINES = 3
 _PREFIX = f"{COUNTED}{BACKUP}"

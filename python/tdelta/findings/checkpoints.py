@@ -20,9 +20,8 @@ from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult,
 from tdelta.records.trials import by_condition
 
 _NOTE = (
-    "Medians over the trials. What a trial leaves to be written is written after it, in no response time: on servers"
-    " until they are at rest. Over plain is the ratio of means in the same blocks, from sixteen blocks on; nothing is"
-    " decided on it."
+    "Medians over the trials. Each trial ends with a checkpoint, which is not part of response time. Changes are ratios"
+    " of means in the same blocks and require 16 blocks. Informational."
 )
 
 
@@ -77,7 +76,7 @@ def blocks(found: Sequence[CheckpointMeasure], result: RunResult) -> Iterator[Bl
     """A row for each condition, unless none wrote anything."""
     if not any(one.written_bytes is None or one.written_bytes.median > 0 for one in found):
         return
-    titles = columns("time", "over plain", "95% interval", "written", "over plain")
+    titles = columns("time", "change", "95% interval", "written", "change")
     rows = [
         (
             label(one.condition, result.settings),

@@ -22,7 +22,7 @@ def blocks(found: Sequence[Contrast], result: RunResult) -> Iterator[Block]:
             rows.append(Row(name, one.ratio, _side(one.ratio)))
     figure = forest(
         "contrasts",
-        "What one factor does by itself",
+        "Effect of one factor",
         rows,
         limits_of(settings, is_primary=False),
         axis="one condition over the other",

@@ -89,7 +89,7 @@ def _formatted(one: CostBreakdown) -> Callable[[Amount], tuple[str, str]]:
     def text(us: float) -> str:
         return f"{round(us / size, places) + 0.0:,.{places}f}".replace("-", "−")
 
-    return lambda amount: (f"{text(amount.us)} {unit}", " … ".join(text(end) for end in amount.hdi95))
+    return lambda amount: (f"{text(amount.us)} {unit}", " to ".join(text(end) for end in amount.hdi95))
 
 
 def share_text(line: CostComponent) -> str:
@@ -97,7 +97,7 @@ def share_text(line: CostComponent) -> str:
     if line.share is None:
         return MISSING
     middle, *ends = (f"{round(100 * one) + 0:,}".replace("-", "−") for one in (line.share, *(line.share_hdi95 or ())))
-    return f"{middle}% ({' … '.join(ends)})" if ends else f"{middle}%"
+    return f"{middle}% ({' to '.join(ends)})" if ends else f"{middle}%"
 
 
 def _counted(line: CostComponent) -> str:
@@ -117,9 +117,9 @@ def note(found: Sequence[CostBreakdown], result: RunResult) -> str:
     for one in found:
         name = label(one.condition, result.settings)
         if one.where_unknown:
-            sentences.append(f"What the residual of {name} consists of is unknown: {one.where_unknown}.")
+            sentences.append(f"The content of the residual of {name} is unknown: {one.where_unknown}.")
         elif one.functions:
-            words = "are those with the largest difference from the plain twin"
+            words = "are those with the largest difference from the unencrypted copy"
             sentences.append(f"The functions under the residual of {name} {words}.")
         for reason in one.unattributed:
             absent.setdefault(reason.text, []).append(name)

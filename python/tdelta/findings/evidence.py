@@ -27,14 +27,14 @@ _WORDS = {
 _COUNTED = (EvidenceState.PLAIN, EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _LOOKS = {EvidenceState.ENCRYPTED: "good", EvidenceState.LEAK: "bad", EvidenceState.MISSING: "bad"}
 _NOTE = (
-    "Markers planted in every twin's rows, looked for in its files while it was at work. not found: present in the"
-    " unencrypted twin, absent here. not tested: absent from the unencrypted twin, too, so inconclusive."
+    "All files were searched for marker rows while the workload ran. not found: present in the unencrypted copy, absent"
+    " here. not tested: absent from the unencrypted copy, so inconclusive."
 )
 _NOTES = {
-    EvidenceState.UNCOVERED: " in the clear: found where the twin's scope does not encrypt.",
+    EvidenceState.UNCOVERED: " in the clear: found in files outside the scope of the encryption.",
     EvidenceState.MOUNTED: (
-        " mounted: read through the mount, which hides nothing from whoever may read files there; storage: read below"
-        " it, the image or the encrypted files."
+        " mounted: read through the mount, which decrypts for every user with read permission; storage: read below it,"
+        " the image or the encrypted files."
     ),
 }
 
@@ -46,7 +46,7 @@ def blocks(found: Sequence[FileEvidence], result: RunResult) -> Iterator[Block]:
             more = f" and {len(one.leaking) - _NAMED} more" if len(one.leaking) > _NAMED else ""
             where = f"{', '.join(one.leaking[:_NAMED])}{more} ({one.file_class})"
             name = label(one.condition, result.settings)
-            yield Paragraph(f"{name}: planted plaintext was found in {where}.", "alarm")
+            yield Paragraph(f"{name}: plaintext was found in {where}.", "alarm")
     classes = list(dict.fromkeys(one.file_class for one in found))
     rows = []
     for condition in dict.fromkeys(one.condition for one in found):
@@ -55,7 +55,7 @@ def blocks(found: Sequence[FileEvidence], result: RunResult) -> Iterator[Block]:
     # Files that hold no rows by design are worth a terminal's column only if markers are in them all the same.
     has_more = any(one.markers_found for one in found if one.file_class == _NO_ROWS)
     titles = [Column(""), *(Column(name, is_brief=name != _NO_ROWS or has_more) for name in classes)]
-    yield Table("What was found, by twin and class of file", titles, rows, name="Evidence")
+    yield Table("Marker rows found, by copy and class of file", titles, rows, name="Evidence")
     states = {one.state for one in found}
     yield Paragraph(_NOTE + "".join(note for state, note in _NOTES.items() if state in states), "note")
     yield _files(found, result)

@@ -10,7 +10,7 @@ from tdelta.document.quantities import interval, percent
 from tdelta.findings.base import Kind
 from tdelta.records import HostEffect, Hosts, RunResult, SeenOverhead
 
-_NOTE = "Twins changed hosts from round to round, so this is in no overhead above."
+_NOTE = "The copies changed hosts from round to round, so differences between hosts are in no overhead above."
 
 
 def blocks(found: Sequence[Hosts], result: RunResult) -> Iterator[Block]:
@@ -36,8 +36,8 @@ def _overhead(one: SeenOverhead, names: Sequence[str], result: RunResult) -> str
     seen = ", ".join(f"{percent(ratio)} on {name}" for ratio, name in zip(one.ratios, names, strict=True))
     said = f"{condition_label(one.condition, result.settings)}, by host over {one.repeats} rounds: {seen}"
     if one.is_apart is None:
-        return f"{said}; too few rounds to say whether overheads differ by host."
-    return f"{said}, which is {'more than' if one.is_apart else 'no more than'} chance makes them differ by."
+        return f"{said}; too few rounds to compare hosts."
+    return f"{said}, which is {'more than' if one.is_apart else 'no more than'} by chance."
 
 
 KIND = Kind(Hosts, lambda run: run.hosts, blocks, "hosts", "Hosts")

@@ -27,10 +27,10 @@ _CLASS_WORDS = {
 }
 
 _NOTE = (
-    "CPU time of an operation, out of trials that perf sampled and that count for nothing else. Intervals know of the"
-    " number of samples alone, not of the effects of these instances; a share is of the whole difference."
+    "CPU time of an operation, from extra trials that perf sampled. Intervals cover the number of samples, not the"
+    " variation between copies. Shares are of the whole difference."
 )
-_NUMBERS = ("plain", "twin", "difference")
+_NUMBERS = ("plain", "copy", "difference")
 
 
 def blocks(found: Sequence[CpuProfile], result: RunResult) -> Iterator[Block]:
@@ -55,8 +55,8 @@ def _heading(profile: CpuProfile, name: str) -> str:
     plain, encrypted = profile.baseline, profile.condition
     low, high = (signed_amount(end) for end in profile.interval95)
     return (
-        f"CPU profile of {name}: {small_amount(encrypted.cpu_ns)} an"
-        f" operation, plain {small_amount(plain.cpu_ns)}; {signed_amount(profile.difference_ns)} ({low} … {high});"
+        f"CPU profile of {name}: {small_amount(encrypted.cpu_ns)} per operation, unencrypted"
+        f" {small_amount(plain.cpu_ns)}; {signed_amount(profile.difference_ns)} ({low} to {high});"
         f" {encrypted.samples:,} and {plain.samples:,} samples"
     )
 
@@ -67,11 +67,11 @@ def _times(one: ClassShare | FunctionShare) -> tuple[str, str, str]:
 
 def _intervals(one: ClassShare) -> tuple[str, str]:
     """The interval of a class's difference, and its share of the whole difference with its interval."""
-    across = " … ".join(signed_amount(end) for end in one.interval95)
+    across = " to ".join(signed_amount(end) for end in one.interval95)
     if one.share is None or one.share_interval95 is None:
         return across, MISSING
     middle, low, high = (f"{100 * share:,.0f}" for share in (one.share, *one.share_interval95))
-    return across, f"{middle}% ({low} … {high})".replace("-0", "0").replace("-", "−")
+    return across, f"{middle}% ({low} to {high})".replace("-0", "0").replace("-", "−")
 
 
 def _function_row(one: FunctionShare) -> tuple[str | Cell, ...]:

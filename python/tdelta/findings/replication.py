@@ -15,13 +15,12 @@ from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult,
 from tdelta.records.trials import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED, by_condition
 
 _NOTE = (
-    "Medians over the trials, per operation of the load where nothing else is said. Where the replica is stopped beside"
-    " the load, applies is how many operations per second it applies once it has all of their log: a load above that"
-    " leaves it behind. Elsewhere lag is how long it took after the load until all was applied. CPU is the replica's,"
-    " until it is at rest. Over plain is the ratio of means of the time to apply, or of the lag, in the same blocks,"
-    " from sixteen blocks on; nothing is decided on it. Both servers are on one machine and share its CPUs and disks."
+    "Medians over the trials, per operation of the workload unless a unit is shown. With the replica stopped, *applies*"
+    " is its rate once it has all of the log: a faster workload leaves it behind. Otherwise *lag* is the time from the"
+    " end of the workload until all is applied. CPU is the replica's. Changes are ratios of means in the same blocks"
+    " and require 16 blocks. Both servers share one machine. Informational."
 )
-_TITLES = ("response", "load", "applies", "lag", "over plain", "95% interval", "CPU", "over plain", "95% interval")
+_TITLES = ("response", "load", "applies", "lag", "change", "95% interval", "CPU", "change", "95% interval")
 _PAGE_ALONE = (5, 8)
 
 

@@ -50,13 +50,13 @@ _REQUESTS, _MISSES = "buffer_requests", "buffer_reads"
 _THREADS = "threads"
 
 _NOTE = (
-    "Medians over the trials; CPU, pages and log are of one operation. Bottleneck: CPU where 85% of all CPUs are busy,"
-    " or of those that the server is kept to, else the largest part of the threads' time: CPU of server or client, I/O,"
-    " or other waiting (locks, network, scheduling)."
+    "Medians over the trials; CPU, pages and log are per operation. Bottleneck: CPU if 85% of the CPUs that the server"
+    " may use are busy, else the largest part of the threads' time: CPU of server or client, I/O, or other waiting"
+    " (locks, network, scheduling)."
 )
 _INTRODUCTION = (
-    "The work of the servers and of the client while they were measured: described, not judged. Twins whose caches met"
-    " different shares of their requests would not be twins; the table below the figure has the hit ratio of each."
+    "Work of the servers and of the client during the trials. Copies are comparable only if their caches have the same"
+    " hit ratio, which is in the table below the figure. Informational."
 )
 
 
@@ -253,14 +253,14 @@ class _Column:
 
 def _time(of: Typical) -> Cell:
     low, median, high = amounts((of.low, of.median, of.high), "µs")
-    return Cell(f"{median} ({low.split(' ')[0]} … {high.split(' ')[0]})", brief=median)
+    return Cell(f"{median} ({low.split(' ')[0]} to {high.split(' ')[0]})", brief=median)
 
 
 def _hits(cache: CacheUse | None) -> str | Cell:
     if cache is None:
         return MISSING
     low, median, high = (100 * value for value in (cache.hit_ratio.low, cache.hit_ratio.median, cache.hit_ratio.high))
-    return Cell(f"{median:.2f}% ({low:.2f} … {high:.2f})", brief=f"{median:.2f}%")
+    return Cell(f"{median:.2f}% ({low:.2f} to {high:.2f})", brief=f"{median:.2f}%")
 
 
 def _count(name: str) -> Callable[[ServerMeasures], str]:
@@ -362,12 +362,8 @@ def _figure(
     title = "Where the time of the load goes"
     described = "; ".join(_words(m, result) for group in groups.values() for m in group) + "."
     caption = (
-        "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
-        " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
-        " to be done, since all threads waited for I/O, locks or the network. Plain twins are grey. The word is what"
-        " held the load back: CPU where 85% of all CPUs are busy, or of those that the server is kept to, else the"
-        " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
-        " it."
+        "A bar is the time of the CPUs that the workload can use. Full: busy for the server; light: for the client;"
+        " empty: waiting. Unencrypted copies are gray. The word is the bottleneck."
     )
     return Figure("time", title, drawing(WIDTH, y, title, described, marks, name="time"), caption, table, Medium.BOTH)
 

@@ -18,8 +18,8 @@ _BY_KERNEL = ("fscrypt", "dm-crypt")
 """What `tdelta.measure.encrypted_folders` calls that which encrypts by the kernel's AES-XTS."""
 
 _NOTE = (
-    "Overheads are of the primary metric, over twins without any encryption on storage of the same kind. In force:"
-    " what the kernel's tables say of the folders of the twins."
+    "Overheads are of the primary metric, compared with unencrypted copies on storage of the same kind. In force: the"
+    " encryption that the kernel reports for the folders of the copies."
 )
 
 

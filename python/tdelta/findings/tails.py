@@ -14,19 +14,19 @@ from tdelta.document.labels import condition_label, transaction_name
 from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import ALL, BadTrials, Hosts, Role, RunResult, TailMeasure, TailRatio
+from tdelta.records import ALL, BadTrials, Hosts, RunResult, TailMeasure, TailRatio
 
-_OVER_BOTH = "Ratios are over both plain twins, with 95% intervals; of the A/A twin over the other plain twin."
-_OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95% intervals."
+_OVER_BOTH = "Ratios compare with both unencrypted copies, with 95% intervals; the A/A control with the other one."
+_OVER_ONE = "Ratios compare with the unencrypted copy on the same host in every round, with 95% intervals."
 _BAD_TRIALS = (
-    "A trial (one twin's part of a block) counts once, however many of its transactions a stall holds up; the interval"
-    " is of how often trials have any."
+    "A trial counts once, regardless of the number of its transactions that a stall delays; the interval is of the"
+    " share of trials with any."
 )
 _ONE_ROUND = (
-    "Of a single round, how far instances differ by chance in how often they stall is mostly an assumption (an sd of"
-    " some 20%): take three rounds or more."
+    "With a single round, the variation of stalls between copies is mostly an assumption (standard deviation of about"
+    " 20%): run at least three rounds."
 )
-_CLOSED_LOOP = "Closed loop: a stall holds up one transaction a thread; --rate counts all that were due."
+_CLOSED_LOOP = "Closed loop: a stall delays one transaction per thread; --rate counts all that were due."
 
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
 _MOST_TYPES = 8
@@ -74,10 +74,10 @@ def blocks(found: Sequence[TailMeasure], result: RunResult) -> Iterator[Block]:
     is_single = len({v.condition for v in result.primary}) == 1
     shows_types = is_single and len({m.transaction for m in found} - {ALL}) <= _MOST_TYPES
     brief = groups if shows_types else mix
-    yield Heading("Tails over the plain twins'")
-    yield tail_table("Tails", brief, ("baseline", "twin"))
+    yield Heading("Tails, compared with the unencrypted copies")
+    yield tail_table("Tails", brief, ("unencrypted", "copy"))
     if types and not shows_types:
-        of_types = tail_table("Tails by transaction type", types, ("baseline", "twin"))
+        of_types = tail_table("Tails by transaction type", types, ("unencrypted", "copy"))
         yield replace(of_types, folded=True, medium=Medium.PAGE)
     of_brief = found if shows_types else [m for m in found if m.transaction == ALL]
     for medium, shown, measures in ((Medium.TERMINAL, brief, of_brief), (Medium.PAGE, groups, found)):
@@ -108,7 +108,14 @@ def _exceedance_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = small_share(found.baseline.share), small_share(found.condition.share)
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
+    return TailRow(
+        condition_label(measure.condition, result.settings),
+        plain,
+        other,
+        ratio,
+        interval_text(found.ratio),
+        str(found.reason or ""),
+    )
 
 
 def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -116,7 +123,14 @@ def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         return None
     plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
     ratio = quotient_text(found.quotient)
-    return TailRow(_label(measure, result), plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
+    return TailRow(
+        condition_label(measure.condition, result.settings),
+        plain,
+        other,
+        ratio,
+        interval_text(found.ratio),
+        str(found.reason or ""),
+    )
 
 
 def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -126,10 +140,17 @@ def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
     if high is None:
         across = f"from {_figures(low)} on"
     else:
-        across = f"{_figures(low)} … {_figures(high)}" if found.condition_bad else f"at most {_figures(high)}"
+        across = f"{_figures(low)} to {_figures(high)}" if found.condition_bad else f"at most {_figures(high)}"
     plain = f"{found.baseline_bad:,} of {found.baseline_trials:,}"
     other = f"{found.condition_bad:,} of {found.condition_trials:,}"
-    return TailRow(_label(measure, result), plain, other, quotient_text(found.quotient), across, _missed(found))
+    return TailRow(
+        condition_label(measure.condition, result.settings),
+        plain,
+        other,
+        quotient_text(found.quotient),
+        across,
+        _missed(found),
+    )
 
 
 def _bad(measure: TailMeasure) -> BadTrials | None:
@@ -149,11 +170,6 @@ def _missed(found: BadTrials) -> str:
     return f"{bad} in all do not show a difference; {_figures(high)} times as often would have been missed, too"
 
 
-def _label(measure: TailMeasure, result: RunResult) -> str:
-    label = condition_label(measure.condition, result.settings)
-    return label if measure.condition.role is not Role.AA else label.replace("A/A twin", "A/A twin over plain", 1)
-
-
 def note(found: Sequence[TailMeasure], shown: Sequence[TailMeasure], result: RunResult) -> str:
     """What figures are of, and their intervals; of bad trials only where those ``shown`` have any."""
     parts = []
@@ -167,7 +183,7 @@ def note(found: Sequence[TailMeasure], shown: Sequence[TailMeasure], result: Run
     parts += [_BAD_TRIALS] if bad else []
     parts += [_ONE_ROUND] if any(of.rounds == 1 for of in bad) else []
     parts += [] if result.settings.is_open_loop else [_CLOSED_LOOP]
-    return " ".join((*parts, "Nothing is decided on tails."))
+    return " ".join((*parts, "Informational."))
 
 
 def tail_table(caption: str, groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
@@ -192,7 +208,7 @@ def quotient_text(value: float | None) -> str:
 
 def interval_text(ratio: TailRatio | None) -> str:
     """The ends of a ratio's interval: ``1.22 … 1.73``; where there is none, a dash."""
-    return MISSING if ratio is None else " … ".join(_figures(end) for end in ratio.interval95)
+    return MISSING if ratio is None else " to ".join(_figures(end) for end in ratio.interval95)
 
 
 def _figures(value: float) -> str:

@@ -29,11 +29,10 @@ _LEAST_BYTES = 65_536
 """Written for an operation: less may be a log's or a journal's header."""
 
 _NOTE = (
-    "Of one operation: what the database asked the system to write (median), and the engine's own counts of temporary"
-    " tables on disk, temporary files and passes over the files of sorts. Their content is what the search for planted"
-    " markers found in such files of that twin."
+    "Per operation: bytes that the database wrote (median), and the engine's own counts of temporary tables on disk,"
+    " temporary files and passes over the files of sorts. Content: the result of the search for marker rows."
 )
-_WHAT = "what is in them"
+_WHAT = "content"
 _STATES = {
     EvidenceState.PLAIN: "in the clear",
     EvidenceState.UNCOVERED: "in the clear",

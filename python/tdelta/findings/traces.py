@@ -31,9 +31,8 @@ _US = 1e3
 _LOG = "log_bytes"
 _WIDTHS = {Medium.TERMINAL: 80, Medium.PAGE: 160}
 _NOTE = (
-    "All but calls is of one call. CPU (the thread that ran it), reads, rows and log are of extra trials whose"
-    " statements were metered one by one; elapsed is of the measured trials. The ratios are over the plain twins, with"
-    " their 95% interval."
+    "Figures are per call. CPU (of the thread that ran it), reads, rows and log are from extra trials with metered"
+    " statements; elapsed is from the measured trials. Changes compare with the unencrypted copies, with 95% intervals."
 )
 
 

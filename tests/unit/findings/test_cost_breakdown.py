@@ -62,12 +62,12 @@ def test_functions_of_a_rest_that_is_much_stand_below_it_and_where_there_are_non
         "[not named] in mariadbd",
         "__memmove_avx in libc.so.6",
     ]
-    assert "consists of is unknown: there is no perf" in note((blind,), result)
+    assert "is unknown: there is no perf" in note((blind,), result)
     assert "residual of" not in note((replace(named, functions=()),), result)
 
 
 def test_a_share_is_told_with_its_interval_and_without_one_where_it_has_none() -> None:
     line = s.with_cost_breakdown().of(CostBreakdown)[0].components[0]
-    assert share_text(line) == "31% (24 … 39)"
+    assert share_text(line) == "31% (24 to 39)"
     assert share_text(replace(line, share_hdi95=None)) == "31%"
     assert share_text(replace(line, share=None)) == "–"

@@ -32,10 +32,10 @@ def bad_row(found: BadTrials) -> TailRow:
 @pytest.mark.parametrize(
     ("found", "interval", "missed"),
     [
-        (BadTrials(16, 60, 8, 120, 5, 1.6, 13.0), "1.60 … 13", ""),
+        (BadTrials(16, 60, 8, 120, 5, 1.6, 13.0), "1.60 to 13", ""),
         (BadTrials(0, 60, 12, 120, 5, 0.0, 0.9), "at most 0.90", ""),
         (BadTrials(9, 60, 0, 120, 5, 2.1, None), "from 2.10 on", ""),
-        (BadTrials(2, 60, 1, 120, 5, 0.2, 64.0), "0.20 … 64", "64 times as often would have been missed"),
+        (BadTrials(2, 60, 1, 120, 5, 0.2, 64.0), "0.20 to 64", "64 times as often would have been missed"),
         (BadTrials(1, 60, 0, 120, 5, 0.1, None), "from 0.10 on", "nothing bounds the ratio from above"),
     ],
 )
@@ -55,8 +55,8 @@ def test_bad_trials_of_one_round_say_that_instance_effects_is_assumed() -> None:
     found = measure.exceedance.bad_trials
     assert found is not None
     of_one = replace(measure, exceedance=replace(measure.exceedance, bad_trials=replace(found, rounds=1)))
-    assert "Of a single round" not in note_of(result)
-    assert "Of a single round" in note_of(s.changed(result, tails=(of_one,)))
+    assert "With a single round" not in note_of(result)
+    assert "With a single round" in note_of(s.changed(result, tails=(of_one,)))
 
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:
