@@ -240,6 +240,13 @@ def _check_numbers(request: RunRequest) -> None:
                 found=f"{request.decision.latency_limit_seconds:g} s",
             )
         )
+    tests = [
+        flag
+        for flag, is_on in (("--self-test", request.design.self_test), ("--inject", request.design.inject))
+        if is_on
+    ]
+    if tests and request.decision.budget is not None:
+        wrong.append(Refusal.of("conflict", one=" and ".join(tests), other="--budget"))
     if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
         least, most = request.decision.min_rounds, request.decision.max_rounds
         wrong.append(

@@ -332,3 +332,9 @@ def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
 def test_the_default_is_aes_256_or_the_only_cipher_there_is(ciphers: tuple[str, ...], default: str) -> None:
     chosen: Any = SimpleNamespace(ciphers=ciphers)
     assert planning._default_cipher(chosen) == default
+
+
+@pytest.mark.parametrize("options", [{"self_test": True}, {"inject": (0.05,)}])
+def test_identical_copies_are_measured_and_not_held_to_a_budget(options: dict[str, Any]) -> None:
+    with refused(UsageError, "conflict", one=Part("--"), other="--budget"):
+        plan(RunRequest(**options, budget=0.05), "r")
