@@ -40,7 +40,7 @@ def test_show_json_is_the_document_of_the_run(store: Path) -> None:
 def test_an_unknown_run_is_a_usage_error(store: Path) -> None:
     done = call("show", "1999", "--store", str(store))
     assert (done.code, done.out) == (2, "")
-    assert "unknown run '1999'" in done.err
+    assert "unknown run 1999" in done.err
 
 
 def test_export_writes_one_csv_row_a_trial_to_standard_output(store: Path) -> None:
