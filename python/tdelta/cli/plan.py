@@ -149,10 +149,7 @@ def _refuse_pilot_options(pilot_seconds: float | None) -> None:
     typed = typed_flags(ctx, _PILOT_OPTIONS, _OF_STORED_RUNS)
     typed += ["--pilot-time"] if pilot_seconds is not None else []
     if typed:
-        raise Mistyped(
-            Refusal.of("conflict", one=", ".join(typed), other="a stored RUN"),
-            ctx,
-        )
+        raise Mistyped(Refusal.of("conflict", one=", ".join(typed), other="a stored RUN"), ctx)
 
 
 def _assurance(text: str) -> float:

@@ -161,11 +161,7 @@ def _hard_reasons(
 def _too_few_stalls(answer: Answer) -> Reason:
     met, plain = answer.events, answer.plain_events
     return Reason.of(
-        "few-stalls",
-        stalls=len(met.above),
-        trials=met.trials,
-        plain_stalls=len(plain.above),
-        plain_trials=plain.trials,
+        "few-stalls", stalls=len(met.above), trials=met.trials, plain_stalls=len(plain.above), plain_trials=plain.trials
     )
 
 

@@ -184,9 +184,7 @@ class Rate(Number):
         except ValueError:
             raise ValueError(
                 Refusal.of(
-                    "unexpected",
-                    expected="operations per second such as 500, or a share such as 60%",
-                    found=repr(text),
+                    "unexpected", expected="operations per second such as 500, or a share such as 60%", found=repr(text)
                 )
             ) from None
 

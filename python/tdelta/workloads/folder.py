@@ -350,8 +350,7 @@ class FolderReader(FolderFiles):
                 if not set(other.primary_key) & set(keys):
                     self.fault(
                         Refusal.of(
-                            "missing",
-                            what=f"a 'serial' primary key in table {other.name}, for column {column.name},",
+                            "missing", what=f"a 'serial' primary key in table {other.name}, for column {column.name},"
                         ),
                         *path,
                     )

@@ -254,10 +254,7 @@ def test_a_quotation_mark_without_its_second_is_refused(tmp_path: Path) -> None:
     [
         ("condition,tps,tps", coded("twice", what=Part("tps"), where="file.txt:1")),
         ("condition,response", coded("time-without-unit", column="response", where="file.txt:1")),
-        (
-            "condition,response_ms,latency_us",
-            coded("unexpected", found="response_ms, latency_us", where="file.txt:1"),
-        ),
+        ("condition,response_ms,latency_us", coded("unexpected", found="response_ms, latency_us", where="file.txt:1")),
         (
             "condition,transaction,statement,tps",
             coded("unexpected", expected=Part("transaction"), found="transaction, statement", where="file.txt:1"),

@@ -127,13 +127,7 @@ def test_a_job_report_has_all_of_one_run():
             5,
             coded("unexpected", expected="System achieved N NOPM from N TPM"),
         ),
-        (
-            "timing.json",
-            '"avg_ms": "2.731"',
-            '"avg_ms": "slow"',
-            1,
-            coded("unexpected", expected=Part("'NEWORD'")),
-        ),
+        ("timing.json", '"avg_ms": "2.731"', '"avg_ms": "slow"', 1, coded("unexpected", expected=Part("'NEWORD'"))),
         ("timing.json", '"calls": "90210"', '"calls": "-1"', 1, coded("unexpected", expected=Part("'NEWORD'"))),
         (
             "timing.json",

@@ -77,18 +77,8 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        (
-            ">1200<",
-            ">many<",
-            37,
-            coded("unexpected", expected=Part("TransactionCount"), found="'many'"),
-        ),
-        (
-            ">1200<",
-            ">-3<",
-            37,
-            coded("unexpected", expected=Part("TransactionCount"), found="'-3'"),
-        ),
+        (">1200<", ">many<", 37, coded("unexpected", expected=Part("TransactionCount"), found="'many'")),
+        (">1200<", ">-3<", 37, coded("unexpected", expected=Part("TransactionCount"), found="'-3'")),
         (
             "<AverageResponse>9.61",
             "<AverageResponse>nan",

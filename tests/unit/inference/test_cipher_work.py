@@ -76,4 +76,4 @@ def test_of_a_server_without_counters_nothing_is_said() -> None:
 
 def test_the_caution_names_the_figure_and_what_to_do() -> None:
     caution = idle_cipher_caution({AES.key: 0.00253}, settings())
-    assert has([caution], "barely-encrypted", pages=0.00253, remedy=Part("(--cache)"))
+    assert has([caution], "barely-encrypted", pages=0.00253, remedy=Part("--cache"))

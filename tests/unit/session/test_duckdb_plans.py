@@ -59,10 +59,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"vary": {"scope": ("+log",)}}, coded("unknown", found="+log", hint=Part("DuckDB"), kind="scope")),
         ({"restore": "cat"}, coded("not-supported", what="--restore")),
         ({"load_generator": "true"}, coded("not-supported", what="--load-generator")),
-        (
-            {"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}},
-            coded("not-supported", what="--vary page_size"),
-        ),
+        ({"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}}, coded("not-supported", what="--vary page_size")),
         ({"cold": True, "threads": 2}, coded("conflict", one="--threads above 1")),
         ({"cold": True, "rate": 5.0}, coded("conflict", one="--rate")),
         (

@@ -169,7 +169,7 @@ thread = 1
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("engines = [", "unexpected"),
+        ("engines = [", "invalid"),
         ('engine = "sqlite"\nengines = ["duckdb"]', "conflict"),
         ("engine = 3", "project-value"),
         ('study = "none"', "unknown"),

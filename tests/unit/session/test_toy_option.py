@@ -81,7 +81,7 @@ def test_an_option_is_one_declaration(package: Path) -> None:
     assert (found["value"], found["again"]) == ("red", True)
     assert found["command"].split()[1:4] == ["run", "--colour", "red"]
     assert "--colour" not in found["usual_command"]
-    refusal = ["not-supported", "--colour is not supported by DuckDB, only for SQLite"]
+    refusal = ["not-supported", "--colour is only for SQLite, not for DuckDB"]
     assert found["refused"] == [refusal]
 
 

@@ -83,11 +83,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         ("count = 3", "count = 0", toml(19, "out-of-range", found="0", what="count")),
         ('"text"', '"txt"', toml(16, "unknown", found=Part("name"), hint=Part("'text'"), kind="distribution")),
         ("min = 1", "minimum = 1", column(16, "missing", what=Part("text"))),
-        (
-            "min = 1",
-            "minn = 1",
-            column(16, "unknown", found=Part("text"), hint=Part("'min'"), kind="parameter"),
-        ),
+        ("min = 1", "minn = 1", column(16, "unknown", found=Part("text"), hint=Part("'min'"), kind="parameter")),
         ("min = 1", "min = 10", column(16, "out-of-range", what="min", found=10, wanted=Part("max"))),
         ("min = 1", 'min = "1"', column(16, "out-of-range", what="min", found="'1'")),
         (
@@ -111,11 +107,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "nmae = { distribution",
             toml(16, "unknown", found=Part("nmae"), hint=Part("'name'"), kind="column"),
         ),
-        (
-            "line = { distribution",
-            "born2 = { distribution",
-            coded("missing", what=Part("line"), where="schema.sql:4"),
-        ),
+        ("line = { distribution", "born2 = { distribution", coded("missing", what=Part("line"), where="schema.sql:4")),
         (
             '{ distribution = "serial" }',
             '{ distribution = "uniform", lo = 1, hi = 2 }',

@@ -98,11 +98,7 @@ def test_text_that_is_not_utf_8_is_refused_by_its_line(folder: Path) -> None:
         ),
         ("rows_per_scale = 10\n", "rows = 900000000\n", toml(8, "size-too-small", key="fixed_bytes", found=0)),
         ("rows_per_scale = 10\n", f"rows = 0x{'f' * 9000}\n", toml(12, "out-of-range", what="rows")),
-        (
-            "rows_per_scale = 10\n",
-            f"rows = {'9' * 9000}\n",
-            coded("invalid", where="workload.toml", kind="TOML"),
-        ),
+        ("rows_per_scale = 10\n", f"rows = {'9' * 9000}\n", coded("invalid", where="workload.toml", kind="TOML")),
         ("count = 3", "count = 1099511627776", toml(18, "too-many", what="rows at scale 1")),
         ("bytes_per_scale = 1000", "bytes_per_scale = 1", toml(9, "size-too-small", key="bytes_per_scale", found=1)),
         (

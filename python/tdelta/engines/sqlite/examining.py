@@ -80,10 +80,7 @@ class CopyExaminer:
             f"table {name!r}: {said}" for name in self._as_reported(virtual_tables) if (said := self._loads(name))
         ]
         if refused:
-            raise DatabaseFault(
-                self._file,
-                SqliteRefusal.of("extensions-missing", refused="; ".join(_first(refused))),
-            )
+            raise DatabaseFault(self._file, SqliteRefusal.of("extensions-missing", refused="; ".join(_first(refused))))
         found = self._must("PRAGMA quick_check(1)", "cannot be checked")
         if found != "ok":
             raise DatabaseFault(self._file, SqliteRefusal.of("quick-check-fails", found=found))

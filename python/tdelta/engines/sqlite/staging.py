@@ -147,10 +147,7 @@ def copy_original(
             _require_whole_journal(copied, target)
             return copied
         _remove(target)
-    raise DatabaseFault(
-        original.named,
-        SqliteRefusal.of("database-written-to", tries=_TRIES),
-    )
+    raise DatabaseFault(original.named, SqliteRefusal.of("database-written-to", tries=_TRIES))
 
 
 def _look(path: Path) -> dict[str, FileStat | None]:
@@ -315,7 +312,4 @@ def _require_whole_journal(original: Original, target: Path) -> None:
         ends = file.read()
     if begins == ends == _JOURNAL_MAGIC:
         _remove(target)
-        raise DatabaseFault(
-            original.named,
-            SqliteRefusal.of("journal-of-several"),
-        )
+        raise DatabaseFault(original.named, SqliteRefusal.of("journal-of-several"))

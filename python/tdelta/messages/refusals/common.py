@@ -8,7 +8,7 @@ COMMON = {
     "requires": "{what} requires {needs}",
     "conflict": "{one} cannot be combined with {other}",
     "unsupported": "{what} is not supported by {by}",
-    "not-supported": "{what} is not supported by {by}, only {only}",
+    "not-supported": "{what} is only {only}, not for {by}",
     "twice": "{what} is given more than once",
     # values
     "unknown": "unknown {kind} {found}.{hint}",

@@ -172,11 +172,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
             "mysql",
             coded("load-option", option=Part("--threads"), why="not a whole number above 0"),
         ),
-        (
-            "sysbench t --db-driver=pgsql run",
-            "mysql",
-            coded("load-option", option=Part("pgsql"), why=Part("mysql")),
-        ),
+        ("sysbench t --db-driver=pgsql run", "mysql", coded("load-option", option=Part("pgsql"), why=Part("mysql"))),
         (
             "sysbench t --mysql-dry-run run",
             "mysql",

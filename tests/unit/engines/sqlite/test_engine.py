@@ -37,12 +37,12 @@ def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_aske
     ("cipher", "found", "wrong"),
     [
         ("none", {"cipher": "chacha20", "header": "plain"}, ()),
-        ("none", {"cipher": "chacha20", "header": "hidden"}, ("plain",)),
+        ("none", {"cipher": "chacha20", "header": "hidden"}, ("none", "not unencrypted")),
         ("aes-256", {"cipher": "aes256cbc", "header": "hidden"}, ()),
         ("aes-256", {"cipher": "AES256CBC", "header": "hidden"}, ()),
         ("aes-256", {"cipher": "aes128cbc", "header": "hidden"}, ("cipher", "aes128cbc", "aes256cbc")),
         ("aes-256", {"cipher": "", "header": "hidden"}, ("cipher", "aes256cbc")),
-        ("aes-256", {"cipher": "aes256cbc", "header": "plain"}, ("aes-256", "plain")),
+        ("aes-256", {"cipher": "aes256cbc", "header": "plain"}, ("aes-256", "unencrypted")),
     ],
 )
 def test_a_cipher_in_force_that_is_not_the_one_asked_for_is_told(

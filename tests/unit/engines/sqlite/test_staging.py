@@ -202,15 +202,9 @@ def test_a_symbolic_link_is_followed_with_its_log_beside_the_target(database: Pa
         (bytes(8) + b"DUCK" + bytes(4096), coded("unexpected", found=Part("DuckDB database"), where="app.db")),
         (b"\x1f\x8b" + bytes(100), coded("unexpected", found=Part("gzip"), where="app.db")),
         (b"\x37\x7f\x06\x82" + bytes(100), coded("unexpected", found=Part("write-ahead"), where="app.db")),
-        (
-            bytes.fromhex("d9d505f920a163d7") + bytes(100),
-            coded("unexpected", found=Part("rollback"), where="app.db"),
-        ),
+        (bytes.fromhex("d9d505f920a163d7") + bytes(100), coded("unexpected", found=Part("rollback"), where="app.db")),
         (b"name,value\n" * 30, coded("unexpected", where="app.db")),
-        (
-            os.urandom(16) + b"\x10\x00\x01\x01\x00\x40\x20\x20" + os.urandom(4000),
-            coded("unexpected", where="app.db"),
-        ),
+        (os.urandom(16) + b"\x10\x00\x01\x01\x00\x40\x20\x20" + os.urandom(4000), coded("unexpected", where="app.db")),
         (b"\xaa" * 4096, coded("unexpected", where="app.db")),
         (
             b"SQLite format 3\x00\x10\x00\x01\x01\x50\x40\x20\x20" + bytes(8) + os.urandom(9 * 4096 - 32),

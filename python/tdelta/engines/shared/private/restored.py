@@ -123,10 +123,7 @@ class RestoredServer:
                 found = self._engine.catalog.facts(asking(session), self._engine.schema)
             if not found.tables:
                 left = "".join(f"; {said}" for said in found.left_out)
-                raise DatabaseFault(
-                    self._dump.named,
-                    Refusal.of("nothing-restored", left=left),
-                )
+                raise DatabaseFault(self._dump.named, Refusal.of("nothing-restored", left=left))
             settle_rows(worker, self._engine, self._settings, [table.name for table in found.tables])
         self._load_seconds = time.monotonic() - began
 

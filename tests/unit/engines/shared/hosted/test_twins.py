@@ -168,12 +168,7 @@ def test_hosts_that_load_other_rows_or_have_another_server_are_refused(tmp_path:
     there[1].sums = {"t": (2, "other")}
     with refused(EnvironmentFault, "hosts-load-differs", node="b", first="a"):
         found.load("plain")
-    with refused(
-        EnvironmentFault,
-        *["version-mismatch"] * 2,
-        what=("host a", "host b"),
-        found=(Part("1.0"),) * 2,
-    ):
+    with refused(EnvironmentFault, *["version-mismatch"] * 2, what=("host a", "host b"), found=(Part("1.0"),) * 2):
         begun(tmp_path / "versions", {"Product": "2.0"})
     assert not list((tmp_path / "versions").glob("twins-*"))
 
