@@ -54,10 +54,6 @@ _NOTE = (
     " or of those that the server is kept to, else the largest part of the threads' time: CPU of server or client, I/O,"
     " or other waiting (locks, network, scheduling)."
 )
-_INTRODUCTION = (
-    "The work of the servers and of the client while they were measured: described, not judged. Twins whose caches met"
-    " different shares of their requests would not be twins; the table below the figure has the hit ratio of each."
-)
 
 
 class Bottleneck(StrEnum):
@@ -307,13 +303,9 @@ def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block
         rows += [(names[m.condition], *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
     more = [column.title for column in shown if not column.is_brief]
     titles = columns(*(column.title for column in shown), "bottleneck", texts=("bottleneck",), more=more)
-    caption = (
-        "Numbers: medians over the trials, in brackets their quartiles; server, client and waiting are shares of the"
-        " threads' time; CPU, pages and bytes are of one operation"
-    )
-    yield Paragraph(_INTRODUCTION, medium=Medium.PAGE)
+    caption = "Numbers: quartiles in brackets; server, client and waiting are shares of the threads' time"
     yield _figure(groups, names, result, Table(caption, titles, rows, folded=True))
-    yield Paragraph(_NOTE, "note", Medium.TERMINAL)
+    yield Paragraph(_NOTE, "note")
 
 
 def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, list[ServerMeasures]]:
@@ -362,12 +354,8 @@ def _figure(
     title = "Where the time of the load goes"
     described = "; ".join(_words(m, result) for group in groups.values() for m in group) + "."
     caption = (
-        "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
-        " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
-        " to be done, since all threads waited for I/O, locks or the network. Plain twins are grey. The word is what"
-        " held the load back: CPU where 85% of all CPUs are busy, or of those that the server is kept to, else the"
-        " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
-        " it."
+        "Of the CPUs that the load could keep busy: full, at work for the server; light, for the client; empty, idle"
+        " while all threads waited. Gray: plain twins."
     )
     return Figure("time", title, drawing(WIDTH, y, title, described, marks, name="time"), caption, table, Medium.BOTH)
 
