@@ -8,4 +8,4 @@ from tdelta.records import RunSettings, Trial
 
 
 def found(kind: Kind[F], trials: Iterable[Trial], settings: RunSettings, **more: Any) -> tuple[F, ...]:
-    return tuple(kind.of_run(FinishedRun(settings=settings, trials=tuple(trials), **more)))
+    return kind.found(FinishedRun(settings=settings, trials=tuple(trials), **more))

@@ -37,7 +37,7 @@ def kinds() -> list[Kind[Any]]:
 
 def findings_of(run: FinishedRun) -> tuple[tuple[Finding, ...], tuple[Caution, ...]]:
     """All findings of a run, and the cautions that they give rise to."""
-    found = [(kind, tuple(kind.of_run(run))) for kind in kinds()]
+    found = [(kind, kind.found(run)) for kind in kinds()]
     return (
         tuple(one for _, of_kind in found for one in of_kind),
         tuple(caution for kind, of_kind in found for caution in kind.cautions(of_kind, run)),

@@ -8,26 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tdelta.document.blocks import Block, Line
 from tdelta.messages import Caution
-from tdelta.records import (
-    CarryOver,
-    Contrast,
-    CpuProfile,
-    FileEvidence,
-    Finding,
-    Hosts,
-    Level,
-    RunResult,
-    RunSettings,
-    StallMeasure,
-    StorageFound,
-    Trial,
-    Verdict,
-)
+from tdelta.records import Finding, Level, RunResult, RunSettings, StorageFound, Trial, Verdict
 from tdelta.records.findings import FINDINGS
 
 if TYPE_CHECKING:
     from tdelta.findings.published import PublishedFigure
-    from tdelta.findings.twin_settings import SettingsCompared
     from tdelta.inference.cost_breakdown import Explained
 
 F = TypeVar("F", bound=Finding)
@@ -41,10 +26,8 @@ class FinishedRun:
         trials: without their histograms.
         read_trials: gives the same trials with their histograms, one by one.
         verdicts: as the checks left them.
-        stalls, carry_over, contrasts, hosts: what the models of the verdicts found.
+        known: findings that were made already: by models of the verdicts, checks, profiles and the search of files.
         cpus: how many a server and its client may use together.
-        evidence: what the search for planted plaintext found.
-        twin_settings: as they were read back from the twins.
         storages: by the level of the factor, what twins were found to be stored on.
         data_bytes: by condition, the size of the loaded data.
         published: the figures that the run's study was published with.
@@ -54,7 +37,6 @@ class FinishedRun:
         is_writing: whether its transactions change rows.
         scripts: the statements of each transaction type.
         headings: by heading, the engine's counters of a statement to add up, and words for them.
-        profiles: the CPU profiles that were requested.
         explained: what was measured for a cost breakdown apart from the trials.
     """
 
@@ -62,13 +44,8 @@ class FinishedRun:
     trials: Sequence[Trial]
     read_trials: Callable[[], Iterable[Trial]] = tuple
     verdicts: Sequence[Verdict] = ()
-    stalls: Sequence[StallMeasure] = ()
-    carry_over: Sequence[CarryOver] = ()
-    contrasts: Sequence[Contrast] = ()
-    hosts: Sequence[Hosts] = ()
+    known: Sequence[Finding] = ()
     cpus: int = 1
-    evidence: Sequence[FileEvidence] = ()
-    twin_settings: Sequence[SettingsCompared] = ()
     storages: Mapping[str, StorageFound] = field(default_factory=dict)
     data_bytes: Mapping[str, int] = field(default_factory=dict)
     published: Sequence[PublishedFigure] = ()
@@ -78,8 +55,11 @@ class FinishedRun:
     is_writing: bool = False
     scripts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     headings: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
-    profiles: Sequence[CpuProfile] = ()
     explained: Explained | None = None
+
+    def of(self, kind: type[F]) -> tuple[F, ...]:
+        """The known findings of one kind."""
+        return tuple(one for one in self.known if isinstance(one, kind))
 
 
 def _nothing(_found: object, _of: object) -> Iterator[Any]:
@@ -95,7 +75,7 @@ class Kind(Generic[F]):
 
     Attributes:
         record: what one finding is, and what the kind is called in JSON.
-        of_run: the findings of a run.
+        of_run: the model, where findings are not known already.
         blocks: what terminal and page show of those that a run has.
         part: where on the page: the name of a section of its own, or the section that it is added to.
         title: of a section of its own.
@@ -104,7 +84,7 @@ class Kind(Generic[F]):
     """
 
     record: type[F]
-    of_run: Callable[[FinishedRun], Iterable[F]]
+    of_run: Callable[[FinishedRun], Iterable[F]] | None = None
     blocks: Callable[[Sequence[F], RunResult], Iterable[Block]] = _nothing
     part: str = ""
     title: str = ""
@@ -114,6 +94,9 @@ class Kind(Generic[F]):
     def __post_init__(self) -> None:
         KINDS[self.record.FINDING] = self
         FINDINGS[self.record.FINDING] = self.record
+
+    def found(self, run: FinishedRun) -> tuple[F, ...]:
+        return run.of(self.record) if self.of_run is None else tuple(self.of_run(run))
 
     def shown(self, result: RunResult) -> list[Block]:
         """Its blocks; nothing where a run has none of its findings."""

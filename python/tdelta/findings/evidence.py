@@ -83,4 +83,4 @@ def _files(found: Sequence[FileEvidence], result: RunResult) -> Table:
     return Table("Numbers: every file that was searched", titles, rows, folded=True, medium=Medium.PAGE)
 
 
-KIND = Kind(FileEvidence, lambda run: run.evidence, blocks, "trust")
+KIND = Kind(FileEvidence, blocks=blocks, part="trust")

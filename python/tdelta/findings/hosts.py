@@ -40,4 +40,4 @@ def _overhead(one: SeenOverhead, names: Sequence[str], result: RunResult) -> str
     return f"{said}, which is {'more than' if one.is_apart else 'no more than'} by chance."
 
 
-KIND = Kind(Hosts, lambda run: run.hosts, blocks, "hosts", "Hosts")
+KIND = Kind(Hosts, blocks=blocks, part="hosts", title="Hosts")

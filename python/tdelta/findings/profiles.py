@@ -89,4 +89,4 @@ def function_name(one: FunctionShare) -> str:
     return printable(one.function) or f"[not named] in {printable(one.dso)}"
 
 
-KIND = Kind(CpuProfile, lambda run: run.profiles, blocks, "profiles", "Where the CPU time goes")
+KIND = Kind(CpuProfile, blocks=blocks, part="profiles", title="Where the CPU time goes")

@@ -54,10 +54,6 @@ _NOTE = (
     " may use are busy, else the largest part of the threads' time: CPU of server or client, I/O, or other waiting"
     " (locks, network, scheduling)."
 )
-_INTRODUCTION = (
-    "Work of the servers and of the client during the trials. Copies are comparable only if their caches have the same"
-    " hit ratio, which is in the table below the figure. Informational."
-)
 
 
 class Bottleneck(StrEnum):
@@ -307,13 +303,9 @@ def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block
         rows += [(names[m.condition], *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
     more = [column.title for column in shown if not column.is_brief]
     titles = columns(*(column.title for column in shown), "bottleneck", texts=("bottleneck",), more=more)
-    caption = (
-        "Numbers: medians over the trials, in brackets their quartiles; server, client and waiting are shares of the"
-        " threads' time; CPU, pages and bytes are of one operation"
-    )
-    yield Paragraph(_INTRODUCTION, medium=Medium.PAGE)
+    caption = "Numbers: quartiles in brackets; server, client and waiting are shares of the threads' time"
     yield _figure(groups, names, result, Table(caption, titles, rows, folded=True))
-    yield Paragraph(_NOTE, "note", Medium.TERMINAL)
+    yield Paragraph(_NOTE, "note")
 
 
 def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, list[ServerMeasures]]:

@@ -101,5 +101,5 @@ def carry_over_blocks(found: Sequence[CarryOver], _result: RunResult) -> Iterato
     yield Paragraph(f"Carry-over: {carried_words(found[0])}.", "note")
 
 
-KIND = Kind(StallMeasure, lambda run: run.stalls, blocks, "answer", "", lines)
-CARRY_OVER = Kind(CarryOver, lambda run: run.carry_over, carry_over_blocks, "answer")
+KIND = Kind(StallMeasure, blocks=blocks, part="answer", lines=lines)
+CARRY_OVER = Kind(CarryOver, blocks=carry_over_blocks, part="answer")

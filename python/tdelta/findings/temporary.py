@@ -16,7 +16,7 @@ from tdelta.document.blocks import Block, Paragraph, Table, columns
 from tdelta.document.quantities import MISSING, amounts, small_count
 from tdelta.document.wording import label
 from tdelta.findings.base import FinishedRun, Kind
-from tdelta.records import Condition, EvidenceState, Finding, Measurement, RunResult, Trial
+from tdelta.records import Condition, EvidenceState, FileEvidence, Finding, Measurement, RunResult, Trial
 from tdelta.records.trials import TEMPORARY, by_condition
 
 CLASSES = ("temp", "on-disk temp tables", "temp tables")
@@ -92,7 +92,7 @@ def of_run(run: FinishedRun) -> Iterator[TemporaryData]:
         if measured := by_key.get(condition.key):
             operations = sum(m.counted_operations for m in measured)
             names = [name for name in TEMPORARY if all(name in m.engine_counters for m in measured)]
-            searched = {one.file_class: one.state for one in run.evidence if one.condition.key == condition.key}
+            searched = {one.file_class: one.state for one in run.of(FileEvidence) if one.condition.key == condition.key}
             yield TemporaryData(
                 condition=condition,
                 trials=len(measured),

@@ -46,4 +46,4 @@ def _table(caption: str, titles: Sequence[str], values: Mapping[str, str], *, fo
     return Table(caption, list(map(Column, titles)), list(values.items()), folded, medium=Medium.PAGE)
 
 
-KIND = Kind(SettingsCompared, lambda run: run.twin_settings, blocks, "settings")
+KIND = Kind(SettingsCompared, blocks=blocks, part="settings")

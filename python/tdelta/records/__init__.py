@@ -50,7 +50,6 @@ from tdelta.records.observed import (
     Group,
     Observation,
     Origin,
-    RunFacts,
     Samples,
     Series,
     Summary,
@@ -99,7 +98,6 @@ from tdelta.records.tails import (
     TailUnit,
 )
 from tdelta.records.trials import (
-    AgentPart,
     Checkpoint,
     Client,
     Injected,

@@ -258,13 +258,15 @@ def _finished(
         trials=context.trials,
         read_trials=lambda: context.store.iter_trials(context.run_id),
         verdicts=verdicts,
-        stalls=judgement.stalls,
-        carry_over=() if judgement.order_effect is None else (judgement.order_effect,),
-        contrasts=judgement.contrasts,
-        hosts=() if judgement.hosts is None else (judgement.hosts,),
+        known=(
+            *judgement.stalls,
+            *judgement.contrasts,
+            *(one for one in (judgement.order_effect, judgement.hosts) if one is not None),
+            *collectors.search.records(),
+            collectors.checks.settings_compared(),
+            *(collectors.profiles.records() if plan.request.design.profile else ()),
+        ),
         cpus=_cpus(context.store.machine(context.run_id)),
-        evidence=collectors.search.records(),
-        twin_settings=(collectors.checks.settings_compared(),),
         storages=state.storages,
         data_bytes=state.data_bytes,
         published=PUBLISHED.get(plan.settings.study, ()),
@@ -277,7 +279,6 @@ def _finished(
             for name, script in plan.workload.scripts().items()
         },
         headings=plan.engine.profile.headings,
-        profiles=collectors.profiles.records() if plan.request.design.profile else (),
         explained=collectors.profiles.explained(),
     )
 

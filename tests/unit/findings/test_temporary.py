@@ -65,7 +65,7 @@ def test_counts_are_of_one_operation_and_files_those_of_the_same_twin() -> None:
         trial(AES, measured(40, temporary_tables=11)),
     ]
     plain, aes = found(
-        KIND, trials, SETTINGS, of_transactions=trials, evidence=evidence, is_spilling=True, is_writing=False
+        KIND, trials, SETTINGS, of_transactions=trials, known=evidence, is_spilling=True, is_writing=False
     )
     assert (plain.condition, plain.files, plain.trials, plain.spilled) == (PLAIN, {}, 1, 1)
     assert (aes.trials, aes.spilled, aes.written_bytes_per_operation) == (2, 1, 5.5)

@@ -28,7 +28,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> RunResult:
     monkeypatch.setitem(FINDINGS, Doubled.FINDING, Doubled)
     result = s.slower()
     computed, cautions = findings_of(
-        FinishedRun(settings=result.settings, trials=(), verdicts=result.verdicts, stalls=(s.odd(s.AES, 30),))
+        FinishedRun(settings=result.settings, trials=(), verdicts=result.verdicts, known=(s.odd(s.AES, 30),))
     )
     assert cautions == ()
     return replace(result, findings=computed)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tdelta.document.blocks import Block, Figure, Lines, Section
+from tdelta.document.blocks import Block, Column, Figure, Heading, Lines, Paragraph, Section, Table
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.quantities import MISSING, percent
 from tdelta.document.wording import UNRELIABLE, has_data, is_invalid, label, limit_words
 from tdelta.findings import placed
 from tdelta.findings.stalls import parting
@@ -15,7 +16,7 @@ from tdelta.records import NoiseFloor, RunResult, RunSettings, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.details import notes
 from tdelta.report.outcome import shown_ratio
-from tdelta.report.page.study import study_blocks
+from tdelta.session.studies import studies
 
 
 def answer_section(result: RunResult) -> Section:
@@ -25,7 +26,28 @@ def answer_section(result: RunResult) -> Section:
     if result.primary:
         blocks.append(primary_forest(result))
     blocks += [] if is_invalid(result) else notes(result)
-    return Section("answer", "Result", [*blocks, *placed("answer", result), *study_blocks(result)])
+    return Section("answer", "Result", [*blocks, *placed("answer", result), *_study_blocks(result)])
+
+
+def _study_blocks(result: RunResult) -> Iterator[Block]:
+    """What the study is, and what was published for it."""
+    study = next((study for study in studies() if study.name == result.settings.study), None)
+    if study is None:
+        return
+    yield Heading("What the study is, and what was published")
+    yield Paragraph(f"{study.name}: {study.title}. Published: {study.published}.")
+    if study.figures:
+        rows = [
+            (figure.what, figure.quote, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
+            for figure in study.figures
+        ]
+        columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
+        yield Table("Published figures", columns, rows)
+        yield Paragraph(
+            "Other products, machines and settings: published figures are here to be read beside this run's, and"
+            " neither is a check of the other.",
+            "note",
+        )
 
 
 def forest_rows(result: RunResult) -> list[Row]:
