@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from support.codes import cautions, check_refused, details, messages
+from support.codes import cautions, details, messages
 from support.own_engines import PASSWORD, OnTwoServers
-from support.ports import free_port
 from support.processes import until
 from support.refused import Part, check_messages, has
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
@@ -183,15 +182,6 @@ class ExternalRuns(KilledRuns):
         assert "--encrypted" in ran.err
         assert "Traceback" not in ran.err
         assert "wr0ng" not in ran.err
-        assert self.objects(servers) == left_as_they_were
-
-    def test_one_server_twice_and_one_that_is_not_there_are_refused(
-        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
-    ) -> None:
-        plain, _ = servers
-        check_refused(place.tdelta("run", "--json", *self.on((plain, plain))), "one-server-twice")
-        gone = self.own.address(free_port(), scheme=self.own.SCHEMES[-1], query=f"?password-env={VARIABLE}")
-        check_refused(place.tdelta("run", "--json", *self.on(servers), "--encrypted", gone), "server-not-reached")
         assert self.objects(servers) == left_as_they_were
 
     def test_ctrl_c_leaves_nothing(

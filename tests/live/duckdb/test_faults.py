@@ -14,7 +14,6 @@ from tdelta.driver import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.errors import TdeltaError
-from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
@@ -24,7 +23,6 @@ from tdelta.store import Store
 from tdelta.store.export import write
 
 KEY = "5e" * 32
-ENCRYPTED_AS_ASKED = "files-encrypted"
 IN_FORCE = "cipher-in-force"
 
 
@@ -61,15 +59,6 @@ def checks(result: RunResult) -> dict[str, bool]:
     return {check.code: check.ok for check in result.validity}
 
 
-def test_a_twin_that_is_really_plain_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed(monkeypatch, key=None, mode=None)
-    result = conduct(request(tmp_path), lambda _event: None)
-    assert result.decision is Decision.INVALID
-    assert (checks(result)[ENCRYPTED_AS_ASKED], checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False,) * 3
-    leaks = {one.file_class for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK}
-    assert leaks == {"database", "wal"}
-
-
 def test_temporary_files_in_the_clear_make_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, encrypts_temp=False)
     result = conduct(request(tmp_path), lambda _event: None)
@@ -78,12 +67,6 @@ def test_temporary_files_in_the_clear_make_the_run_invalid(tmp_path: Path, monke
     assert {one.file_class for one in leaks} == {"temp"}
     assert all(name.startswith("duckdb_temp_") for one in leaks for name in one.leaking)
     assert not checks(result)[IN_FORCE]
-
-
-def test_another_mode_than_was_asked_for_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed(monkeypatch, mode="CTR")
-    result = conduct(request(tmp_path), lambda _event: None)
-    assert (checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False, True)
 
 
 def opened(path: Path, key: str | None, cipher: str = "aes-256-gcm") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.codes import cautions, check_refused
+from support.codes import cautions
 from support.disturbed_runs import DisturbedRuns, SilencedRuns
 from support.external_runs import ExternalRuns
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
@@ -43,24 +43,6 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
         cpu = [one for one in answered.document["verdicts"] if one["metric"] == "cpu_per_operation"]
         assert cpu
         assert all(one["baseline_value"] > 0 for one in cpu if one["transaction"] == "all")
-
-    def test_a_schema_that_exists_stays_as_it_is(self, servers: tuple[Any, Any], place: Place) -> None:
-        _, encrypted = servers
-        with contextlib.closing(own.root(encrypted)) as asked:
-            asked.run("CREATE SCHEMA tdelta_taken")
-            try:
-                asked.run("CREATE TABLE tdelta_taken.precious (id INT)")
-                before = self.objects(servers)
-                ran = place.tdelta("run", "--json", *self.on(servers), "--schema", "tdelta_taken")
-                check_refused(ran, "schema-taken", schema="tdelta_taken")
-                assert self.objects(servers) == before
-            finally:
-                asked.run("DROP SCHEMA tdelta_taken")
-
-    def test_servers_that_are_the_wrong_way_round_are_invalid(self, servers: tuple[Any, Any], place: Place) -> None:
-        plain, encrypted = servers
-        ran = place.tdelta("run", "--json", *self.on((encrypted, plain)))
-        check_refused(ran, "baseline-encrypted", exit_code=4)
 
     def check_interrupted(self, place: Place) -> None:
         resumed = place.tdelta("run", "--resume", "last", "--json")

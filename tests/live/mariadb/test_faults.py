@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from support.codes import cautions, check_refused
-from support.running import ANSWERED, SELDOM, Ran, read_until, waited_for
+from support.running import ANSWERED, SELDOM, read_until, waited_for
 from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
-from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-time", "1s", "--blocks", "2", "--rounds", "1..1")
@@ -18,7 +17,6 @@ LONG_ENOUGH = (*LONG_TRIALS, *SELDOM)
 """For whoever looks for the one at work every few milliseconds."""
 
 DISK_BYTES = 1_400_000_000
-OPEN_FILES = 1100
 
 
 @pytest.fixture
@@ -101,40 +99,3 @@ def test_a_disk_that_fills_up_is_told(place: ServerPlace, disk: Path, stage: str
     assert "--dir" in ran.err
     assert place.left() == []
     assert [path.name for path in disk.iterdir()] == ["filler"]
-
-
-def refused(place: ServerPlace, *options: str, prefix: tuple[str, ...] = ()) -> Ran:
-    command = ("run", "--json", *options)
-    ran = place.limited(prefix, *command) if prefix else place.tdelta(*command)
-    assert (ran.code, has_no_answer(ran.out)) == (2, True), ran.err
-    assert not place.twins.exists()
-    return ran
-
-
-def test_a_disk_that_is_too_small_for_servers_is_refused_before_anything_is_made(
-    place: ServerPlace, disk: Path
-) -> None:
-    ran = refused(place, *place.options("--size", "300MB", "--dir", str(disk)))
-    check_refused(ran, "disk-too-small", folder=str(disk))
-    assert list(disk.iterdir()) == []
-
-
-def test_more_connections_than_open_files_are_refused_with_the_number(place: ServerPlace) -> None:
-    few = ("prlimit", f"--nofile={OPEN_FILES}:{OPEN_FILES}")
-    ran = refused(place, *place.options(*SMALL, "--threads", "2048"), prefix=few)
-    check_refused(ran, "open-files-too-few", found=OPEN_FILES)
-
-
-def test_more_threads_than_the_machine_holds_are_refused(place: ServerPlace) -> None:
-    ran = refused(place, *place.options(*SMALL, "--threads", "99000"))
-    found = {refusal["code"] for refusal in ran.document["refusals"]}
-    assert found & {"memory-too-small", "open-files-too-few"}, "whichever this machine has less of"
-
-
-@pytest.mark.parametrize(
-    ("program", "said"),
-    [("/bin/true", "unexpected"), ("/etc", "unexpected"), ("/nowhere/mariadbd", "unexpected")],
-)
-def test_a_server_binary_that_is_none_is_refused(place: ServerPlace, program: str, said: str) -> None:
-    ran = refused(place, "--engine", "mariadb", "--server-binary", program)
-    check_refused(ran, said, where=f"--server-binary {program}")

@@ -1,18 +1,14 @@
 import os
-import shutil
 import signal
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.codes import cautions, check_refused
-from support.refused import Part
+from support.codes import cautions
 from support.running import ANSWERED, SELDOM, read_until
 from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
-from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-time", "1s", *SELDOM, "--blocks", "2", "--rounds", "1..1")
@@ -60,36 +56,3 @@ def test_a_server_or_a_file_system_that_is_killed_is_made_up_for(place: ServerPl
     assert [one.parameters["why_code"] for one in lost] == ["server-died"] * 2
     assert failed_checks(document) == []
     assert place.left() == []
-
-
-def test_a_server_that_will_not_start_is_told_in_its_own_words(place: ServerPlace, tmp_path: Path) -> None:
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    for name in ("initdb", "pg_ctl"):
-        (programs / name).symlink_to(place.program.with_name(name))
-    wrapper = programs / "postgres"
-    said = "FATAL: the moon is in the wrong house"
-    wrapper.write_text(
-        f'#!/bin/sh\ncase "$*" in *config_file=*) echo "{said}" >&2; exit 1;; esac\nexec {place.program} "$@"\n'
-    )
-    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-    ran = place.tdelta("run", "--json", "--engine", "postgres", "--server-binary", str(wrapper), *LONG_TRIALS)
-    check_refused(ran, "server-ended", status=1)
-    assert said in ran.err
-
-
-def test_without_gocryptfs_there_is_a_word_of_how_to_come_by_it(place: ServerPlace, tmp_path: Path) -> None:
-    without = tmp_path / "path"
-    without.mkdir()
-    env = shutil.which("env")
-    assert env is not None
-    ran = place.limited((env, f"PATH={without}"), "run", *place.options(*LONG_TRIALS))
-    assert (ran.code, has_no_answer(ran.out)) == (2, True)
-    assert "gocryptfs" in ran.err
-    assert "apt-get install" in ran.err
-    assert not place.twins.exists()
-
-
-def test_a_server_of_another_kind_is_refused(place: ServerPlace) -> None:
-    ran = place.tdelta("run", "--json", "--engine", "mariadb", "--server-binary", str(place.program))
-    check_refused(ran, "unexpected", expected=Part("mariadb"), found=Part("postgres"))

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from support.processes import eventually
-from support.refused import Part, refused
 from support.running import require
 from tdelta import _native
 from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run
@@ -143,14 +142,6 @@ def test_the_same_seed_is_the_same_work_on_all_connections(server: Server, tmp_p
     assert first != history_after(server, tmp_path, 8)
 
 
-def test_a_time_of_the_users_is_kept(server: Server, tmp_path: Path) -> None:
-    command = parse_load("pgbench -n -S -c 3 -T 1", "postgres")
-    assert command.cautions
-    measured = run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
-    assert measured.operations > 0
-    assert measured.elapsed_ns > 500_000_000
-
-
 def test_sysbench_is_a_load_of_postgresql_too(server: Server, tmp_path: Path) -> None:
     command = parse_load("sysbench oltp_point_select --table-size=500 run", "postgres")
     measured = run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
@@ -188,10 +179,3 @@ def test_a_stop_closes_the_connections_and_leaves_no_log(server: Server, tmp_pat
         assert load.answer().stopped_by == "signal"
         assert not list(tmp_path.rglob("load-log*"))
     assert eventually(lambda: connections(server) == 0)
-
-
-def test_connections_that_the_server_ends_are_a_fault_in_its_words(server: Server, tmp_path: Path) -> None:
-    with load_that_goes_on(server, tmp_path) as load:
-        server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tdelta'")
-        with refused(LoadFault, "load-failed", how=Part("2"), shows="terminat"):
-            load.answer()

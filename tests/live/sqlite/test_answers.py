@@ -121,10 +121,6 @@ def test_a_run_with_everything_cached_says_that_it_cannot_show_a_cost(place: Pla
     assert document["sentence"].startswith("NO ANSWER YET: the data fits in the cache")
 
 
-def test_a_run_that_reads_pages_does_not_say_so(default_run: Answered) -> None:
-    assert default_run.document["barely_encrypted"] == {}
-
-
 def test_every_condition_has_its_checkpoints_with_what_they_wrote(default_run: Answered) -> None:
     found = default_run.document["checkpoints"]
     assert [one["condition"] for one in found] == [c["levels"] for c in default_run.document["settings"]["conditions"]]
@@ -196,11 +192,3 @@ def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error
     assert "round 2" in ran.err
     again = place.tdelta("show")
     assert (again.code, again.out) == (ran.code, ran.out)
-
-
-def test_a_dry_run_makes_neither_twins_nor_a_run(place: Place) -> None:
-    ran = place.run("--dry-run")
-    assert ran.code == 0
-    assert ran.document["trials_at_least"] == 12
-    assert not place.twins.exists()
-    assert not place.store.exists()

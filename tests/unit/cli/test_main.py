@@ -11,7 +11,6 @@ import click
 import pytest
 
 from tdelta import __version__
-from tdelta.cli.commands import entries
 from tdelta.cli.main import guarded
 from tdelta.errors import Defect, UsageError, WorkloadError
 from tdelta.messages import Refusal
@@ -43,13 +42,6 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     done = call("frobnicate")
     assert done.code == 2
     assert done.err.startswith("error: No such command 'frobnicate'")
-
-
-@pytest.mark.parametrize("name", [entry.name for entry in entries()])
-def test_every_command_has_help_with_an_example(name: str) -> None:
-    done = call(name, "--help")
-    assert done.code == 0
-    assert f"tdelta {name}" in done.out.split("Example", 1)[1]
 
 
 def test_the_faults_of_a_workload_are_all_printed(capsys: pytest.CaptureFixture[str]) -> None:
