@@ -240,7 +240,7 @@ class Observed(Protocol):
 
         The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
         ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``checkpoints``, and those of
-        `tdelta.inference.temporary`; an engine leaves out what it does not count, and may add its own.
+        `tdelta.findings.temporary`; an engine leaves out what it does not count, and may add its own.
         """
 
     @property
