@@ -1,6 +1,5 @@
 """The study ``spill`` at a small scale: all trials write temporary files, and what lies in them is told."""
 
-import html
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from support.running import Place, private_servers
 from support.runs import ServerPlace, detail, failed_checks, occupied
 from tdelta.messages.checks import AA_CHECK, SPILLED
-from tdelta.session.published import PUBLISHED
 
 SMALL = ("--size", "2MB", "--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1")
 ALONE = ("--no-aa", "--no-bb")
@@ -36,13 +34,6 @@ def spilled(
         ran = place.tdelta("run", "spill", "--json", *options, *SMALL, *ALONE)
         assert ran.code in (0, 3), ran.err
         yield place, engine, ran.document
-
-
-def test_what_was_published_stands_beside_it(spilled: tuple[Place, str, Any]) -> None:
-    place, _, _ = spilled
-    page = place.base / "report.html"
-    assert place.tdelta("report", "last", "--output", str(page)).code in (0, 3)
-    assert any(html.escape(one.quote) in page.read_text() for one in PUBLISHED["spill"])
 
 
 def scope_of(condition: dict[str, Any]) -> str:

@@ -1,4 +1,3 @@
-import html
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from support.running import Place, private_servers, require
 from support.runs import ServerPlace, failed_checks, occupied
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.messages.checks import AA_CHECK
-from tdelta.session.published import PUBLISHED
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
 # 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.
@@ -84,9 +82,3 @@ def test_a_load_writes_the_rows_and_costs_more_than_nothing(warehouse: Asked) ->
             assert trial["elapsed_ns"] > 0
             assert trial["cpu_user_seconds"] + trial["cpu_system_seconds"] > 0.0
             assert trial["syscall_written_bytes"] > 500_000, trial["work"]
-
-
-def test_what_was_published_stands_beside_it(warehouse: Asked) -> None:
-    page = warehouse.place.base / "report.html"
-    assert warehouse.place.tdelta("report", "last", "--output", str(page)).code == 0
-    assert any(html.escape(one.what) in page.read_text() for one in PUBLISHED["warehouse"])

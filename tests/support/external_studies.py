@@ -15,7 +15,6 @@ from support.runs import failed_checks
 from tdelta.messages.checks import AA_CHECK, SPILLED
 
 SMALL = ("--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa")
-REFUSED = {"replicate", "restart", "convert", "backup"}
 
 
 class TracedStudy(RunsOnTwoServers):
@@ -51,21 +50,6 @@ class TracedStudy(RunsOnTwoServers):
 class ExternalStudies(TracedStudy):
     spill_counter: ClassVar[str]
 
-    def test_order_entry_has_four_users_and_leaves_the_ciphers_to_the_servers(
-        self, shared_place: Place, servers: tuple[Any, Any]
-    ) -> None:
-        document = self.ran(shared_place, servers, "order-entry")
-        (verdict,) = primary(document)
-        assert verdict["condition"]["threads"] == 4
-        assert verdict["condition"]["cipher"] == "encrypted"
-        left = {one["code"]: one["text"] for one in document["caution_codes"]}["study-left-to-servers"]
-        assert all(name in left for name in ("cache", "aes_instructions"))
-
-    def test_the_sweep_varies_threads_and_not_the_cache(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
-        document = self.ran(shared_place, servers, "read-only-sweep", "--vary", "threads=1,4")
-        assert sorted(verdict["condition"]["threads"] for verdict in primary(document)) == [1, 4]
-        assert all("cache" not in verdict["condition"] for verdict in primary(document))
-
     def test_the_warehouse_is_loaded_rebuilt_and_asked_with_the_rows_that_it_had(
         self, shared_place: Place, servers: tuple[Any, Any]
     ) -> None:
@@ -91,17 +75,6 @@ class ExternalStudies(TracedStudy):
         checks = {one["code"]: one["state"] for one in document["validity"]}
         assert checks[SPILLED] == "ok"
         assert all(trial["engine_counters"][self.spill_counter] > 0 for trial in shared_place.trials())
-
-    def test_what_takes_servers_of_tdeltas_is_refused_with_all_that_is_wrong_beside(
-        self, shared_place: Place, servers: tuple[Any, Any]
-    ) -> None:
-        baseline, encrypted = (self.dsn(server.port) for server in servers)
-        on = ("--baseline", baseline, "--encrypted", encrypted)
-        for study in sorted(REFUSED):
-            ran = shared_place.tdelta("run", study, *on, "--cold", "--json")
-            assert ran.code == 2, ran.err
-            codes = {refusal["code"] for refusal in ran.document["refusals"]}
-            assert {"study-on-own-servers", "unsupported"} <= codes
 
 
 def primary(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

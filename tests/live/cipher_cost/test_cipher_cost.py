@@ -122,16 +122,6 @@ def test_openssl_itself_says_which_bits_it_does_not_see(document: Any) -> None:
     assert on != off
 
 
-def test_the_tables_are_drawn_and_progress_goes_to_standard_error() -> None:
-    code, out, err = cipher_cost("--sizes", "4k", "--modes", "cbc", "--max-time", "1s")
-    assert code == 0, err
-    first = out.splitlines()[0]
-    assert "aes-256-cbc" in first
-    assert "4 KiB" in first
-    assert err.startswith("prepare: ")
-    assert len(err.splitlines()) == 2
-
-
 def test_a_library_that_does_not_exist_is_an_error_with_a_remedy() -> None:
     code, out, err = cipher_cost("--library", "/nowhere/libcrypto.so.3")
     assert (code, has_no_answer(out)) == (2, True)

@@ -18,14 +18,14 @@ from support.processes import until
 from support.refused import Part, has, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
-from tdelta.driver.servers import Server, greets, place_for
+from tdelta.driver.servers import Server, place_for
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.tree import shared_memory
 from tdelta.driver.tree_usage import usage
 from tdelta.engines.postgres.driver import protection_for
 from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.storage import EncryptedFolder
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerSettings, recipe_of
 from tdelta.engines.shared.private.actions import TwinRows
@@ -35,7 +35,6 @@ from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
 from tdelta.measure.procfs import read_text
 
-from .gocryptfs_speed import aes_megabytes_per_second
 from .servers import (
     ENCRYPTED,
     KEY,
@@ -116,26 +115,6 @@ def test_nobody_reaches_a_server_but_through_its_private_socket(server: Server) 
     socket = server.recipe.place.socket
     assert socket.stat().st_mode & 0o077 == 0
     assert socket.parent.stat().st_mode & 0o077 == 0
-
-
-def test_a_frozen_server_does_not_answer_and_a_thawed_one_does(server: Server) -> None:
-    server.freeze()
-    try:
-        assert not greets(server.recipe.place.socket, server.recipe.greeting)
-        assert server.alive()
-    finally:
-        server.thaw()
-    assert rows(server) == "5000|12502500"
-
-
-def test_rows_survive_a_restart_and_a_crash(server: Server) -> None:
-    server.stop()
-    server.start()
-    assert rows(server) == "5000|12502500"
-    psql(server, "INSERT INTO notes VALUES (5001, 'late')")
-    server.kill()
-    server.start()
-    assert psql(server, "DELETE FROM notes WHERE id = 5001 RETURNING note") == "late"
 
 
 def test_a_stopped_twin_is_not_mounted(encrypted: Server) -> None:
@@ -240,14 +219,6 @@ def test_misses_of_the_buffers_are_counted_after_a_restart(engine: PostgresEngin
     assert after["buffer_requests"] > before["buffer_requests"]
 
 
-def test_buffers_and_connections_are_as_asked(engine: PostgresEngine, tmp_path: Path) -> None:
-    asked = ServerSettings("none", connections=7, cache_bytes=3 << 20, is_durable=False)
-    with running(engine, tmp_path / "server", asked) as server:
-        assert psql(server, "SHOW shared_buffers") == "3MB"
-        assert psql(server, "SHOW max_connections") == "15"
-        assert (psql(server, "SHOW fsync"), psql(server, "SHOW synchronous_commit")) == ("on", "off")
-
-
 @pytest.mark.parametrize("settings", [ENCRYPTED, ServerSettings("chacha20", "all")], ids=lambda s: s.cipher)
 def test_a_copy_of_a_loaded_server_starts_elsewhere_under_other_settings(
     engine: PostgresEngine, tmp_path: Path, settings: ServerSettings
@@ -335,9 +306,6 @@ def test_the_aes_instructions_are_hidden_from_the_file_system(engine: PostgresEn
     with running(engine, tmp_path / "server", dataclasses.replace(ENCRYPTED, aes_instructions="off")) as server:
         pid = processes_of(server)["gocryptfs"]
         assert b"GODEBUG=" + hidden["GODEBUG"].encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    assert isinstance(engine.protection, Gocryptfs)
-    program = engine.protection.program
-    assert aes_megabytes_per_second(program) > 2 * aes_megabytes_per_second(program, hidden)
 
 
 def test_the_proof_reads_pages_through_the_file_system(engine: PostgresEngine, encrypted: Server) -> None:

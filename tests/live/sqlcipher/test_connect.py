@@ -53,11 +53,6 @@ def test_a_raw_key_spares_sqlcipher_the_derivation_that_is_the_default(connected
     assert derived > 2 * raw
 
 
-def test_a_dry_run_of_the_workload_says_so(place: Place) -> None:
-    document = place.answer("--library", "sqlcipher", *CONNECT, "--dry-run")
-    assert document["schema"] == "tdelta.dry-run/1"
-
-
 MINE = """
 \\set id random(1, :rows_sbtest1)
 BEGIN;

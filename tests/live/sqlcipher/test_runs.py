@@ -1,10 +1,8 @@
-import json
 import shlex
-import signal
 
 from sqlite.test_answers import checks
 
-from support.running import ONCE, SMALL, Place, end, read_until
+from support.running import ONCE, Place
 from tdelta.engines.sqlite.driver import ask_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 
@@ -27,18 +25,6 @@ def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> No
     assert len({trial["files_bytes"]["database"] for trial in place.trials()}) == 1, "all reserve the same"
 
 
-def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
-    options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", "--library", "sqlcipher", "--no-aa", *options)
-    read_until(process, "round 1:")
-    assert end(process, signal.SIGINT).code == 130
-    ran = place.tdelta("run", "--resume", "last", "--json")
-    assert ran.code in (0, 3), ran.err
-    assert ran.document["settings"]["options"]["library"] == "sqlcipher"
-    (state,) = place.query("SELECT value FROM run_facts WHERE key = 'state'")[0]
-    assert json.loads(state)["library"] == SQLCIPHER.identity()
-
-
 def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None:
     first = place.answer(
         *("--library", "sqlcipher", "--workload", "point-select", "--key", "passphrase", "--rate", "2000"),
@@ -46,14 +32,6 @@ def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None
     )
     second = place.tdelta(*shlex.split(first["settings"]["repeat"])[1:], "--json").document
     assert second["settings"]["options"] == first["settings"]["options"]
-
-
-def test_the_list_of_engines_says_what_each_library_is_and_whose_code_encrypts(place: Place) -> None:
-    listed = {entry["option"]: entry for entry in place.tdelta("engines", "--json").document["engines"]}
-    assert listed["sqlcipher"]["available"]
-    assert listed["sqlcipher"]["library"].startswith("SQLCipher 4.")
-    assert "OpenSSL" in listed["sqlcipher"]["library"]
-    assert listed["sqlite3mc"]["library"].startswith("SQLite3 Multiple Ciphers 2.")
 
 
 def test_the_wheels_library_is_the_kind_and_has_the_cryptography_that_it_is_listed_with() -> None:

@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 
-from support.codes import details
-from support.refused import Part, check_messages
-from support.running import ONCE, Place
+from support.running import Place
 from tdelta.measure.aes import CryptoKind, cannot_hide
 
 CANNOT = cannot_hide(CryptoKind.OWN)
-LEVELS = ("--vary", "cipher=aes-256", "--vary", "aes_instructions=on,off")
 
 
 def check(document: Any, name: str) -> Any:
@@ -51,10 +48,3 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
     changed = " ".join(document["overridden"])
     for word in ("size", "trial", "blocks", "rounds"):
         assert word in changed
-
-
-@pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
-def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
-    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa", *ONCE)
-    assert check(document, "aes-instructions")["state"] == "ok"
-    check_messages(details(document, "aes-instructions"), "instructions-shown", on=Part("µs"), off=Part("µs"))

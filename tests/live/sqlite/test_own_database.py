@@ -18,11 +18,10 @@ from support.codes import cautions, check_refused, details
 from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
-from tdelta.driver import TwinFolder, Worker, WorkloadSpec
+from tdelta.driver import TwinFolder, Worker
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.errors import StorageFault
 from tdelta.messages import Message
 from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
@@ -202,36 +201,6 @@ def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: P
     assert state(shop.parent) == before
 
 
-def test_ciphers_and_pages_can_be_others_than_the_originals(place: Place, small: Path) -> None:
-    """Every cipher's conversion is held to the original's rows below."""
-    before = state(small.parent)
-    document = answer(
-        *(place, small, "--vary", "cipher=sqlcipher,chacha20", "--vary", "page_size=1024,16384"),
-        *("--no-aa", *ONCE),
-    )
-    assert state(small.parent) == before
-    hidden = "sqlcipher hides its header, chacha20 hides its header"
-    assert checks(document)["files-encrypted"] == f"none shows its header, {hidden}"
-
-
-def test_a_run_that_was_interrupted_is_resumed_on_the_same_database_and_refused_on_a_changed_one(
-    place: Place, small: Path
-) -> None:
-    four = [option if option != "2..2" else "4..4" for option in BRIEF]
-    process = place.start("run", "--json", *four, "--database", str(small))
-    read_until(process, "after round 1")
-    assert end(process, signal.SIGINT).code == 130
-    before, trials = small.stat(), place.query("SELECT * FROM trials ORDER BY trial")
-    os.utime(small)
-    changed = place.tdelta("run", "--resume", "last", "--json")
-    check_refused(changed, "run-changed", changed=Part("database"))
-    os.utime(small, ns=(before.st_atime_ns, before.st_mtime_ns))
-    resumed = place.tdelta("run", "--resume", "last", "--json").answer
-    assert resumed["counts"]["rounds"] == 4
-    assert place.query("SELECT * FROM trials ORDER BY trial")[: len(trials)] == trials
-    assert list(place.twins.iterdir()) == []
-
-
 @pytest.mark.parametrize("stage", ["examine: recovering", "checksum: the rows", "rebuild", "propose"])
 def test_ctrl_c_while_a_database_is_staged_leaves_nothing(place: Place, shop: Path, stage: str) -> None:
     before = state(shop.parent)
@@ -350,11 +319,6 @@ def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path
             assert re.search(r"\(SQLite code \d+\)", str(raised.value))
         words = Path(f"/proc/{worker.pid}/cmdline").read_bytes() + Path(f"/proc/{worker.pid}/environ").read_bytes()
         assert KEY.encode() not in words
-
-
-def test_the_twins_of_a_database_can_be_read_by_their_owner_only(tmp_path: Path, small: Path) -> None:
-    with sourced(tmp_path, small) as source:
-        assert source.copy.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 # Any database at all
@@ -504,33 +468,6 @@ def test_what_cannot_be_measured_is_refused_with_what_was_found(place: Place, ma
     assert state(path.parent) == before
     assert not place.twins.exists() or list(place.twins.iterdir()) == []
     assert place.query("SELECT count(*) FROM runs") == [(0,)]
-
-
-def test_every_statement_that_the_database_does_not_take_is_named_with_script_and_line(
-    place: Place, small: Path
-) -> None:
-    folder = mine(
-        place,
-        ("good", "SELECT x FROM t WHERE id = :min_t;\n"),
-        ("wrong_column", "-- the second line\nSELECT y FROM t;\n"),
-        ("wrong_table", "SELECT 1;\n\nSELECT x FROM tt;\n"),
-    )
-    ran = run(place, small, "--workload", str(folder))
-    check_refused(
-        ran,
-        coded("database-says", where="wrong_column.sql:2", said=Part("no such column: y")),
-        coded("database-says", where="wrong_table.sql:3", said=Part("no such table: tt")),
-    )
-
-
-def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Path, small: Path) -> None:
-    with sourced(tmp_path, small) as source, TwinFolder(tmp_path / "twins", "run") as folder:
-        twins = SqliteTwins(SqliteEngine(), folder, source.job(), WorkloadSpec((), {}))
-        settings = TwinSettings("aes-128", 4096, "wal", "normal", 0, 1, 1_000_000)
-        path, sums = twins.load(settings)
-        assert sums == twins.expected_checksums() == source.checksums
-        assert "SQLite3 Multiple Ciphers" in twins.library
-        assert twins.is_encrypted(path)
 
 
 def test_a_check_that_needs_a_function_of_the_applications_is_told_with_its_table(tmp_path: Path) -> None:

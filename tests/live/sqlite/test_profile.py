@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from support.codes import cautions
-from support.refused import check_messages
 from support.running import Place, require
 
 
@@ -57,10 +55,3 @@ def test_what_was_sampled_is_shown_again_and_counts_for_no_verdict(profile: Any)
     assert trials == document["counts"]["trials"]
     assert found["condition"]["trials"] >= 1
     assert [check["state"] for check in document["validity"] if check["code"].startswith("rows-")] == [*("ok", "ok")]
-
-
-def test_where_there_is_no_perf_the_run_says_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    document = place.answer("--profile", "--no-aa")
-    assert document["profiles"] == []
-    check_messages(cautions(document, "no-profile"), "no-profile", why_code="perf-unavailable")

@@ -20,12 +20,6 @@ def test_every_kind_has_a_plain_level_first_and_takes_keys_if_it_has_others(kind
     assert [name for name, cipher in kind.ciphers.items() if cipher.library_name is None] == ["none"]
 
 
-def test_sqlcipher_reserves_its_iv_and_its_hmac_in_whole_blocks_of_aes() -> None:
-    digests = {"aes-256": 64, "aes-256-no-hmac": 0, "aes-256-hmac-sha1": 20, "aes-256-hmac-sha256": 32}
-    expected = {name: -(-(16 + digest) // 16) * 16 for name, digest in digests.items()}
-    assert {name: c.reserved_bytes for name, c in SQLCIPHER.ciphers.items() if name != "none"} == expected
-
-
 def test_every_wheel_is_a_dependency_of_the_project_or_of_an_extra_of_that_name() -> None:
     required = "\n".join(PYPROJECT["dependencies"])
     for name, library in WHEELS.items():

@@ -401,17 +401,6 @@ def test_throughput_is_judged_as_a_cost_and_its_difference_shown_as_it_is() -> N
     assert found.difference.median == pytest.approx(-200.0, rel=0.02)
 
 
-def test_a_published_sweep_gives_its_printed_ratios() -> None:
-    cells = {1: (389.11, 423.47), 64: (8558.6, 8574.43)}
-    observations = [
-        figure(group(name, metric="throughput", levels=(("threads", threads),)), value)
-        for threads, pair in cells.items()
-        for name, value in zip(("tde", "none"), pair, strict=True)
-    ]
-    found = {dict(c.levels)["threads"]: round(c.quotient, 2) for c in analyze(observations, PLAIN).comparisons}
-    assert found == {1: 1.09, 64: 1.00}
-
-
 def test_histograms_and_summaries_are_modelled_as_what_they_are() -> None:
     before, after = gamma_values(10.0, 0.6, 4000, 1), gamma_values(13.0, 0.6, 4000, 2)
     whole = only(analyze([samples(group("none"), before), samples(group("tde"), after)], PLAIN))[1]
