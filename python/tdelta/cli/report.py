@@ -104,10 +104,12 @@ def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
 
 def _with_earlier(page: Page, later: RunResult, earlier: RunResult) -> Page:
     """The page with a section more, of what differs from an earlier run."""
-    from tdelta.report.page.history import against_section
+    from tdelta.document.blocks import Section
+    from tdelta.report.history import against_blocks
     from tdelta.session.history import compare_runs
 
-    section = against_section(compare_runs(later, earlier), later)
+    against = compare_runs(later, earlier)
+    section = Section("against", f"Against run {against.earlier_id}", against_blocks(against, later))
     return replace(page, sections=(*page.sections[:1], section, *page.sections[1:]))
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tdelta.document.labels import condition_label, decision_word, surroundings
-from tdelta.document.quantities import MISSING, decimals, multiple, percent, share
+from tdelta.document.quantities import MISSING, decimals, interval, multiple, percent, share
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
+from tdelta.records.history import OverheadChange
 
 _MARKS = {
     Decision.SLOWER: "▲",
@@ -48,6 +49,16 @@ def chance(mass: float) -> str:
     if mass > 0.9995:
         return "> 99.9%"
     return "< 0.1%" if mass < 0.0005 else f"{100 * mass:.1f}%"
+
+
+def points_text(change: OverheadChange) -> str:
+    """A difference of overheads in percentage points: ``+10.0 points (95% interval +8.6 … +11.4)``."""
+    if not math.isfinite(change.median):
+        return MISSING
+    ends = (1 + change.hdi95[0], 1 + change.hdi95[1])
+    places = decimals((1 + change.median, *ends))
+    median = percent(1 + change.median, places).removesuffix("%")
+    return f"{median} points (95% interval {interval(ends, places)})"
 
 
 def is_known(estimate: Estimate) -> bool:

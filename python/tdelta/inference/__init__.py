@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tdelta.inference.decisions import decide, decide_gate, most_severe
     from tdelta.inference.pictures import (
-        Density,
         PairedRatios,
         complete_blocks,
-        densities,
         in_complete_blocks,
         paired_ratios,
     )
@@ -38,7 +36,7 @@ else:
         __name__,
         decisions=("decide", "decide_gate", "most_severe"),
         run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
-        pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
+        pictures=("PairedRatios", "complete_blocks", "in_complete_blocks", "paired_ratios"),
         serving=("bottleneck", "cache_cautions", "server_measures"),
         simulated=("Held", "held"),
         stopping=(

@@ -36,8 +36,8 @@ from tdelta.document.quantities import (
     small_share,
 )
 from tdelta.records import Decision, Estimate, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
-from tdelta.report.answer import throughputs
-from tdelta.report.calibrated import held_text, used_text
+from tdelta.report.answer import run_answer, throughputs
+from tdelta.report.calibration import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.findings.servers import differing_lines
@@ -60,6 +60,13 @@ _STOPPED_BY = {
     "time": "ended with too little time for another round",
     "rounds": "ended at the round limit",
 }
+
+
+def run_blocks(result: RunResult, name: str = "last", *, with_details: bool = False) -> Iterator[Block]:
+    """What a person sees of one run in a terminal; ``name`` is what the commands of *Next* call it."""
+    yield from run_answer(result, name).blocks()
+    if with_details:
+        yield from details(result)
 
 
 def details(result: RunResult) -> Iterator[Block]:

@@ -1,12 +1,9 @@
-import io
 from dataclasses import replace
-
-from rich.console import Console
 
 from support.samples import changed, slower
 from tdelta.records import ClientMemory, Condition, Role, RunResult
 from tdelta.records.serving import Typical
-from tdelta.report.drawing import parts_of
+from tdelta.report.drawing import draw
 from tdelta.report.findings.client_memory import blocks
 
 
@@ -20,10 +17,7 @@ def fetching() -> RunResult:
 
 
 def test_rows_of_a_column_have_one_unit() -> None:
-    out = io.StringIO()
-    for part in parts_of(blocks(fetching()), 100):
-        Console(file=out, width=100).print(part)
-    rows = [line for line in out.getvalue().splitlines() if "fetch" in line and "3" in line.split()]
+    rows = [line for line in draw(blocks(fetching()), 100).splitlines() if "fetch" in line and "3" in line.split()]
     assert ["MiB" in row and "GiB" not in row for row in rows] == [True, True]
     assert [row.split()[-1] for row in rows] == ["µs", "µs"]
     assert len(blocks(fetching())) == 2

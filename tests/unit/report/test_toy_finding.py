@@ -8,12 +8,13 @@ import pytest
 from support import samples as s
 from tdelta.document.blocks import Block, Paragraph
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
+from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
+from tdelta.report.drawing import draw
 from tdelta.report.findings.registry import SHOWN, Shown
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render as page
-from tdelta.report.terminal import render as terminal
 from tdelta.store.codec import dumps, loads
 
 
@@ -53,7 +54,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
 
 
 def test_it_is_in_the_text_on_the_page_and_in_the_document(found: RunResult) -> None:
-    assert "Twice the overhead is 0.062." in terminal(found, details=True)
+    assert "Twice the overhead is 0.062." in draw(run_blocks(found, with_details=True))
     drawn = page(compose(RunData(found, 0.0)))
     assert "Twice as much" in drawn
     assert "Twice the overhead is 0.062." in drawn
@@ -72,7 +73,7 @@ def test_it_is_stored_and_read_again(found: RunResult) -> None:
 
 def test_a_run_without_it_shows_nothing_of_it(found: RunResult) -> None:
     without = s.slower()
-    assert "Twice the overhead" not in terminal(without, details=True)
+    assert "Twice the overhead" not in draw(run_blocks(without, with_details=True))
     assert all(section.name != "doubled" for section in compose(RunData(without, 0.0)).sections)
     assert found.of(Doubled)
     assert document(without, 0)["doubled"] == []

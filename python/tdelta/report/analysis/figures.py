@@ -1,12 +1,9 @@
-"""The figures of the page: posteriors of the means and of their difference, and the posterior predictive check.
-
-As everywhere on tdelta's pages a figure has the table of its numbers, and plain is grey.
-"""
+"""The figure of how well a model fits: what was observed, next to what it predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,52 +12,13 @@ from markupsafe import Markup
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
 from tdelta.document.quantities import printable
-from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
+from tdelta.inference.observed import PredictiveCheck, QuantileCheck
 from tdelta.inference.posterior import FloatArray
-from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
+from tdelta.report.analysis.units import UnitScale, display_unit, unit_amounts
 
-_CURVE = 64.0
-_ROW = 96.0
-_LINE = 16.0
 _FOOT = 48.0
-_LABEL = 190.0
-_GAP = 16.0
 _BARS = 190.0
 _MOST_BARS = 90
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One curve with its name; ``style`` is the style sheet's prefix, ``plain-`` for the baseline."""
-
-    name: str
-    curve: Curve
-    style: str = ""
-    is_signed: bool = False
-
-
-def means_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
-    """Both posteriors of the means, on one axis."""
-    rows = (
-        _Row(printable(picture.baseline), picture.baseline_mean, "plain-"),
-        _Row(printable(picture.condition), picture.condition_mean),
-    )
-    caption = (
-        "Posterior of each condition's mean, drawn to the same height; the line is the median, the bar below it the"
-        " 95% interval. Each speaks of the runs in these files."
-    )
-    return _figure(name, f"The two means: {title}", rows, picture.unit, caption, None)
-
-
-def difference_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
-    """The posterior of the difference, over the region that does not matter."""
-    words = f"{printable(picture.condition)} less {printable(picture.baseline)}"
-    caption = (
-        "Difference of the means. Line: best estimate; bar: 95% interval; shaded band: tolerance, as a share of the"
-        " baseline's mean; dashed line: no difference."
-    )
-    rows = (_Row(words, picture.difference, is_signed=True),)
-    return _figure(name, f"The difference: {title}", rows, picture.unit, caption, picture.tolerance_difference)
 
 
 def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Figure:
@@ -73,92 +31,21 @@ def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Fi
     heading = f"Observed and predicted: {title}, {where}"
     drawn = _bars(binned, scale_of, heading, description, name)
     caption = (
-        f"Bars: share of the values in each bin, as observed. Line: what the fitted curve predicts, and the band that"
-        f" holds 95% of what another sample of this size would show. {description}"
+        "Bars: observed share of the values in each bin. Line and band: prediction of the model, with 95% of other"
+        " samples of this size."
     )
     return Figure(name, heading, drawn, caption, _check_table(binned, scale_of))
 
 
-def _figure(
-    name: str, title: str, rows: Sequence[_Row], unit: str, caption: str, tolerance: tuple[float, float] | None
-) -> Figure:
-    scale_of = display_unit([end for row in rows for end in row.curve.spread.hdi99], unit)
-    description = "; ".join(f"{row.name}: {_spread_words(row, unit)}" for row in rows) + "."
-    drawn = _curves(rows, scale_of, tolerance, title, description, name)
-    cells = [(row.name, *spread_parts(row.curve.spread, unit, is_signed=row.is_signed)) for row in rows]
-    columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95% interval", "99% interval"))]
-    return Figure(name, title, drawn, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
+def quantile_words(quantiles: Sequence[QuantileCheck], unit: str) -> str:
+    """Printed quantiles next to their predictions: ``p95 observed 4.10 ms, predicted 3.9 to 4.3 ms``."""
+    return "; ".join(_quantile(q, unit) for q in quantiles)
 
 
-def _spread_words(row: _Row, unit: str) -> str:
-    median, hdi95, _ = spread_parts(row.curve.spread, unit, is_signed=row.is_signed)
-    return f"{median}, 95% interval {hdi95}"
-
-
-def _curves(
-    rows: Sequence[_Row],
-    scale_of: UnitScale,
-    tolerance: tuple[float, float] | None,
-    title: str,
-    description: str,
-    name: str,
-) -> Markup:
-    left, right = _LABEL + _GAP, WIDTH - 10.0
-    frame = plot.Frame(left, 6.0, right, 6.0 + _ROW * len(rows))
-    scale = _scale(rows, scale_of, tolerance, left, right)
-    ticks = _ticks(scale, is_signed=tolerance is not None)
-    band = None if tolerance is None else (scale_of(tolerance[0]), scale_of(tolerance[1]))
-    marks: list[Markup] = []
-    for at, row in enumerate(rows):
-        base = frame.top + _ROW * (at + 1) - 14
-        strip = plot.Frame(left, base - _CURVE - 6, right, base + 12)
-        marks += plot.ground(strip, scale, ticks, tolerance=band, zero=None if tolerance is None else 0.0)
-        marks += _curve(row, scale, scale_of, base)
-        marks += _beside(row, scale_of, base)
-    axis = scale_of.name if scale_of.name else "in the unit of the files"
-    marks += plot.bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
-    return plot.drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
-
-
-def _scale(
-    rows: Sequence[_Row], scale_of: UnitScale, tolerance: tuple[float, float] | None, left: float, right: float
-) -> plot.Scale:
-    """Holds the 99% intervals with a margin; the curves' thin tails beyond are cut."""
-    ends = [end for row in rows for end in row.curve.spread.hdi99]
-    values = [*ends, *((0.0, *tolerance) if tolerance is not None else ())]
-    return plot.scale_over([scale_of(value) for value in values], left, right, margin=0.08)
-
-
-def _ticks(scale: plot.Scale, *, is_signed: bool) -> list[plot.Tick]:
-    def make(about: int) -> Sequence[plot.Tick]:
-        if not is_signed:
-            return plot.plain_ticks(scale.low, scale.high, about)
-        steps = plot.linear_steps(scale.low, scale.high, about)
-        plain = plot.plain_ticks(scale.low, scale.high, about)
-        return [plot.Tick(step, signed(tick.label, step)) for step, tick in zip(steps, plain, strict=True)]
-
-    return plot.roomy(make, scale, 8, high=WIDTH)
-
-
-def _curve(row: _Row, scale: plot.Scale, scale_of: UnitScale, base: float) -> list[Markup]:
-    values, spread = scale_of.array(row.curve.value), row.curve.spread
-    low, high = spread.hdi95
-    ends, median = (scale_of(low), scale_of(high)), scale_of(spread.median)
-    return plot.density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.style)
-
-
-def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
-    median, hdi95, _ = spread_parts(row.curve.spread, scale_of.unit, is_signed=row.is_signed)
-    return median, f"95% interval {hdi95}"
-
-
-def _beside(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
-    names = plot.wrapped(row.name, _LABEL, most=2)
-    first = base - 34 - _LINE * (len(names) - 1)
-    named = [plot.text(0.0, first + _LINE * n, words, "strong") for n, words in enumerate(names)]
-    below = first + _LINE * len(names)
-    figures = [plot.text(0.0, below + _LINE * n, words, "small") for n, words in enumerate(_texts(row, scale_of))]
-    return [*named, *figures]
+def _quantile(check: QuantileCheck, unit: str) -> str:
+    observed, low, high = unit_amounts((check.observed, check.low, check.high), unit)
+    place = "" if check.low <= check.observed <= check.high else " (outside)"
+    return f"p{100 * check.probability:g} observed {observed}, predicted {low} to {high}{place}"
 
 
 def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:

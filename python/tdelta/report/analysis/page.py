@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
-from tdelta.document.blocks import Block, Code, Column, Figure, Heading, Listing, Page, Paragraph, Section, Table
+from tdelta.document.blocks import (
+    MARKER,
+    Block,
+    Code,
+    Column,
+    Figure,
+    Heading,
+    Listing,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    columns,
+)
 from tdelta.document.forest import Limits, Row, RowStyle, forest
 from tdelta.document.quantities import counted, printable, share
 from tdelta.document.wording import mark
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
 from tdelta.report.analysis.details import caution_blocks, comparison_table, support_blocks
-from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
-from tdelta.report.analysis.plots import quantile_words
+from tdelta.report.analysis.figures import check_figure, quantile_words
 from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.terminal import comparison_of, picture_title
+from tdelta.report.analysis.units import spread_text
 from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
@@ -23,14 +36,12 @@ from tdelta.report.analysis.words import (
     limit_words,
     metric_words,
     quotient_text,
+    side_titles,
     single_run_estimate,
     tolerance_of,
+    value_words,
 )
 from tdelta.report.answer import files_answer
-from tdelta.report.page.compose import MARKER
-
-_PICTURES = 8
-"""Comparisons whose posteriors are drawn; the forest plot and the table have all of them."""
 
 _CHECKS = 12
 
@@ -50,7 +61,7 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
     """The page."""
     sections = (
         _answer(result, command),
-        _posteriors(result, pictures),
+        _means(result),
         _checks(result, pictures),
         _all(result),
         Section("tails", "Tails", tails) if (tails := tail_blocks(result)) else None,
@@ -143,21 +154,18 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     return " ".join([*bars, *bare, limit])
 
 
-def _posteriors(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> Section | None:
-    shown = _first(result, pictures)[:_PICTURES]
-    if not shown:
+def _means(result: AnalysisResult) -> Section | None:
+    """Both means and their difference, in the unit of the files."""
+    rows = []
+    for c in result.comparisons:
+        if c.baseline.mean and c.condition.mean and c.difference:
+            means = (spread_text(mean, c.unit) for mean in (c.baseline.mean, c.condition.mean))
+            difference = spread_text(c.difference, c.unit, is_signed=True)
+            rows.append((f"{value_words(c.metric)}, {label(c, result)}", *means, difference))
+    if not rows:
         return None
-    blocks: list[Block] = []
-    for number, picture in enumerate(shown, 1):
-        title = picture_title(picture, result)
-        blocks += [
-            means_figure(picture, f"means-{number}", title),
-            difference_figure(picture, f"difference-{number}", title),
-        ]
-    if len(pictures) > len(shown):
-        left = counted(len(pictures) - len(shown), "further comparison")
-        blocks.append(Paragraph(f"{left}: in the table of all comparisons, not drawn here.", "note"))
-    return Section("posteriors", "Confidence", blocks)
+    titles = columns(*side_titles(result), "difference")
+    return Section("means", "Means", [Table("Means and their difference, with 95% intervals", titles, rows)])
 
 
 def _first(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> list[ComparisonPicture]:
@@ -174,7 +182,7 @@ def _checks(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> Se
     """Could the fitted curve have made the data? One figure a run, or a line where only quantiles are known."""
     blocks: list[Block] = []
     number = 0
-    for picture in _first(result, pictures)[:_PICTURES]:
+    for picture in _first(result, pictures):
         title = picture_title(picture, result)
         for check in picture.checks:
             if check.observed.size and number < _CHECKS:

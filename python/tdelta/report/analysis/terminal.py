@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from rich.table import Table
-from rich.text import Text
-
-from tdelta.document.quantities import counted, printable
+from tdelta.document.blocks import Block, Code, Medium
+from tdelta.document.quantities import printable
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison
 from tdelta.report.analysis.cautions import files_against_trust
 from tdelta.report.analysis.details import caution_blocks, comparison_table, source_blocks, support_blocks
-from tdelta.report.analysis.plots import picture_lines
 from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.words import label, value_words
 from tdelta.report.answer import files_answer
-from tdelta.report.drawing import NARROWEST, draw, paragraph, parts_of
-from tdelta.report.terminal import DEFAULT_WIDTH
 from tdelta.report.values import record_values, values_of
 
 ANALYSIS_SCHEMA = "tdelta.analysis/1"
-PICTURES_SHOWN = 2
-"""A page has the others."""
 
 
 def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
@@ -51,46 +44,28 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def analysis_text(
+def analysis_blocks(
     result: AnalysisResult,
-    pictures: Sequence[ComparisonPicture] = (),
-    width: int = DEFAULT_WIDTH,
     *,
-    color: bool = False,
     details: bool = False,
     command: str = "",
     page: str | None = None,
-) -> str:
-    """What a person sees, as text that ends in a newline.
+) -> Iterator[Block]:
+    """The answer, and with ``details`` everything below it.
 
     Args:
-        pictures: the curves of those comparisons that have a posterior, in the order of the result.
-        width: columns; at least 40 are used.
         command: the command line that gave it.
         page: the path of the HTML page that was written as well.
     """
-    width = max(NARROWEST, width)
-    sections = [parts_of(files_answer(result, command).blocks(), width)]
+    yield from files_answer(result, command).blocks()
     if details:
-        sections += [
-            parts_of([*comparison_table(result), *support_blocks(result), *tail_blocks(result)], width),
-            _pictures(result, pictures, width),
-            parts_of([*caution_blocks(result), *source_blocks(result)], width),
-        ]
-    if page:  # in one piece, to be copied
-        sections.append([Text(f"HTML page: {page}", "dim", no_wrap=True, overflow="ignore")])
-    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
-
-
-def _pictures(result: AnalysisResult, pictures: Sequence[ComparisonPicture], width: int) -> list[Text | Table]:
-    deciding = [p for p in pictures if (found := comparison_of(p, result)) is not None and found.primary]
-    parts: list[Text | Table] = []
-    for picture in deciding[:PICTURES_SHOWN]:
-        parts += [*([Text()] if parts else []), *picture_lines(picture, picture_title(picture, result), width)]
-    if len(deciding) > PICTURES_SHOWN:
-        more = counted(len(deciding) - PICTURES_SHOWN, "more picture")
-        parts += [Text(), *paragraph(f"{more}: --output page.html draws them all.", width, "dim")]
-    return parts
+        yield from comparison_table(result)
+        yield from support_blocks(result)
+        yield from tail_blocks(result)
+        yield from caution_blocks(result)
+        yield from source_blocks(result)
+    if page:
+        yield Code(page, "HTML page", Medium.TERMINAL)
 
 
 def comparison_of(picture: ComparisonPicture, result: AnalysisResult) -> Comparison | None:

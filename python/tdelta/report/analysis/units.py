@@ -50,22 +50,16 @@ def unit_amounts(values: Sequence[float], unit: str) -> tuple[str, ...]:
 
 
 def spread_text(spread: Spread, unit: str, *, is_signed: bool = False) -> str:
-    """A posterior on the scale of the values: ``12.412 ms (95% interval 12.301 … 12.523)``."""
-    median, hdi95, _ = spread_parts(spread, unit, is_signed=is_signed)
-    return f"{median} (95% interval {hdi95})"
-
-
-def spread_parts(spread: Spread, unit: str, *, is_signed: bool = False) -> tuple[str, str, str]:
-    """Median with its unit, and the two HDIs without: ``12.412 ms``, ``12.301 … 12.523``, ``12.266 … 12.558``."""
-    values = (spread.median, *spread.hdi95, *spread.hdi99)
-    name, texts = _texts(values, unit, figures=3, is_signed=is_signed)
-    return f"{texts[0]} {name}".rstrip(), f"{texts[1]} … {texts[2]}", f"{texts[3]} … {texts[4]}"
-
-
-def axis_text(ends: tuple[float, float], unit: str, *, is_signed: bool = False) -> tuple[str, str]:
-    name, texts = _texts(ends, unit, figures=2, is_signed=is_signed)
-    left, right = (f"{text} {name}".rstrip() for text in texts)
-    return left, right
+    """A posterior on the scale of the values, in decimals that suit it: ``12.412 ms (12.301 to 12.523)``."""
+    scale = display_unit((spread.median, *spread.hdi95), unit)
+    shown = [scale(value) for value in (spread.median, *spread.hdi95)]
+    width = max(shown) - min(shown)
+    places = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+    texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
+    median, low, high = (
+        signed(t, v) if is_signed else t.replace("-", MINUS) for t, v in zip(texts, shown, strict=True)
+    )
+    return f"{f'{median} {scale.name}'.rstrip()} ({low} to {high})"
 
 
 def signed(text: str, value: float) -> str:
@@ -74,13 +68,3 @@ def signed(text: str, value: float) -> str:
     if not math.isfinite(value) or not bare.strip("0.,"):
         return bare
     return f"+{bare}" if value > 0 else f"{MINUS}{bare}"
-
-
-def _texts(values: Sequence[float], unit: str, *, figures: int, is_signed: bool) -> tuple[str, list[str]]:
-    """The unit's name, and all values in it with the same decimals: so many figures of how far apart they are."""
-    scale = display_unit(values, unit)
-    shown = [scale(value) for value in values]
-    width = max(shown) - min(shown)
-    places = min(_MOST_DECIMALS, max(0, figures - 1 - math.floor(math.log10(width)))) if width > 0 else 2
-    texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
-    return scale.name, [signed(t, v) if is_signed else t.replace("-", MINUS) for t, v in zip(texts, shown, strict=True)]

@@ -97,7 +97,7 @@ SHOWN: list[Shown] = [
     Shown((TemporaryData,), temporary.blocks, "temporary", "Temporary files"),
     Shown((Traces,), traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.blocks, "profiles", "Where the CPU time goes"),
-    Shown((Contrast,), contrasts.blocks, "posteriors"),
+    Shown((Contrast,), contrasts.blocks, "confidence"),
     Shown((CheckpointMeasure,), steps.checkpoint_blocks, "resources"),
     Shown((DataSize,), storage.size_blocks, "resources"),
     Shown((CostBreakdown,), cost_breakdown.blocks, "cost-breakdown", "Where the cost goes"),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tdelta.document.blocks import Block, Paragraph
 from tdelta.document.labels import kind_label, level_text, metric_name, surroundings
 from tdelta.document.quantities import ratio_cells, share
+from tdelta.document.wording import chance, points_text
 from tdelta.records import RunResult, VersionDifference
 from tdelta.records.history import Change
-from tdelta.report.changes import chance_words, points_text
 
 _NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
 
@@ -36,7 +36,6 @@ def version_sentences(result: RunResult) -> Iterator[str]:
 def _said(one: VersionDifference, tolerance: str) -> str:
     difference, limit = one.difference, f"the {tolerance.removesuffix(' %')} points that you would not care about"
     points = points_text(difference)
-    chance = chance_words(difference.mass_above_zero)
     return {
         Change.LARGER: f"it costs more in the latter, {points}, more than {limit}",
         Change.SMALLER: f"it costs less in the latter, {points}, by more than {limit}",
@@ -44,6 +43,6 @@ def _said(one: VersionDifference, tolerance: str) -> str:
         Change.INVALID: f"no answer, since a check failed ({points})",
         Change.UNDECIDED: (
             f"undecided whether they differ, {points}; the probability that it costs more in the latter at all is"
-            f" {chance}"
+            f" {chance(difference.mass_above_zero)}"
         ),
     }[difference.change]

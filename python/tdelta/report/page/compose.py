@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta import __version__
-from tdelta.document.blocks import Page
+from tdelta.document.blocks import MARKER, Page
 from tdelta.document.wording import date_text, is_invalid, run_words
 from tdelta.report.answer import run_answer
 from tdelta.report.findings.registry import sections as finding_sections
@@ -11,17 +11,14 @@ from tdelta.report.page.answer import answer_section
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import repeat_section
 from tdelta.report.page.sections import (
+    confidence_section,
     differences_section,
     latency_section,
-    posterior_section,
     resource_section,
     sweep_section,
     transaction_section,
     trust_section,
 )
-
-MARKER = "tdelta report"
-"""How the comment in the first line of every page begins."""
 
 
 def compose(data: RunData) -> Page:
@@ -31,7 +28,7 @@ def compose(data: RunData) -> Page:
     sections = (
         answer_section(result),
         sweep_section(result),
-        posterior_section(data),
+        confidence_section(data),
         differences_section(data),
         latency_section(data),
         *finding_sections(result),

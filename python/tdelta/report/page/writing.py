@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdelta.document.blocks import MARKER
 from tdelta.errors import StorageFault, UsageError
 from tdelta.inputs import real_path, written_to
 from tdelta.messages import Refusal
-from tdelta.report.page.compose import MARKER
 from tdelta.store.export import replacing
 
 _FIRST_LINE_BYTES = 200
