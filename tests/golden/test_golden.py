@@ -23,16 +23,16 @@ from support.reading import outline
 from support.readings import FOLDER, READINGS
 from tdelta import __version__
 from tdelta.document.blocks import Page
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.page import compose_analysis
-from tdelta.report.analysis.terminal import analysis_blocks
 from tdelta.report.calibration import calibration_blocks
 from tdelta.report.cipher_cost import cipher_cost_blocks
 from tdelta.report.details import run_blocks as details_of_run
 from tdelta.report.drawing import draw
 from tdelta.report.listings import dry_run_blocks, engines_blocks, studies_blocks
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import RunData, gather
-from tdelta.report.page.render import render
 from tdelta.report.plan import plan_blocks
 from tdelta.report.verify import readings_blocks, run_blocks
 from tdelta.store import Store

@@ -87,8 +87,8 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
 
     Example: tdelta analyze published:read-only-sweep
     """
+    from tdelta.report.analysis.details import analysis_blocks, analysis_document
     from tdelta.report.analysis.page import compose_analysis
-    from tdelta.report.analysis.terminal import analysis_blocks, analysis_document
     from tdelta.report.answer import files_answer
     from tdelta.report.document import to_json
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
@@ -100,8 +100,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
     code = after(analysis_exit_code(found.result), manner.undecided)
     if output is not None:
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_analysis(found.result, found.pictures, _command(files, asked))), output, force=force)
     if manner.as_json:

@@ -57,7 +57,7 @@ def fleet(
 
     read = read_inventory(inventory)
     if output is not None:
-        from tdelta.report.page.writing import require_place
+        from tdelta.report.page.file import require_place
 
         require_place(output, force=force)
     with Store.open(store) as opened:
@@ -69,8 +69,7 @@ def fleet(
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
     if output is not None:
         from tdelta.report.fleet import compose_fleet
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_fleet(runs, str(inventory))), output, force=force)
     code = most_severe(run.exit_code for run in ended)

@@ -66,8 +66,7 @@ def history(
     with Store.open(store, must_exist=True) as opened:
         found = found_of(opened, opened.resolve(run), wanted)
     if output is not None:
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_history(found)), output, force=force)
     show(history_blocks(found), history_document(found), as_json=as_json)

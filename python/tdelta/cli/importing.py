@@ -48,8 +48,8 @@ def _read_all(store: Store, result: RunResult) -> None:
     from tdelta.report.document import document, to_json
     from tdelta.report.drawing import draw
     from tdelta.report.page.compose import compose
+    from tdelta.report.page.file import render
     from tdelta.report.page.gather import gather
-    from tdelta.report.page.render import render
     from tdelta.store.export import write_csv
 
     run_id = result.settings.run_id

@@ -16,8 +16,8 @@ from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
 from tdelta.report.drawing import draw
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render as page
 from tdelta.report.page.gather import gather
-from tdelta.report.page.render import render as page
 from tdelta.report.progress import progress
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store

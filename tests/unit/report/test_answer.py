@@ -25,7 +25,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.report.analysis.terminal import analysis_blocks
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.answer import MOST_LINES, WIDTH, Answer, against_trust, files_answer, run_answer
 from tdelta.report.details import run_blocks
 from tdelta.report.drawing import draw

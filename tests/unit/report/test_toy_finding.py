@@ -13,8 +13,8 @@ from tdelta.report.document import document, to_json
 from tdelta.report.drawing import draw
 from tdelta.report.findings.registry import SHOWN, Shown
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render as page
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.render import render as page
 from tdelta.store.codec import dumps, loads
 
 

@@ -11,7 +11,7 @@ from tdelta.document.quantities import counted
 from tdelta.document.wording import is_invalid, run_words
 from tdelta.records import Decision, Role, RunResult
 from tdelta.report.answer import run_answer
-from tdelta.report.page.answer import primary_forest
+from tdelta.report.page.compose import primary_forest
 from tdelta.report.subject import subject
 
 _QUESTIONS = {

@@ -9,16 +9,7 @@ from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
 from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
 from tdelta.document.quantities import MINUS, amounts, interval_of, share, small_share
-from tdelta.document.wording import (
-    UNRELIABLE,
-    chance,
-    decided,
-    has_data,
-    is_invalid,
-    label,
-    limit_words,
-    median_text,
-)
+from tdelta.document.wording import UNRELIABLE, chance, decided, has_data, is_invalid, label, limit_words, median_text
 from tdelta.records import (
     Condition,
     Estimate,

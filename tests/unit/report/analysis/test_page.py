@@ -7,10 +7,8 @@ import pytest
 from support import analysis_samples as s
 from support.reading import read
 from tdelta.records import Decision, Model
-from tdelta.report.analysis.figures import check_figure
-from tdelta.report.analysis.page import _MODELS, compose_analysis
-from tdelta.report.page.render import render
-from tdelta.report.page.writing import is_report
+from tdelta.report.analysis.page import _MODELS, check_figure, compose_analysis
+from tdelta.report.page.file import is_report, render
 
 COMMAND = "tdelta analyze plain.csv 'a b.csv'"
 

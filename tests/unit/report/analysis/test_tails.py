@@ -2,8 +2,8 @@ from dataclasses import replace
 
 from support import analysis_samples as s
 from tdelta.records import AnalysisResult, ObservedTail
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.tails import tail_groups, tail_notes
-from tdelta.report.analysis.terminal import analysis_blocks
 from tdelta.report.drawing import draw
 
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from support import analysis_samples as s
-from tdelta.report.analysis.terminal import analysis_blocks
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.words import label
 from tdelta.report.drawing import draw
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tdelta.records import Spread
-from tdelta.report.analysis.units import display_unit, signed, spread_text, unit_amounts
+from tdelta.report.analysis.words import display_unit, signed, spread_text, unit_amounts
 
 
 def test_a_posterior_in_milliseconds_has_the_figures_that_its_width_bears() -> None:

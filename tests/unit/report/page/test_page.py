@@ -14,8 +14,8 @@ from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity
 from tdelta.report.answer import run_answer
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.render import render
 
 NORMAL_BYTES, MOST_BYTES = 400_000, 3_000_000
 
