@@ -29,14 +29,15 @@ from tdelta.cli.exit_codes import analysis_exit_code, exit_code
 from tdelta.errors import UnknownName
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
+from tdelta.report.analysis.details import analysis_blocks, analysis_document
 from tdelta.report.analysis.page import compose_analysis
-from tdelta.report.analysis.terminal import analysis_document, analysis_text
 from tdelta.report.answer import files_answer, run_answer
+from tdelta.report.details import run_blocks
 from tdelta.report.document import document
+from tdelta.report.drawing import draw
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import gather
-from tdelta.report.page.render import render
-from tdelta.report.terminal import render as render_text
 from tdelta.session import RunRequest, conduct
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 from tdelta.store import Store
@@ -142,7 +143,7 @@ class Run(_Answered):
             return render(compose(gather(opened, self.run_id)))
 
     def _text(self) -> str:
-        return render_text(self.result)
+        return draw(run_blocks(self.result))
 
     def __repr__(self) -> str:
         return f"Run({self.run_id}: {self.decision.value})"
@@ -188,7 +189,7 @@ class Analysis(_Answered):
         return render(compose_analysis(self.result, self._pictures, ""))
 
     def _text(self) -> str:
-        return analysis_text(self.result, self._pictures)
+        return draw(analysis_blocks(self.result))
 
     def __repr__(self) -> str:
         return f"Analysis({self.decision.value})"

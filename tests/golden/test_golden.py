@@ -23,17 +23,18 @@ from support.reading import outline
 from support.readings import FOLDER, READINGS
 from tdelta import __version__
 from tdelta.document.blocks import Page
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.page import compose_analysis
-from tdelta.report.analysis.terminal import analysis_text
-from tdelta.report.calibration import calibration_text
-from tdelta.report.cipher_cost import cipher_cost_text
-from tdelta.report.listings import dry_run_text, engines_text, studies_text
+from tdelta.report.calibration import calibration_blocks
+from tdelta.report.cipher_cost import cipher_cost_blocks
+from tdelta.report.details import run_blocks as details_of_run
+from tdelta.report.drawing import draw
+from tdelta.report.listings import dry_run_blocks, engines_blocks, studies_blocks
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import RunData, gather
-from tdelta.report.page.render import render
-from tdelta.report.plan import plan_text
-from tdelta.report.terminal import render as terminal
-from tdelta.report.verify import readings_text, run_text
+from tdelta.report.plan import plan_blocks
+from tdelta.report.verify import readings_blocks, run_blocks
 from tdelta.store import Store
 
 FILES = Path(__file__).parent
@@ -60,38 +61,38 @@ def analyses(name: str) -> dict[str, Text]:
     found = ANALYSES[name]()
     drawn = pictures(found)
     return {
-        f"analysis/{name}-80.txt": lambda _: analysis_text(found, drawn, 80, details=True),
-        f"analysis/{name}-brief.txt": lambda _: analysis_text(found, drawn, 100, command=COMMAND),
+        f"analysis/{name}-80.txt": lambda _: draw(analysis_blocks(found, details=True), 80),
+        f"analysis/{name}-brief.txt": lambda _: draw(analysis_blocks(found, command=COMMAND), 100),
         f"analysis/{name}-page.txt": lambda _: page(compose_analysis(found, drawn, COMMAND)),
     }
 
 
 TEXTS: dict[str, Text] = {
-    "listings/engines.txt": lambda _: engines_text(ENGINES, 80),
-    "listings/studies.txt": lambda _: studies_text(STUDIES, 80),
-    "listings/dry_run.txt": lambda _: dry_run_text(PLAN, 80),
-    "listings/dry_run_own.txt": lambda _: dry_run_text(OWN_PLAN, 80),
+    "listings/engines.txt": lambda _: draw(engines_blocks(ENGINES), 80),
+    "listings/studies.txt": lambda _: draw(studies_blocks(STUDIES), 80),
+    "listings/dry_run.txt": lambda _: draw(dry_run_blocks(PLAN), 80),
+    "listings/dry_run_own.txt": lambda _: draw(dry_run_blocks(OWN_PLAN), 80),
     "page/valid.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
-    "verify/run_leaking-100.txt": lambda _: run_text(s.leaking(), 100),
-    "verify/run_without-100.txt": lambda _: run_text(s.slower(), 100),
+    "verify/run_leaking-100.txt": lambda _: draw(run_blocks(s.leaking()), 100),
+    "verify/run_without-100.txt": lambda _: draw(run_blocks(s.slower()), 100),
 }
 for name, sample in s.SAMPLES.items():
-    TEXTS[f"terminal/{name}.txt"] = lambda _, sample=sample: terminal(sample(), 80, details=True)
-    TEXTS[f"brief/{name}.txt"] = lambda _, sample=sample: terminal(sample(), 100)
+    TEXTS[f"terminal/{name}.txt"] = lambda _, sample=sample: draw(details_of_run(sample(), with_details=True), 80)
+    TEXTS[f"brief/{name}.txt"] = lambda _, sample=sample: draw(details_of_run(sample()), 100)
     if name in PAGES:
         TEXTS[f"page/{name}.txt"] = lambda _, sample=sample: page(compose(RunData(sample(), t.CREATED)))
 for name in ANALYSES:
     TEXTS |= analyses(name)
 for name, read in READINGS.items():
-    TEXTS[f"verify/{name}-80.txt"] = lambda _, read=read: readings_text(FOLDER, *read(), 80)
-for kind, samples, text in (
-    ("calibration", CALIBRATIONS, calibration_text),
-    ("cipher-cost", CIPHER_COSTS, cipher_cost_text),
-    ("plan", PROSPECTS, plan_text),
+    TEXTS[f"verify/{name}-80.txt"] = lambda _, read=read: draw(readings_blocks(FOLDER, *read()), 80)
+for kind, samples, blocks in (
+    ("calibration", CALIBRATIONS, calibration_blocks),
+    ("cipher-cost", CIPHER_COSTS, cipher_cost_blocks),
+    ("plan", PROSPECTS, plan_blocks),
 ):
     for name, sample in samples.items():
-        TEXTS[f"{kind}/{name}-80.txt"] = lambda _, sample=sample, text=text: text(sample(), 80)
+        TEXTS[f"{kind}/{name}-80.txt"] = lambda _, sample=sample, blocks=blocks: draw(blocks(sample()), 80)
 
 
 @pytest.mark.parametrize("name", TEXTS)

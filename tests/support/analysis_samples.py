@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
+from tdelta.inference.observed import ComparisonPicture, PredictiveCheck, QuantileCheck
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     ALL,
@@ -283,42 +283,14 @@ def nothing() -> AnalysisResult:
 
 
 def pictures(found: AnalysisResult) -> tuple[ComparisonPicture, ...]:
-    """Normal curves with the figures of the answer; checks of the first comparison alone."""
+    """Checks of the first comparison alone."""
     known = [c for c in found.comparisons if c.ratio is not None]
     return tuple(_picture(c, has_checks=number == 0) for number, c in enumerate(known))
 
 
 def _picture(c: Comparison, *, has_checks: bool) -> ComparisonPicture:
-    assert c.ratio is not None
-    assert c.difference is not None
-    assert c.baseline.mean is not None
-    assert c.condition.mean is not None
-    names = (c.baseline.condition, c.condition.condition)
-    return ComparisonPicture(
-        transaction=c.transaction,
-        levels=c.levels,
-        metric=c.metric,
-        unit=c.unit,
-        baseline=names[0],
-        condition=names[1],
-        baseline_mean=_curve(c.baseline.mean),
-        condition_mean=_curve(c.condition.mean),
-        difference=_curve(c.difference),
-        ratio=RatioCurve(*_bell(c.ratio.median, c.ratio.hdi95), c.ratio),
-        tolerance=(0.98, 1.02),
-        tolerance_difference=(-0.02 * c.baseline.value, 0.02 * c.baseline.value),
-        checks=tuple(_check(name, c.model) for name in names) if has_checks else (),
-    )
-
-
-def _curve(found: Spread) -> Curve:
-    return Curve(*_bell(found.median, found.hdi95), found)
-
-
-def _bell(median: float, hdi95: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    sd = (hdi95[1] - hdi95[0]) / 2 / 1.96
-    value = median + sd * np.linspace(-4, 4, 401)
-    return value, np.exp(-0.5 * ((value - median) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+    checks = tuple(_check(side.condition, c.model) for side in (c.baseline, c.condition)) if has_checks else ()
+    return ComparisonPicture(c.transaction, c.levels, c.metric, c.unit, c.condition.condition, checks)
 
 
 def _check(name: str, model: Model) -> PredictiveCheck:

@@ -9,7 +9,7 @@ import click
 
 from tdelta.cli.exit_codes import after, analysis_exit_code
 from tdelta.cli.help import Command
-from tdelta.cli.output import Manner, Mistyped, answer_options, color, drawn_progress, width, write
+from tdelta.cli.output import Manner, Mistyped, answer_options, drawn_progress, write, write_blocks
 from tdelta.cli.units import Typed
 from tdelta.importers.formats import FORMATS
 from tdelta.messages import Refusal
@@ -87,8 +87,8 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
 
     Example: tdelta analyze published:read-only-sweep
     """
+    from tdelta.report.analysis.details import analysis_blocks, analysis_document
     from tdelta.report.analysis.page import compose_analysis
-    from tdelta.report.analysis.terminal import analysis_document, analysis_text
     from tdelta.report.answer import files_answer
     from tdelta.report.document import to_json
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
@@ -100,8 +100,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
     code = after(analysis_exit_code(found.result), manner.undecided)
     if output is not None:
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_analysis(found.result, found.pictures, _command(files, asked))), output, force=force)
     if manner.as_json:
@@ -109,16 +108,9 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
     elif manner.quiet:
         write(f"{files_answer(found.result).sentence}\n")
     else:
-        text = analysis_text(
-            found.result,
-            found.pictures,
-            width(),
-            color=color(),
-            details=manner.details,
-            command=_command(files, asked),
-            page=None if output is None else str(output),
-        )
-        write(text)
+        page = None if output is None else str(output)
+        blocks = analysis_blocks(found.result, details=manner.details, command=_command(files, asked), page=page)
+        write_blocks(blocks)
     return code
 
 

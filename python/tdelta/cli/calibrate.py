@@ -6,7 +6,7 @@ import click
 
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.help import Command, Option
-from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.session.groups import Group
@@ -47,8 +47,7 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
 
     Example: tdelta calibrate --threads 4 --max-time 20m
     """
-    from tdelta.report.calibration import calibration_document, calibration_text
-    from tdelta.report.document import to_json
+    from tdelta.report.calibration import calibration_blocks, calibration_document
     from tdelta.session import calibrating
 
     request = request_of({**given, "max_seconds": max_seconds})
@@ -57,5 +56,5 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     with drawn_progress() as observer:
         found = calibrating.calibrate_machine(request, observer)
     code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
-    write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
+    show(calibration_blocks(found), calibration_document(found, code), as_json=as_json)
     return code

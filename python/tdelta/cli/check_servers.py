@@ -9,7 +9,7 @@ import click
 
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.help import Command
-from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.run import request_of
 from tdelta.cli.units import click_options
 from tdelta.session.request import OPTIONS
@@ -36,12 +36,11 @@ def check_servers(as_json: bool, record: Path | None, **given: object) -> int:
 
     Example: tdelta check-servers --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
     """
-    from tdelta.report.document import to_json
-    from tdelta.report.server_check import server_check_document, server_check_text
+    from tdelta.report.server_check import server_check_blocks, server_check_document
     from tdelta.session.server_check.conducting import check_servers
 
     with drawn_progress() as observer:
         found = check_servers(request_of(given), observer, record)
     code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
-    write(to_json(server_check_document(found, code)) if as_json else server_check_text(found, width(), color=color()))
+    show(server_check_blocks(found), server_check_document(found, code), as_json=as_json)
     return code

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.help import Command
-from tdelta.cli.output import BadValue, color, drawn_progress, width, write
+from tdelta.cli.output import BadValue, drawn_progress, show
 from tdelta.cli.units import Typed
 from tdelta.design.factors import page_bytes
 from tdelta.messages import Refusal
@@ -79,11 +79,10 @@ def cipher_cost(as_json: bool, library: Path | None, **given: object) -> None:
     Example: tdelta cipher-cost --sizes 4k,16k
     """
     from tdelta.measure.cipher_cost import measure_cipher_cost
-    from tdelta.report.cipher_cost import cipher_cost_document, cipher_cost_text
-    from tdelta.report.document import to_json
+    from tdelta.report.cipher_cost import cipher_cost_blocks, cipher_cost_document
 
     chosen = {name: value for name, value in given.items() if value is not None}
     path = None if library is None else str(library)
     with drawn_progress() as observer:
         found = measure_cipher_cost(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
-    write(to_json(cipher_cost_document(found)) if as_json else cipher_cost_text(found, width(), color=color()))
+    show(cipher_cost_blocks(found), cipher_cost_document(found), as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.help import Command
-from tdelta.cli.output import color, width, write
+from tdelta.cli.output import show
 
 
 @click.command(cls=Command)
@@ -16,13 +16,11 @@ def engines(as_json: bool) -> None:
     Example: tdelta engines
     """
     from tdelta.engines.catalogue import catalogue
-    from tdelta.report.document import to_json
-    from tdelta.report.listings import engines_document, engines_text
+    from tdelta.report.listings import engines_blocks, engines_document
     from tdelta.session.instructions import cannot_switch_off
 
     found = catalogue()
     reasons = {
         engine.crypto: cannot_switch_off(engine.crypto) for engine in found if engine.available and engine.crypto
     }
-    listed = engines_document(found, reasons) if as_json else None
-    write(to_json(listed) if listed is not None else engines_text(found, width(), reasons, color=color()))
+    show(engines_blocks(found, reasons), engines_document(found, reasons), as_json=as_json)

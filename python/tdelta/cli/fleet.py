@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import Mistyped, color, width, write
+from tdelta.cli.output import Mistyped, show, write
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def fleet(
 
     read = read_inventory(inventory)
     if output is not None:
-        from tdelta.report.page.writing import require_place
+        from tdelta.report.page.file import require_place
 
         require_place(output, force=force)
     with Store.open(store) as opened:
@@ -68,13 +68,12 @@ def fleet(
             raise
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
     if output is not None:
-        from tdelta.report.page.fleet import compose_fleet
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.fleet import compose_fleet
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_fleet(runs, str(inventory))), output, force=force)
     code = most_severe(run.exit_code for run in ended)
-    write(_shown(runs, str(inventory), code, file_format, as_json=as_json))
+    _show(runs, str(inventory), code, file_format, as_json=as_json)
     return code
 
 
@@ -82,10 +81,10 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _shown(runs: list[Answered], inventory: str, code: int, file_format: str | None, *, as_json: bool) -> str:
-    from tdelta.report.document import to_json
-    from tdelta.report.fleet import fleet_csv, fleet_document, fleet_text
+def _show(runs: list[Answered], inventory: str, code: int, file_format: str | None, *, as_json: bool) -> None:
+    from tdelta.report.fleet import fleet_blocks, fleet_csv, fleet_document
 
     if file_format is not None:
-        return fleet_csv(runs)
-    return to_json(fleet_document(runs, inventory, code)) if as_json else fleet_text(runs, width(), color=color())
+        write(fleet_csv(runs))
+    else:
+        show(fleet_blocks(runs), fleet_document(runs, inventory, code), as_json=as_json)

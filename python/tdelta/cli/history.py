@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import Mistyped, color, width, write
+from tdelta.cli.output import Mistyped, show
 from tdelta.cli.units import Typed, run_ids
 from tdelta.messages import Refusal
 from tdelta.session.values import Duration, Labels
@@ -56,8 +56,7 @@ def history(
         raise Mistyped(Refusal.of("requires", what="--force", needs="--output"))
     if Path(run).is_file():
         raise Mistyped(Refusal.of("conflict", one="tdelta history", other=f"a file, {run}"))
-    from tdelta.report.changes import history_document, history_text
-    from tdelta.report.document import to_json
+    from tdelta.report.history import compose_history, history_blocks, history_document
     from tdelta.session.history import Order, Wanted
     from tdelta.session.history import history as found_of
     from tdelta.store import Store
@@ -67,9 +66,7 @@ def history(
     with Store.open(store, must_exist=True) as opened:
         found = found_of(opened, opened.resolve(run), wanted)
     if output is not None:
-        from tdelta.report.page.history import compose_history
-        from tdelta.report.page.render import render
-        from tdelta.report.page.writing import write_page
+        from tdelta.report.page.file import render, write_page
 
         write_page(render(compose_history(found)), output, force=force)
-    write(to_json(history_document(found)) if as_json else history_text(found, width(), color=color()))
+    show(history_blocks(found), history_document(found), as_json=as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import Manner, answer_options, show_result, width
+from tdelta.cli.output import Manner, answer_options, show_result
 
 if TYPE_CHECKING:
     from tdelta.records import RunResult
@@ -44,15 +44,16 @@ def _read_all(store: Store, result: RunResult) -> None:
     """Make all that commands make of a run, so that what cannot be read is refused before it is in the store."""
     from io import StringIO
 
+    from tdelta.report.details import run_blocks
     from tdelta.report.document import document, to_json
+    from tdelta.report.drawing import draw
     from tdelta.report.page.compose import compose
+    from tdelta.report.page.file import render
     from tdelta.report.page.gather import gather
-    from tdelta.report.page.render import render as render_page
-    from tdelta.report.terminal import render
     from tdelta.store.export import write_csv
 
     run_id = result.settings.run_id
     to_json(document(result, 0))
-    render(result, width(), details=True)
-    render_page(compose(gather(store, run_id)))
+    draw(run_blocks(result, with_details=True))
+    render(compose(gather(store, run_id)))
     write_csv(store, run_id, StringIO())

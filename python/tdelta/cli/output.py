@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +21,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
+    from tdelta.document.blocks import Block
     from tdelta.records import Event, RunResult
 
 _WIDEST = 200
@@ -103,16 +104,17 @@ def show_result(result: RunResult, manner: Manner, name: str = "last") -> int:
 
         write(f"{run_answer(result).sentence}\n")
     else:
-        from tdelta.report.terminal import render
+        from tdelta.report.details import run_blocks
 
-        write(render(result, width(), color=color(), details=manner.details, name=name))
+        write_blocks(run_blocks(result, name, with_details=manner.details))
     return code
 
 
 def ready_to_show() -> None:
     """Import what shows an answer before a run begins: later tdelta may have been replaced, or files have run out."""
     import_module("tdelta.report.document")
-    import_module("tdelta.report.terminal")
+    import_module("tdelta.report.details")
+    import_module("tdelta.report.drawing")
 
 
 def drawn_progress() -> AbstractContextManager[Callable[[Event], None]]:
@@ -140,6 +142,23 @@ def write(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         silence(sys.stdout)
+
+
+def show(blocks: Iterable[Block], document: Mapping[str, object], *, as_json: bool) -> None:
+    """Write what was found to standard output, for people or as JSON."""
+    from tdelta.report.document import to_json
+
+    if as_json:
+        write(to_json(document))
+    else:
+        write_blocks(blocks)
+
+
+def write_blocks(blocks: Iterable[Block]) -> None:
+    """Write blocks to standard output as wide as the terminal, in color if it wants that."""
+    from tdelta.report.drawing import draw
+
+    write(draw(blocks, width(), color=color()))
 
 
 def _has_signs(stream: TextIO) -> bool:
@@ -230,7 +249,7 @@ def close_streams() -> None:
 
 def width() -> int:
     """Columns to lay text out for: the terminal's, at most 200; ``COLUMNS`` or 100 in a pipe."""
-    from tdelta.report.terminal import DEFAULT_WIDTH
+    from tdelta.report.drawing import DEFAULT_WIDTH
 
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return min(_WIDEST, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tdelta.cli.help import Command, Option
-from tdelta.cli.output import BadValue, Mistyped, color, drawn_progress, typed_flags, width, write
+from tdelta.cli.output import BadValue, Mistyped, drawn_progress, show, typed_flags
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.messages import Refusal
@@ -97,8 +97,7 @@ def plan(
     Example: tdelta plan --threads 4 --max-time 30m
     """
     from tdelta.inference.planning import PlanQuery
-    from tdelta.report.document import to_json
-    from tdelta.report.plan import plan_document, plan_text
+    from tdelta.report.plan import plan_blocks, plan_document
 
     asked = PlanQuery(
         effects=tuple(sorted(set(effects))),
@@ -118,7 +117,7 @@ def plan(
     else:
         typed = {name: value for name, value in given.items() if value is not None and value != ()}
         found = _from_pilot(request_of({**given, "study": study}), asked, pilot_seconds, frozenset(typed))
-    write(to_json(plan_document(found)) if as_json else plan_text(found, width(), color=color()))
+    show(plan_blocks(found), plan_document(found), as_json=as_json)
 
 
 def _from_runs(

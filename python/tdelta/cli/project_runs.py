@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tdelta.cli.exit_codes import ExitCode, after, exit_code
-from tdelta.cli.output import Manner, color, drawn_progress, ready_to_show, show_result, width, write
+from tdelta.cli.output import Manner, drawn_progress, ready_to_show, show_result, write, write_blocks
 from tdelta.errors import Interrupted, TdeltaError, UsageError
 from tdelta.messages import Refusal
 
@@ -111,12 +111,14 @@ def _conducted(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int
 
 def _dry(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int, dict[str, object]]:
     from tdelta.report.document import dry_run_document, to_json
-    from tdelta.report.listings import dry_run_text
+    from tdelta.report.listings import dry_run_blocks
     from tdelta.session import dry_run
 
     with drawn_progress() as observer:
         plan = dry_run(run.request, observer, asked.write_workload)
     made = dry_run_document(plan)
-    if shown:
-        write(to_json(made) if asked.manner.as_json else dry_run_text(plan, width(), color=color()))
+    if shown and asked.manner.as_json:
+        write(to_json(made))
+    elif shown:
+        write_blocks(dry_run_blocks(plan))
     return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED, made

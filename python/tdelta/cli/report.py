@@ -52,7 +52,7 @@ def report(
 
     Example: tdelta report daily convert backup --output decision.html
     """
-    from tdelta.report.page.writing import require_place, write_page
+    from tdelta.report.page.file import require_place, write_page
 
     is_streamed = str(output) == "-"
     if output is not None and not is_streamed:
@@ -77,8 +77,8 @@ def report(
 def _page(run: str, store: Path | None, earlier: str | None) -> tuple[str, str]:
     """The page's text, and the run's id."""
     from tdelta.report.page.compose import compose
+    from tdelta.report.page.file import render
     from tdelta.report.page.gather import gather
-    from tdelta.report.page.render import render
     from tdelta.store.reading import found
 
     with ExitStack() as stack, drawn_progress() as observer:
@@ -91,7 +91,7 @@ def _page(run: str, store: Path | None, earlier: str | None) -> tuple[str, str]:
 
 
 def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
-    from tdelta.report.page.render import render
+    from tdelta.report.page.file import render
     from tdelta.report.page.runs import compose_runs
     from tdelta.store.reading import found
 
@@ -104,10 +104,12 @@ def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
 
 def _with_earlier(page: Page, later: RunResult, earlier: RunResult) -> Page:
     """The page with a section more, of what differs from an earlier run."""
-    from tdelta.report.page.history import against_section
+    from tdelta.document.blocks import Section
+    from tdelta.report.history import against_blocks
     from tdelta.session.history import compare_runs
 
-    section = against_section(compare_runs(later, earlier), later)
+    against = compare_runs(later, earlier)
+    section = Section("against", f"Against run {against.earlier_id}", against_blocks(against, later))
     return replace(page, sections=(*page.sections[:1], section, *page.sections[1:]))
 
 

@@ -13,13 +13,11 @@ from tdelta.cli.output import (
     Manner,
     Mistyped,
     answer_options,
-    color,
     drawn_progress,
     ready_to_show,
+    show,
     show_result,
     typed_flags,
-    width,
-    write,
 )
 from tdelta.cli.units import click_options, study_names
 from tdelta.messages import Refusal
@@ -123,13 +121,13 @@ def _resume(run_id: str, given: dict[str, object], manner: Manner) -> int:
 
 
 def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:
-    from tdelta.report.document import dry_run_document, to_json
-    from tdelta.report.listings import dry_run_text
+    from tdelta.report.document import dry_run_document
+    from tdelta.report.listings import dry_run_blocks
     from tdelta.session import dry_run
 
     with drawn_progress() as observer:
         plan = dry_run(request, observer, write_workload)
-    write(to_json(dry_run_document(plan)) if as_json else dry_run_text(plan, width(), color=color()))
+    show(dry_run_blocks(plan), dry_run_document(plan), as_json=as_json)
     return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED
 
 

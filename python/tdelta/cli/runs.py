@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tdelta.cli.help import CommandGroup, store_option
-from tdelta.cli.output import Mistyped, color, width, write
+from tdelta.cli.output import Mistyped, show, write
 from tdelta.cli.units import Typed
 from tdelta.cli.units import run_ids as offered_runs
 from tdelta.messages import Refusal
@@ -97,8 +97,7 @@ def runs(
     """
     if ctx.invoked_subcommand is not None:
         return
-    from tdelta.report.document import to_json
-    from tdelta.report.shelf import Wanted, listed, runs_document, runs_text
+    from tdelta.report.listings import Wanted, listed, runs_blocks, runs_document
     from tdelta.session.keeping import shelf
 
     wanted = Wanted(
@@ -112,7 +111,7 @@ def runs(
     )
     with _opened(ctx, store) as opened:
         found = listed(shelf(opened), wanted, str(opened.path))
-    write(to_json(runs_document(found)) if as_json else runs_text(found, width(), color=color()))
+    show(runs_blocks(found), runs_document(found), as_json=as_json)
 
 
 @runs.command(short_help="Give a run labels.")
@@ -232,17 +231,16 @@ def _kinds(names: tuple[str, ...]) -> tuple[RunKind, ...]:
 
 def _show_one(store: Store, run_id: str, *, as_json: bool) -> None:
     """The run as it is in the list now."""
-    from tdelta.report.document import to_json
-    from tdelta.report.shelf import Wanted, listed, runs_document, runs_text
+    from tdelta.report.listings import Wanted, listed, runs_blocks, runs_document
     from tdelta.session.keeping import shelf
 
     found = listed(shelf(store).only((run_id,)), Wanted(kinds=tuple(RunKind)), str(store.path))
-    write(to_json(runs_document(found)) if as_json else runs_text(found, width(), color=color()))
+    show(runs_blocks(found), runs_document(found), as_json=as_json)
 
 
 def _remove(store: Store, run_ids: tuple[str, ...], before: Shelf, *, dry_run: bool, as_json: bool) -> None:
     from tdelta.report.document import to_json
-    from tdelta.report.shelf import removed_document, removed_text
+    from tdelta.report.listings import removed_document, removed_text
     from tdelta.session.keeping import remove as take_out
 
     compacted = False if dry_run or not run_ids else take_out(store, run_ids)

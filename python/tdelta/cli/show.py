@@ -10,7 +10,7 @@ import click
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import Manner, Mistyped, answer_options, color, show_result, width, write
+from tdelta.cli.output import Manner, Mistyped, answer_options, show_result, write, write_blocks
 from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
 
@@ -70,7 +70,8 @@ def show(
             return answered.exit_code
         code = show_result(answered.result, manner, run)
     if answered.against is not None and not manner.quiet:
-        from tdelta.report.changes import against_text
+        from tdelta.report.history import against_blocks
 
-        write(against_text(answered.against, answered.result, width(), color=color()))
+        write("\n")
+        write_blocks(against_blocks(answered.against, answered.result))
     return code

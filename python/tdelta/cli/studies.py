@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.help import Command
-from tdelta.cli.output import color, width, write
+from tdelta.cli.output import show
 
 
 @click.command(cls=Command)
@@ -15,9 +15,8 @@ def studies(as_json: bool) -> None:
 
     Example: tdelta studies
     """
-    from tdelta.report.document import to_json
-    from tdelta.report.listings import studies_document, studies_text
+    from tdelta.report.listings import studies_blocks, studies_document
     from tdelta.session.studies import studies as built_in
 
     found = built_in()
-    write(to_json(studies_document(found)) if as_json else studies_text(found, width(), color=color()))
+    show(studies_blocks(found), studies_document(found), as_json=as_json)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.output import drawn_progress, show
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.messages import Refusal
 
@@ -48,24 +48,21 @@ def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: b
 
 def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
     from tdelta.evidence.reading import parse_markers, read_files, regular_files
-    from tdelta.report.document import to_json
-    from tdelta.report.verify import reading_exit_code, readings_document, readings_text
+    from tdelta.report.verify import reading_exit_code, readings_blocks, readings_document
 
     markers = parse_markers(texts)
     paths = regular_files(target)
     with drawn_progress() as observer:
         readings = read_files(paths, markers, _tick(observer, paths))
     code = reading_exit_code(readings, markers)
-    if as_json:
-        write(to_json(readings_document(target, readings, markers, code)))
-    else:
-        write(readings_text(target, readings, markers, width(), color=color()))
+    show(
+        readings_blocks(target, readings, markers), readings_document(target, readings, markers, code), as_json=as_json
+    )
     return code
 
 
 def _run(run: str, store: Path | None, *, as_json: bool) -> int:
-    from tdelta.report.document import to_json
-    from tdelta.report.verify import run_document, run_exit_code, run_text
+    from tdelta.report.verify import run_blocks, run_document, run_exit_code
     from tdelta.store import Store
 
     try:
@@ -74,7 +71,7 @@ def _run(run: str, store: Path | None, *, as_json: bool) -> int:
     except TdeltaError as error:
         raise UsageError(Refusal.of("neither-files-nor-run", run=run, fault=error)) from error
     code = run_exit_code(result)
-    write(to_json(run_document(result, code)) if as_json else run_text(result, width(), color=color()))
+    show(run_blocks(result), run_document(result, code), as_json=as_json)
     return code
 
 

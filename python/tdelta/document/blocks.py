@@ -21,6 +21,10 @@ SMALL_WIDTH = 340.0
 """The width of one without rows and their names: it fits a phone, and is larger where there is room."""
 
 
+MARKER = "tdelta report"
+"""How the comment in the first line of every page begins."""
+
+
 class Medium(Enum):
     """Where a block is shown."""
 
@@ -33,8 +37,8 @@ class Medium(Enum):
 class Paragraph:
     """A paragraph.
 
-    ``kind`` is ``answer``, ``text``, ``note`` (smaller), ``caution`` or ``alarm``; ``state`` is the decision of an
-    answer.
+    ``kind`` is ``answer``, ``lead`` (stronger), ``text``, ``note`` (smaller), ``caution`` or ``alarm``; ``state`` is
+    the decision of an answer, whose first word it colors up to a colon.
     """
 
     text: str
@@ -47,7 +51,7 @@ class Paragraph:
 class Listing:
     """A list of (mark, text), the mark maybe empty, else one of `tdelta.document.labels.MARKS`.
 
-    ``kind`` is ``plain``, ``cautions`` or ``checks``.
+    ``kind`` is ``plain``, ``facts`` (smaller), ``cautions``, ``faults`` or ``checks``.
     """
 
     items: Sequence[tuple[str, str]]
@@ -57,17 +61,24 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Code:
+    """Text in one piece, to be copied."""
+
     text: str
-    label: str
+    label: str = ""
+    medium: Medium = Medium.PAGE
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; one of numbers is set to the right. ``is_brief``: a terminal has it, too."""
+    """A column of a table; one of numbers is set to the right. ``is_brief``: a terminal has it, too.
+
+    ``is_whole``: its texts are never folded in a terminal, as numbers are not.
+    """
 
     title: str
     is_number: bool = False
     is_brief: bool = True
+    is_whole: bool = False
 
 
 def columns(*titles: str, texts: Collection[str] = (), more: Collection[str] = ()) -> list[Column]:
@@ -83,7 +94,7 @@ def columns(*titles: str, texts: Collection[str] = (), more: Collection[str] = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell that is more than text: ``state`` picks its look (``good``, ``bad``, ``quiet``).
+    """A cell that is more than text: ``state`` picks its look (``good``, ``bad``, ``strong``, ``quiet``).
 
     ``brief`` is its text in a terminal, where that is another.
     """
@@ -156,14 +167,11 @@ Block: TypeAlias = Paragraph | Listing | Lines | Code | Table | Figure | Heading
 
 def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
     """These blocks, none of them for a terminal."""
-    for block in blocks:
-        yield block if isinstance(block, Code) else replace(block, medium=Medium.PAGE)
+    return (replace(block, medium=Medium.PAGE) for block in blocks)
 
 
 def is_for(block: Block, medium: Medium) -> bool:
     """Whether a page, or a terminal, shows a block."""
-    if isinstance(block, Code):
-        return medium is Medium.PAGE
     if isinstance(block, Listing | Lines) and not block.items:
         return False
     return block.medium in (medium, Medium.BOTH)

@@ -32,7 +32,6 @@ from tdelta.records.prospects import CarryOver
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
 """The worst first."""
 
-STYLES = {CheckState.FAILED: "bold red", CheckState.NOT_SHOWN: "yellow", CheckState.OK: ""}
 """How each is set off on a terminal."""
 
 

@@ -42,4 +42,4 @@ def _side(estimate: Estimate) -> str:
     return "above 0%" if low > 1 else "below 0%" if high < 1 else "holds 0%"
 
 
-KIND = Kind(Contrast, blocks=blocks, part="posteriors")
+KIND = Kind(Contrast, blocks=blocks, part="confidence")

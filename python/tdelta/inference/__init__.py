@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from tdelta.inference.decisions import decide, decide_gate, most_severe
     from tdelta.inference.described import described_ratios, typical_ratios
     from tdelta.inference.pictures import (
-        Density,
         PairedRatios,
         complete_blocks,
-        densities,
         in_complete_blocks,
         paired_ratios,
     )
@@ -47,7 +45,7 @@ else:
         described=("described_ratios", "typical_ratios"),
         tails=("tail_cautions", "tail_measures"),
         run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
-        pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
+        pictures=("PairedRatios", "complete_blocks", "in_complete_blocks", "paired_ratios"),
         simulated=("Held", "held"),
         stopping=(
             "LEAST_WIDTH",

@@ -1,8 +1,4 @@
-"""What a picture of a run needs beyond its figures: the posteriors' densities, and each block's own ratio.
-
-Worked out again from the trials, with the same fits as the verdicts; a store keeps an estimate's figures, not its
-curve. Deterministic, so the curve is the one that the figures were taken from, as long as the model is the same.
-"""
+"""Each block's own ratio, from the trials that the verdicts rest on."""
 
 from __future__ import annotations
 
@@ -13,28 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.inference.costs import Panel, metric_costs, panels
-from tdelta.inference.fits import PLAIN, fit_metrics
+from tdelta.inference.fits import PLAIN
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.validity import twins_apart
-from tdelta.records import Condition, Estimate, Measurement, Role, RunSettings, Trial
+from tdelta.records import Condition, Measurement, Role, RunSettings, Trial
 from tdelta.records.trials import by_condition
-
-
-@dataclass(frozen=True, slots=True)
-class Density:
-    """The posterior of one ratio as a curve.
-
-    Attributes:
-        condition: a judged condition, or an A/A twin (then over the other plain twin, as for the noise floor).
-        ratio: shape (n,), increasing quotients that hold 99.99% of the posterior.
-        density: shape (n,), of the ratio (not of its logarithm); the whole posterior's area is 1.
-        estimate: the figures of this very posterior.
-    """
-
-    condition: Condition
-    ratio: FloatArray
-    density: FloatArray
-    estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +35,8 @@ class PairedRatios:
     ratio: FloatArray
 
 
-def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, ...]:
-    """The posterior curves of the primary metric: judged conditions first, then A/A twins, each in the design's order.
-
-    A condition without a complete block has none, since its posterior is the prior.
-
-    Raises:
-        TdeltaError: if a stratum has not exactly one baseline.
-    """
-    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.instance_effect)[settings.metric]
-    judged = {a.condition.key: a for a in fit.answers() if a.condition.role.is_judged}
-    twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
-    ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
-    return tuple(
-        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.tolerance))
-        for one in ordered
-    )
-
-
 def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[PairedRatios, ...]:
-    """Each complete block's ratios of the primary metric, in the order of `densities`.
+    """Each complete block's ratios of the primary metric, judged conditions first, then A/A copies.
 
     Conditions that cost nothing in some block have no ratio and are left out.
 

@@ -24,10 +24,6 @@ PRIOR_SCALE = 0.5
 POINTS = 801
 """Of a grid."""
 
-CURVE_POINTS = 240
-MASS_SHOWN = 0.9999
-"""Of a curve that is drawn: its points, and how much of the posterior they hold."""
-
 _REACH_SDS = 9.0
 _PRIOR_REACH = 20.0
 _LOWER_TAILS = 801
@@ -123,13 +119,6 @@ class Posterior:
         """The shortest interval of the *ratio* that holds ``mass``; the HDI of a unimodal density."""
         return shortest(lambda below: np.exp(np.interp(below, self.cumulative, self.theta)), mass)
 
-    def ratio_density(self) -> tuple[FloatArray, FloatArray]:
-        """Increasing quotients that hold `MASS_SHOWN` of the posterior, and the density of the ratio at each."""
-        tail = 0.5 * (1.0 - MASS_SHOWN)
-        log_ratio = np.linspace(self.quantile(tail), self.quantile(1.0 - tail), CURVE_POINTS)
-        ratio = np.exp(log_ratio)
-        return ratio, slope(self.theta, self.cumulative, log_ratio) / ratio
-
     def estimate(self, tolerance: float) -> Estimate:
         """The figures that are quoted, as quotients; ``tolerance`` is the overhead not cared about (0.02)."""
         below = self.mass_below(float(np.log1p(-tolerance))) if tolerance < 1.0 else 0.0
@@ -142,14 +131,6 @@ class Posterior:
             mass_in_tolerance=max(0.0, 1.0 - above - below),
             mass_below_tolerance=below,
         )
-
-
-def slope(value: FloatArray, cumulative: FloatArray, at: FloatArray) -> FloatArray:
-    """The density at some places of what is given by its cumulative distribution."""
-    kept = np.concatenate([[True], np.diff(value) > 0.0])
-    value, cumulative = value[kept], cumulative[kept]
-    middle = 0.5 * (value[1:] + value[:-1])
-    return np.asarray(np.interp(at, middle, np.diff(cumulative) / np.diff(value)), dtype=np.float64)
 
 
 def shortest(quantile: Callable[[FloatArray], FloatArray], mass: float) -> tuple[float, float]:

@@ -48,8 +48,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.report.analysis.cautions import files_against_trust
-from tdelta.report.analysis.words import throughput_text
+from tdelta.report.analysis.words import files_against_trust, throughput_text
 from tdelta.report.command import next_command, run_command
 from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
 from tdelta.report.subject import subject

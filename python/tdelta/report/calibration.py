@@ -1,23 +1,31 @@
-"""What ``tdelta calibrate`` prints: the smallest visible overhead first, then what the known truths showed."""
+"""What ``tdelta calibrate`` found, and how a run says which calibration of this machine it began with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 
-from rich.table import Table
-from rich.text import Text
-
+from tdelta.document.blocks import Block, Heading, Line, Lines, Listing, Medium, Paragraph, Table, columns
 from tdelta.document.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
-from tdelta.records import Counted, DetectableEffect, InjectedTally, MachineCalibration, Metric, MetricNoise
-from tdelta.report.calibrated import detectable_values
-from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.inference import Held, held
+from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.records import (
+    CalibrationUsed,
+    Counted,
+    Decision,
+    DetectableEffect,
+    InjectedTally,
+    MachineCalibration,
+    Metric,
+    MetricNoise,
+    RunResult,
+    RunSettings,
+)
 from tdelta.report.values import record_values, values_of
-from tdelta.session.calibration_lookup import MOST_DAYS
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
 
 _METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU per operation"}
-_INDENT = "  "
 
 
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
@@ -27,86 +35,92 @@ def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str,
         "fault_codes": values_of(found.faults),
         "cautions": list(map(str, found.cautions)),
         "caution_codes": values_of(found.cautions),
+        "minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.tolerance),
     }
-    return (
-        head
-        | record_values(found)
-        | texts
-        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.tolerance)}
+    return head | record_values(found) | texts
+
+
+def calibration_blocks(found: MachineCalibration) -> Iterator[Block]:
+    """The smallest visible overhead first, then what the known truths showed."""
+    yield _headline(found)
+    if found.minimum_detectable_effect and found.is_valid:
+        yield from _detectable(found)
+    yield _identical(found)
+    if found.injected:
+        yield from _injected(found)
+    if found.noise:
+        yield from _noise(found)
+    for title, kind, messages in (("Faults", "faults", found.faults), ("Cautions", "cautions", found.cautions)):
+        if messages:
+            yield Heading(title, Medium.BOTH)
+            yield Listing([("", str(message)) for message in messages], kind)
+    runs = f"{counted(len(found.run_ids), 'run')} of {counted(found.rounds_per_run, 'round')}"
+    where = f"{found.key.engine}, workload {found.key.workload}"
+    yield Lines(
+        (
+            Line("calibration", f"{found.calibration_id}, seed {found.seed}: {where}"),
+            Line("library", found.key.library),
+            Line(
+                "measured",
+                f"{runs} of {counted(found.blocks_per_round, 'block')}; {duration(found.elapsed_seconds)} in all",
+            ),
+        )
     )
 
 
-def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:
-    """A calibration in a terminal or a pipe."""
-    width = max(NARROWEST, width)
-    sections = (
-        _headline(found, width),
-        _visible(found, width),
-        _identical(found),
-        _injected(found, width),
-        _noise(found, width),
-        _listed("Faults", list(map(str, found.faults)), width, "bold red"),
-        _listed("Cautions", list(map(str, found.cautions)), width, "yellow"),
-        _footer(found, width),
-    )
-    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
-
-
-def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
+def _headline(found: MachineCalibration) -> Paragraph:
     where = f"{found.key.engine}, workload {found.key.workload}"
     if not found.is_valid:
-        said = (
+        text = (
             f"INVALID: on this machine, tdelta reported differences between identical databases ({where}). This"
             " calibration will not be used."
         )
-        return [*paragraph(said, width, "bold white on red")]
-    said = f"VALID: for {where}, identical copies differed by {small_share(found.identical.apart)}."
-    shown = [(one, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect]
-    smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
-    if smallest:
-        said += f" The smallest overhead that a run reports as slower is {smallest}."
-    return [*paragraph(said, width, "bold")]
+        return Paragraph(text, "answer", state="invalid")
+    text = f"VALID: for {where}, identical copies differed by {small_share(found.identical.apart)}."
+    overheads = ((one.minutes, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect)
+    if smallest := next(((minutes, cost) for minutes, cost in overheads if cost is not None), None):
+        minutes, cost = smallest
+        text += f" The smallest overhead that a run reports as slower is {percent(1 + cost)} in {minutes:g} minutes."
+    return Paragraph(text, "answer", state="negligible")
 
 
-def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.minimum_detectable_effect or not found.is_valid:
-        return []
-    table = plain_table((("a run of", False), ("rounds", True), ("slower", True), ("above 0", True)))
-    for one in found.minimum_detectable_effect:
-        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.tolerance), _from(one, 0.0))
-    note = (
+def _detectable(found: MachineCalibration) -> Iterator[Block]:
+    rows = [
+        (f"{one.minutes:g} min", f"{one.rounds:,}", _overhead(one, found.tolerance), _overhead(one, 0.0))
+        for one in found.minimum_detectable_effect
+    ]
+    yield Table("Smallest detectable overhead", columns("rounds", "slower", "above 0"), rows, name="a run of")
+    yield Paragraph(
         f"The smallest overhead in response time that 9 in 10 runs report as larger than the {share(found.tolerance)}"
-        " tolerance, or as larger than 0. For runs of three copies that use their whole time."
+        " tolerance, or as larger than 0. For runs of three copies that use their whole time.",
+        "note",
     )
-    return [table, Text(), *paragraph(note, width, "dim")]
 
 
-def _from(one: DetectableEffect, limit: float) -> str:
+def _overhead(one: DetectableEffect, limit: float) -> str:
     overhead = one.overhead(limit)
     return MISSING if overhead is None else percent(1 + overhead)
 
 
-def _identical(found: MachineCalibration) -> list[Text | Table]:
+def _identical(found: MachineCalibration) -> Table:
     tally = found.identical
-    table = plain_table((("identical copies", False), ("runs", True), ("95% interval", True)))
-    table.add_row("reported as slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls))
-    table.add_row("the interval includes 0", _runs(tally.held), _share(tally.held))
-    return [table]
+    rows = [
+        ("reported as slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls)),
+        ("the interval includes 0", _runs(tally.held), _share(tally.held)),
+    ]
+    return Table("Identical copies", columns("runs", "95% interval"), rows, name="identical copies")
 
 
-def _injected(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.injected:
-        return []
-    headings = ("actual", "bias", "95% interval", "contained", "above 0")
-    table = plain_table((("injected slowdown", False), *((heading, True) for heading in headings)))
-    for tally in found.injected:
-        table.add_row(f"{share(tally.injected)}, {_METRICS[tally.metric]}", *_injected_cells(tally))
-    held = found.injected[0].held
-    note = (
+def _injected(found: MachineCalibration) -> Iterator[Block]:
+    titles = columns("actual", "bias", "95% interval", "contained", "above 0")
+    rows = [(f"{share(t.injected)}, {_METRICS[t.metric]}", *_injected_cells(t)) for t in found.injected]
+    yield Table("Injected slowdowns", titles, rows, name="injected slowdown")
+    contained = found.injected[0].held
+    yield Paragraph(
         "Bias: measured less actual, in points. The 95% interval should contain the actual slowdown in 95% of runs;"
-        f" {_runs(held)} is consistent with {_share(held)}."
+        f" {_runs(contained)} is consistent with {_share(contained)}.",
+        "note",
     )
-    return [table, Text(), *paragraph(note, width, "dim")]
 
 
 def _injected_cells(tally: InjectedTally) -> tuple[str, ...]:
@@ -115,38 +129,21 @@ def _injected_cells(tally: InjectedTally) -> tuple[str, ...]:
     return percent(tally.actual), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)
 
 
-def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.noise:
-        return []
-    headings = ("one trial", "a pair", "instance effect", "95% interval", "instances")
-    table = plain_table((("noise", False), *((heading, True) for heading in headings)))
-    for noise in found.noise:
-        table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
-    note = "Standard deviations; an instance effect lasts for the whole round."
+def _noise(found: MachineCalibration) -> Iterator[Block]:
+    from tdelta.session.calibration_lookup import MOST_DAYS  # a run's answer needs none of it
+
+    titles = columns("one trial", "a pair", "between copies", "95% interval", "copies")
+    yield Table("Noise", titles, [(_METRICS[n.metric], *_noise_cells(n)) for n in found.noise], name="noise")
+    note = "Standard deviations; the variation between copies stays the same for a whole round."
     if found.is_valid:
         note += f" For {MOST_DAYS} days, runs that match begin with this prior, unless --no-calibration is given."
-    return [table, Text(), *paragraph(note, width, "dim")]
+    yield Paragraph(note, "note")
 
 
 def _noise_cells(noise: MetricNoise) -> tuple[str, ...]:
     low, high = (small_share(end) for end in noise.instance_sd_interval)
     figures = (small_share(noise.trial_sd), small_share(noise.pair_sd), small_share(noise.instance_sd))
-    return *figures, f"{low.removesuffix(' %')} … {high}", f"{noise.instances:,}"
-
-
-def _listed(title: str, lines: Iterable[str], width: int, style: str) -> list[Text | Table]:
-    found = [text for line in lines for text in paragraph(f"- {line}", width, style, indent=_INDENT)]
-    return [Text(title, style="dim"), *found] if found else []
-
-
-def _footer(found: MachineCalibration, width: int) -> list[Text | Table]:
-    runs = f"{counted(len(found.run_ids), 'run')} of {counted(found.rounds_per_run, 'round')}"
-    lines = (
-        f"calibration {found.calibration_id}, seed {found.seed}: {found.key.engine}, workload {found.key.workload}",
-        f"library: {found.key.library}",
-        f"{runs} of {counted(found.blocks_per_round, 'block')}; {duration(found.elapsed_seconds)} in all",
-    )
-    return [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]
+    return *figures, f"{low} to {high}", f"{noise.instances:,}"
 
 
 def _runs(found: Counted) -> str:
@@ -154,4 +151,72 @@ def _runs(found: Counted) -> str:
 
 
 def _share(found: Counted) -> str:
-    return f"{100 * found.low:.0f} … {100 * found.high:.0f}%"
+    return f"{100 * found.low:.0f}% to {100 * found.high:.0f}%"
+
+
+def held_text(result: RunResult) -> str | None:
+    """How often the answers of such runs were right when simulated; None where no verdict stands."""
+    if all(verdict.decision is Decision.INVALID for verdict in result.primary):
+        return None
+    found = _held(result)
+    rounds = result.counts.rounds
+    runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three rounds or more"
+    return (
+        f"In simulated runs of {runs}, the 95% interval covered the truth or the verdict was undecided"
+        f" {found.fewest} to {found.most} times in 100."
+    )
+
+
+def simulated(result: RunResult) -> Held | None:
+    """What simulations of such runs found; None where no verdict stands."""
+    return _held(result) if held_text(result) else None
+
+
+def _held(result: RunResult) -> Held:
+    return held(result.counts.rounds)
+
+
+def used_text(result: RunResult) -> str | None:
+    """The calibration that a run began with, in a sentence or two; None where there was none."""
+    used = result.settings.calibration
+    if used is None:
+        return None
+    text = (
+        f"Calibrated on {day(used.created_unix_seconds)} ({counted(used.runs, 'run')} here):"
+        f" noise floor {small_share(used.noise_floor)}, as far apart as identical twins were read."
+    )
+    smallest = _smallest(used, result.settings)
+    return f"{text} Smallest detectable overhead: {smallest}." if smallest else text
+
+
+def used_values(settings: RunSettings) -> dict[str, object] | None:
+    """The calibration that a run began with, as JSON values; None where there was none."""
+    used = settings.calibration
+    if used is None:
+        return None
+    instance_effect = [{"metric": metric, **record_values(prior)} for metric, prior in used.instance_effect.items()]
+    return record_values(used) | {
+        "instance_effect": instance_effect,
+        "minimum_detectable_effect": detectable_values(used.minimum_detectable_effect, settings.tolerance),
+    }
+
+
+def detectable_values(visible: Iterable[DetectableEffect], tolerance: float) -> list[dict[str, object]]:
+    """What runs of such lengths show: the overhead called slower, and the one told from 0, as shares."""
+    return [
+        {**record_values(one), "mde_vs_tolerance": one.overhead(tolerance), "mde_vs_zero": one.overhead(0.0)}
+        for one in visible
+    ]
+
+
+def day(unix_seconds: float) -> str:
+    """A day in UTC, so that a text is the same wherever it is read: ``2026-11-22``."""
+    return time.strftime("%Y-%m-%d", time.gmtime(unix_seconds))
+
+
+def _smallest(used: CalibrationUsed, settings: RunSettings) -> str:
+    """For response time and the tolerance only: a calibration does not cover other metrics, nor budgets."""
+    if settings.metric is not Metric.RESPONSE_TIME or settings.budget is not None:
+        return ""
+    known = ((one.minutes, one.overhead(settings.tolerance)) for one in used.minimum_detectable_effect)
+    return ", ".join(f"{percent(1 + found)} in {minutes:g} min" for minutes, found in known if found is not None)

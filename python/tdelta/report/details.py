@@ -41,8 +41,8 @@ from tdelta.findings.servers import ServerMeasures
 from tdelta.findings.stalls import parting
 from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.records import Decision, Estimate, Metric, RunResult, RunSettings, TailMeasure, Verdict
-from tdelta.report.answer import throughputs
-from tdelta.report.calibrated import held_text, used_text
+from tdelta.report.answer import run_answer, throughputs
+from tdelta.report.calibration import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 
 VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
@@ -62,6 +62,13 @@ _STOPPED_BY = {
     "time": "ended with too little time for another round",
     "rounds": "ended at the round limit",
 }
+
+
+def run_blocks(result: RunResult, name: str = "last", *, with_details: bool = False) -> Iterator[Block]:
+    """What a person sees of one run in a terminal; ``name`` is what the commands of *Next* call it."""
+    yield from run_answer(result, name).blocks()
+    if with_details:
+        yield from details(result)
 
 
 def details(result: RunResult) -> Iterator[Block]:

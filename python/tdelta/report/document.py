@@ -15,7 +15,7 @@ from tdelta.findings import kinds
 from tdelta.messages import Refusal
 from tdelta.records import Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
 from tdelta.report.answer import against_trust, run_answer
-from tdelta.report.calibrated import simulated, used_values
+from tdelta.report.calibration import simulated, used_values
 from tdelta.report.command import repeat_command
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of

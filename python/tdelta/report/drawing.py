@@ -1,4 +1,4 @@
-"""Blocks and rich parts as text: the same characters for a pipe, a terminal and a golden file."""
+"""Blocks as text: the same characters for a pipe, a terminal and a golden file, colors only on request."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.document.blocks import Block, Cell, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
+from tdelta.document.blocks import Block, Cell, Code, Figure, Heading, Line, Lines, Listing, Medium, Paragraph, is_for
 from tdelta.document.blocks import Table as BlockTable
 from tdelta.document.quantities import printable, wrap, wrap_command
 
-NARROWEST = 40
+DEFAULT_WIDTH = 100
+
+_NARROWEST = 40
 """Columns that text is laid out for at least."""
 
 _ROOM_FOR_TABLES = 80
@@ -21,7 +23,7 @@ _ROOM_FOR_TABLES = 80
 
 _UNBOUNDED = 1000
 
-_KINDS = {"note": "dim", "caution": "yellow", "alarm": "bold red"}
+_KINDS = {"lead": "bold", "note": "dim", "caution": "yellow", "alarm": "bold red"}
 _DECISIONS = {
     "slower": "bold yellow",
     "over": "bold red",
@@ -31,18 +33,25 @@ _DECISIONS = {
     "undecided": "bold magenta",
     "invalid": "bold white on red",
 }
-_LISTINGS = {"cautions": "yellow", "facts": "dim"}
+_LISTINGS = {"cautions": "yellow", "facts": "dim", "faults": "red"}
+_BULLETS = ("cautions", "faults")
+_SET_OFF = (BlockTable, Figure, Lines, Code)
 _MARKS = {"FAILED": "bold red", "not shown": "yellow"}
 _WITHIN = 78
 """Columns that an answer needs, however wide the terminal is."""
 
 _BESIDE_FROM = 60
 """Columns from which on texts have their labels beside them."""
-_STATES = {"bad": "bold white on red", "strong": "bold"}
+_STATES = {"good": "green", "bad": "bold red", "strong": "bold", "quiet": "dim"}
 
 
-def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
-    """Turn rich parts into text of ``width`` columns without trailing blanks."""
+def draw(blocks: Iterable[Block], width: int = DEFAULT_WIDTH, *, color: bool = False) -> str:
+    """Blocks as text without trailing blanks.
+
+    Args:
+        width: columns; at least 40 are used.
+    """
+    width = max(_NARROWEST, width)
     stream = io.StringIO()
     console = Console(
         file=stream,
@@ -56,25 +65,28 @@ def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
         legacy_windows=False,
         _environ={},
     )
-    for part in _fitting(parts, width):
+    for part in _parts(blocks, width):
         console.print(part, soft_wrap=isinstance(part, Text))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
-def parts_of(blocks: Iterable[Block], width: int) -> list[Text | Table]:
-    """What a terminal shows of blocks: an answer, a heading and a table have a blank line around or before them."""
-    parts: list[Text | Table] = []
-    is_apart = False
+def _parts(blocks: Iterable[Block], width: int) -> Iterator[Text | Table]:
+    """Answers, headings, tables and commands have a blank line around or before them; a heading's table has none."""
+    before: Block | None = None
     for block in blocks:
         drawn = _drawn(block, width) if is_for(block, Medium.TERMINAL) else []
         if not drawn:
             continue
-        is_set_off = isinstance(drawn[0], Table) or isinstance(block, Heading | Lines)
-        if parts and (is_apart or is_set_off):
-            parts.append(Text())
-        parts += drawn
-        is_apart = isinstance(drawn[-1], Table) or isinstance(block, Lines)
-    return parts
+        is_set_off = isinstance(block, Heading) or (isinstance(block, _SET_OFF) and not isinstance(before, Heading))
+        if before is not None and (is_set_off or _is_apart(before)):
+            yield Text()
+        yield from drawn
+        before = block
+
+
+def _is_apart(block: Block) -> bool:
+    """Whether a blank line follows."""
+    return isinstance(block, _SET_OFF) or (isinstance(block, Listing) and block.kind in _BULLETS)
 
 
 def _drawn(block: Block, width: int) -> list[Text | Table]:
@@ -82,9 +94,11 @@ def _drawn(block: Block, width: int) -> list[Text | Table]:
         case Paragraph(kind="answer"):
             return _answer(block, min(width, _WITHIN))
         case Paragraph():
-            return [*paragraph(block.text, width, _KINDS.get(block.kind, ""))]
+            return [*_paragraph(block.text, width, _KINDS.get(block.kind, ""))]
         case Heading():
-            return [*paragraph(block.text, width, "dim")]
+            return [*_paragraph(block.text, width, "dim")]
+        case Code():
+            return [Text(f"{block.label}: {block.text}" if block.label else f"  {block.text}", "cyan")]
         case Lines():
             return _lines(block.items, min(width, _WITHIN))
         case Listing(kind="checks"):
@@ -92,22 +106,27 @@ def _drawn(block: Block, width: int) -> list[Text | Table]:
             return [
                 line
                 for mark, text in block.items
-                for line in paragraph(f"{mark:<{room}}{text}", width, _MARKS.get(mark, ""), indent=" " * room)
+                for line in _paragraph(f"{mark:<{room}}{text}", width, _MARKS.get(mark, ""), indent=" " * room)
             ]
         case Listing():
-            style, bullet = _LISTINGS.get(block.kind, ""), "- " if block.kind == "cautions" else ""
-            return [line for _, text in block.items for line in paragraph(f"{bullet}{text}", width, style, indent="  ")]
+            style, bullet = _LISTINGS.get(block.kind, ""), "- " if block.kind in _BULLETS else ""
+            return [line for _, text in block.items for line in _item(f"{bullet}{text}", width, style)]
         case BlockTable():
-            return [_table(block, width)]
+            return _table(block, width)
         case Figure():
-            return [_table(block.table, width)]
+            return _table(block.table, width)
     return []
+
+
+def _item(text: str, width: int, style: str) -> list[Text]:
+    """What is folded of a text is further to the right than its beginning."""
+    return _paragraph(text, width, style, indent=" " * (len(text) - len(text.lstrip()) + 2))
 
 
 def _answer(block: Paragraph, width: int) -> list[Text | Table]:
     """The verdict word in its color; the rest as it is."""
     word, colon, _ = block.text.partition(":")
-    first, *others = paragraph(block.text, width)
+    first, *others = _paragraph(block.text, width)
     if colon:
         first.stylize(_DECISIONS.get(block.state, "bold"), 0, len(word))
     return [first, *others]
@@ -121,7 +140,7 @@ def _lines(given: Sequence[Line], width: int) -> list[Text | Table]:
     for line in given:
         style = "yellow" if line.is_warning else ""
         if width < _BESIDE_FROM:
-            parts += paragraph(f"{line.title}: {line.text}", width, style, indent="  ")
+            parts += _paragraph(f"{line.title}: {line.text}", width, style, indent="  ")
             continue
         title = "" if line.title == before else line.title
         folded = wrap_command(line.text, width - room) if line.is_command else wrap(line.text, width - room)
@@ -131,19 +150,27 @@ def _lines(given: Sequence[Line], width: int) -> list[Text | Table]:
     return parts
 
 
-def _table(block: BlockTable, width: int) -> Table:
+def _table(block: BlockTable, width: int) -> list[Text | Table]:
+    """A table without lines; in a narrow terminal a list instead of one that is wider than it."""
     shown = [at for at, column in enumerate(block.columns) if column.is_brief]
-    titles = [(block.columns[at].title, block.columns[at].is_number) for at in shown[1:]]
-    table = plain_table([(block.name or block.columns[0].title, False), *titles])
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    for at in shown:
+        column = block.columns[at]
+        title = (block.name if at == 0 else "") or column.title
+        is_whole = column.is_number or column.is_whole
+        table.add_column(title, justify="right" if column.is_number else "left", no_wrap=is_whole)
     indent = "  " if any(len(row) == 1 for row in block.rows) else ""
     for row in block.rows[: block.most]:
         if len(row) == 1:
             table.add_row(_cell(row[0], style="bold"))
         else:
             table.add_row(_cell(row[0], indent), *(_cell(row[at]) for at in shown[1:]))
-    if measured(table) > width:
+    if _width(table) > width:
         table.padding = (0, 1, 0, 0)
-    return table
+        if width < _ROOM_FOR_TABLES and _width(table) > width:
+            return [*_listed(table, width)]
+    more = 0 if block.most is None else len(block.rows) - block.most
+    return [table, *([Text(f"and {more} more: --json lists them all", "dim")] if more > 0 else [])]
 
 
 def _cell(cell: str | Cell, indent: str = "", style: str = "") -> Text:
@@ -153,18 +180,9 @@ def _cell(cell: str | Cell, indent: str = "", style: str = "") -> Text:
     return Text(indent + text, style=style or _STATES.get(cell.state) or _DECISIONS.get(cell.state, ""))
 
 
-def measured(table: Table) -> int:
+def _width(table: Table) -> int:
     """The columns that a table takes if nothing of it is folded."""
     return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum
-
-
-def _fitting(parts: Iterable[Text | Table], width: int) -> Iterator[Text | Table]:
-    """The parts; in a narrow terminal, lists instead of tables that are wider than it."""
-    for part in parts:
-        if isinstance(part, Table) and width < _ROOM_FOR_TABLES and measured(part) > width:
-            yield from _listed(part, width)
-        else:
-            yield part
 
 
 def _listed(table: Table, width: int) -> Iterator[Text]:
@@ -173,48 +191,12 @@ def _listed(table: Table, width: int) -> Iterator[Text]:
     for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
         style = str(row.style or "")
         if first := str(cells[0]):
-            yield from paragraph(first, width, style, indent="  ")
+            yield from _paragraph(first, width, style, indent="  ")
         for heading, cell in zip(headings[1:], cells[1:], strict=True):
             if text := str(cell).strip():
                 own = str(cell.style or style) if isinstance(cell, Text) else style
-                yield from paragraph(f"  {heading}  {text}" if heading else f"  {text}", width, own, indent="    ")
+                yield from _paragraph(f"  {heading}  {text}" if heading else f"  {text}", width, own, indent="    ")
 
 
-def plain_table(headings: Iterable[tuple[str, bool]]) -> Table:
-    """A table without lines; each heading says whether its column holds numbers (to the right, never folded)."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    for title, is_number in headings:
-        table.add_column(title, justify="right" if is_number else "left", no_wrap=is_number)
-    return table
-
-
-def bar(
-    spans: Iterable[tuple[tuple[float, float], str]],
-    at: float,
-    axis: tuple[float, float],
-    columns: int,
-    mark: str = "●",
-) -> str:
-    """Spans on an axis, each in its own character over those before it, and a mark; what is outside, at the edge.
-
-    Args:
-        spans: from where to where, and the character.
-        at: where the mark is.
-        axis: the values at the left and the right end.
-        columns: characters to use.
-        mark: the character at ``at``.
-    """
-    cells = [" "] * columns
-
-    def column(value: float) -> int:
-        return round((min(max(value, axis[0]), axis[1]) - axis[0]) / (axis[1] - axis[0]) * (columns - 1))
-
-    for (low, high), character in spans:
-        left, right = column(low), column(high)
-        cells[left : right + 1] = character * (right - left + 1)
-    cells[column(at)] = mark
-    return "".join(cells)
-
-
-def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Text]:
+def _paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Text]:
     return [Text(line, style=style) for line in wrap(text, width, indent)]

@@ -1,4 +1,4 @@
-"""The answers of a fleet as a table: one row per target and judged condition. Text, CSV and JSON have the same rows."""
+"""The answers of a fleet: one row per target and judged configuration. Text, page, CSV and JSON have the same rows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
+from tdelta import __version__
+from tdelta.document.blocks import MARKER, Block, Column, Heading, Listing, Medium, Page, Paragraph, Section, Table
+from tdelta.document.blocks import Cell as TableCell
 from tdelta.document.effect import limits
 from tdelta.document.labels import condition_label, decision_word
-from tdelta.document.quantities import counted, printable, ratio_cells
-from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.document.quantities import MISSING, counted, printable, ratio_cells
+from tdelta.records import Decision
 from tdelta.report.formats.rows import Cell, csv_text, finite, valid
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ COLUMNS = (
     *("ratio", "hdi95_low", "hdi95_high", "fault"),
 )
 Answered = tuple["TargetRun", "RunResult | None"]
+
+_HOW = "Each row is the headline result of one configuration; tdelta report RUN writes the page of its run."
+_STATES = {Decision.NEGLIGIBLE: "good", Decision.WITHIN: "good", Decision.OVER: "bad", Decision.INVALID: "bad"}
 
 
 def fleet_rows(runs: Sequence[Answered]) -> list[dict[str, Cell]]:
@@ -50,34 +53,51 @@ def on_one_line(fault: str) -> str:
     return "; ".join(line.strip() for line in fault.splitlines())
 
 
-def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> str:
-    """How many came to which answer, a table of the rows, and below it why some targets have no answer."""
-    width = max(NARROWEST, width)
-    table = plain_table(
-        (heading, False) for heading in ("target", "engine", "condition", "answer", "95% interval", "run")
+def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
+    """The page of a fleet, whose table can be sorted and searched."""
+    return Page(
+        title=f"tdelta: fleet of {inventory}",
+        eyebrow=f"tdelta fleet: {inventory}",
+        headline=fleet_headline(runs),
+        is_alarm=False,
+        sections=[Section("targets", "Targets", list(fleet_blocks(runs)))],
+        marker=f"{MARKER}: fleet",
+        footer=f"Drawn by tdelta {__version__} from the stored runs alone. This file asks nothing of any network.",
     )
-    for run, result in runs:
-        if result is None or not result.primary:
-            table.add_row(printable(run.target), "", "", "no answer", "", run.run_id)
-            continue
-        for verdict in result.primary:
-            settings = result.settings
-            overhead, hdi = ratio_cells(verdict.ratio, limits(settings))
-            table.add_row(
-                printable(run.target),
-                settings.engine,
-                condition_label(verdict.condition, settings),
-                f"{decision_word(verdict.decision, verdict.metric.value)} {overhead}",
-                hdi,
-                run.run_id,
-            )
-    parts: list[Text | Table] = [*paragraph(fleet_headline(runs), width, "bold"), Text(), table]
-    if any(run.fault for run, _ in runs):
-        parts.append(Text())
-    for run, _ in runs:
-        if run.fault:
-            parts += paragraph(f"{printable(run.target)}: {printable(on_one_line(run.fault))}", width, "red")
-    return draw(parts, width, color=color)
+
+
+def fleet_blocks(runs: Sequence[Answered]) -> Iterator[Block]:
+    """A table of the answers, and below it why some targets have none."""
+    yield Paragraph(fleet_headline(runs), "lead", Medium.TERMINAL)
+    yield Paragraph(_HOW, medium=Medium.PAGE)
+    titles = ("target", "engine", "configuration", "answer", "overhead", "95% interval", "run")
+    shown = [Column(title, title in ("overhead", "95% interval"), is_whole=title == "run") for title in titles]
+    rows = [row for run, result in runs for row in _cells(run, result)]
+    yield Table("Targets and their answers", [*shown, Column("node", is_brief=False)], rows, sortable=True)
+    faults = [("", f"{printable(run.target)}: {printable(on_one_line(run.fault))}") for run, _ in runs if run.fault]
+    if faults:
+        yield Heading("Without an answer", Medium.BOTH)
+        yield Listing(faults, "faults")
+
+
+def _cells(run: TargetRun, result: RunResult | None) -> Iterator[tuple[str | TableCell, ...]]:
+    target = printable(run.target)
+    if result is None or not result.primary:
+        nothing = TableCell("no answer", "bad")
+        yield target, MISSING, MISSING, nothing, MISSING, MISSING, run.run_id or MISSING, run.node
+        return
+    settings = result.settings
+    for verdict in result.primary:
+        word = decision_word(verdict.decision, verdict.metric.value)
+        yield (
+            target,
+            settings.engine,
+            condition_label(verdict.condition, settings),
+            TableCell(word, _STATES.get(verdict.decision, "")),
+            *ratio_cells(verdict.ratio, limits(settings)),
+            run.run_id,
+            run.node,
+        )
 
 
 def _word(answered: Answered) -> str:

@@ -1,73 +1,74 @@
-"""What ``tdelta engines``, ``tdelta studies`` and ``--dry-run`` print."""
+"""Listings: engines, studies, stored runs, and the resources of a run with ``--dry-run``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from rich.table import Table
-from rich.text import Text
-
-from tdelta.document.labels import database_text
-from tdelta.document.quantities import amounts, counted, duration, printable
+from tdelta.document.blocks import Block, Column, Heading, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.labels import database_text, decision_word, is_called
+from tdelta.document.quantities import amounts, counted, decimals, duration, percent, points, printable
 from tdelta.engines.profile import EngineInfo
-from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.records import DatabaseFacts
+from tdelta.records.kept import RunKind
 from tdelta.report.values import record_values
 from tdelta.session.external_servers import engines_of
+from tdelta.session.keeping import Shelf
 from tdelta.session.outlook import DryRun
 from tdelta.session.studies import Study
+from tdelta.store import RunStatus, RunSummary
 
 ENGINES_SCHEMA = "tdelta.engines/1"
 STUDIES_SCHEMA = "tdelta.studies/2"
+RUNS_SCHEMA = "tdelta.runs/1"
+REMOVED_SCHEMA = "tdelta.runs-removed/1"
 _INDENT = "    "
 _DEEP = " " * 9
 _MOST_TABLES = 10
-
+_KINDS = {RunKind.PILOT: "pilot of `tdelta plan`", RunKind.CALIBRATION: "run of a calibration"}
+_ASIDE = {RunKind.PILOT: "pilot", RunKind.CALIBRATION: "run of calibrations", RunKind.IMPORTED: "imported run"}
 
 NO_REASONS: Mapping[str, str | None] = MappingProxyType({})
 
 
-def engines_text(
-    engines: Sequence[EngineInfo], width: int, reasons: Mapping[str, str | None] = NO_REASONS, *, color: bool = False
-) -> str:
-    """The engines, those that can be tested here first, with ciphers or what to install below each.
+def engines_blocks(engines: Sequence[EngineInfo], reasons: Mapping[str, str | None] = NO_REASONS) -> Iterator[Block]:
+    """The engines, those that can be tested here first, with ciphers or the way to install them below each.
 
     Args:
-        reasons: by whose code encrypts, why its AES instructions cannot be switched off here; None where they can.
+        reasons: by the library that encrypts, why its AES instructions cannot be disabled here; None if they can.
     """
-    parts: list[Text | Table] = []
     for engine in sorted(engines, key=lambda e: not e.available):
         state = _availability(engine)
         state += f"  (--library {engine.option})" if engine.option else ""
-        parts.append(Text(f"{engine.name:<12} {state}", style="bold" if engine.available else "dim"))
-        for line in _engine_lines(engine, reasons):
-            parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
-    return draw(parts, width, color=color)
+        yield Paragraph(f"{engine.name:<12} {state}", "lead" if engine.available else "note")
+        yield Listing([("", f"{_INDENT}{line}") for line in _engine_lines(engine, reasons)])
 
 
 def engines_document(
     engines: Sequence[EngineInfo], reasons: Mapping[str, str | None] = NO_REASONS
 ) -> dict[str, object]:
-    """The engines as JSON values; ``reasons`` as for `engines_text`."""
+    """The engines as JSON values; ``reasons`` as for `engines_blocks`."""
     return {
         "schema": ENGINES_SCHEMA,
         "engines": [record_values(engine) | {"aes_instructions": _instructions(engine, reasons)} for engine in engines],
     }
 
 
-def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -> str:
+def studies_blocks(studies: Sequence[Study]) -> Iterator[Block]:
     """The studies, each with the published experiment it comes from."""
-    parts: list[Text | Table] = []
     for study in studies:
-        parts += paragraph(f"{study.name}: {study.title}", width, "bold", indent=_INDENT)
+        yield Paragraph(f"{study.name}: {study.title}", "lead")
         read = " ".join(f"published:{name}" for name in study.tables)
         analyze = f"its tables: tdelta analyze {read}" if read and study.runs else ""
         command = "" if study.runs else f"its command: {study.command}"
         own = ", ".join(engines_of(study))
         servers = f"on your own servers: {own}" if own else ""
-        for line in filter(None, (f"published: {study.published}", study.note, servers, analyze, command)):
-            parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
-    return draw(parts, width, color=color)
+        lines = (f"published: {study.published}", study.note, servers, analyze, command)
+        yield Listing([("", f"{_INDENT}{line}") for line in lines if line])
 
 
 def studies_document(studies: Sequence[Study]) -> dict[str, object]:
@@ -89,66 +90,42 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
     }
 
 
-def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
-    """What a run would take: minutes, gigabytes, memory, and whether there is enough."""
-    table = plain_table((("", False), ("needs", True), ("free", True)))
-    for name, needed, free in (
+def dry_run_blocks(plan: DryRun) -> Iterator[Block]:
+    """The minutes, gigabytes and memory that a run needs, and whether there is enough."""
+    yield Paragraph(f"{counted(len(plan.conditions), 'configuration')}: {'; '.join(plan.conditions)}")
+    yield Paragraph(f"{_span(plan)}, at least {counted(plan.trials_at_least, 'trial')}; files go to {plan.directory}")
+    resources = (
         ("disk", plan.disk_bytes, plan.disk_free_bytes),
         ("memory", plan.memory_bytes, plan.memory_free_bytes),
-    ):
-        table.add_row(name, amounts((needed,), "bytes")[0], amounts((free,), "bytes")[0])
-    names = "; ".join(plan.conditions)
-    lines = [
-        f"{counted(len(plan.conditions), 'condition')}: {names}",
-        f"{_span(plan)}, at least {counted(plan.trials_at_least, 'trial')}; files go to {plan.directory}",
-    ]
-    cautions = [text for caution in plan.cautions for text in paragraph(f"- {caution}", width, "yellow", indent="  ")]
-    texts = [text for line in lines for text in paragraph(line, width, indent="  ")]
-    own = _own_database(plan, width)
-    faults = [text for fault in plan.faults for text in paragraph(f"- {fault}", width, "red", indent="  ")]
-    no_room = [Text(), Text("no room: this run would be refused"), *faults] if faults else []
-    shown = [Text(), *cautions] if cautions else []
-    return draw([*texts, Text(), table, *own, *shown, *no_room], width, color=color)
+    )
+    rows = [(name, *(amounts((size,), "bytes")[0] for size in (needed, free))) for name, needed, free in resources]
+    yield Table("Resources", columns("needs", "free"), rows)
+    if plan.database is not None:
+        yield from _own_database(plan, plan.database)
+    yield Listing([("", str(caution)) for caution in plan.cautions], "cautions")
+    if plan.faults:
+        yield Paragraph("Not enough space: this run would be refused.", "alarm")
+        yield Listing([("", str(fault)) for fault in plan.faults], "faults")
 
 
-def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
-    """The tables of a user's database and the transactions on it; nothing where the rows are generated."""
-    if plan.database is None:
-        return []
-    kind = "proposed" if plan.database.proposed else "given"
-    parts: list[Text | Table] = [Text(), *paragraph(database_text(plan.database) + _only_read(plan), width)]
-    parts += [Text(), *_tables(plan), Text(), Text(f"transactions ({kind})", style="dim"), *_transactions(plan, width)]
-    if plan.notes:
-        notes = [text for note in plan.notes for text in paragraph(f"- {printable(note)}", width, "dim", indent="  ")]
-        parts += [Text(), Text("not proposed", style="dim"), *notes]
-    if plan.written is not None:
-        origin = "--restore" if plan.database.restored else "--database"
-        shown = f"written to {plan.written}: edit it, then give it with {origin} and --workload {plan.written}"
-        parts += [Text(), *paragraph(shown, width, indent="  ")]
-    return parts
-
-
-def _only_read(plan: DryRun) -> str:
-    return "; only read" if plan.database is not None and not plan.database.restored else ""
-
-
-def _tables(plan: DryRun) -> list[Text | Table]:
-    table = plain_table((("biggest tables", False), ("rows", True), ("size", True)))
-    for line in plan.tables[:_MOST_TABLES]:
-        table.add_row(printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])
-    smaller = len(plan.tables) - _MOST_TABLES
-    return [table, *([Text(f"and {counted(smaller, 'smaller table')}", style="dim")] if smaller > 0 else [])]
-
-
-def _transactions(plan: DryRun, width: int) -> list[Text | Table]:
-    parts: list[Text | Table] = []
+def _own_database(plan: DryRun, database: DatabaseFacts) -> Iterator[Block]:
+    """The tables of a user's database and the transactions on it."""
+    only_read = "" if database.restored else "; only read"
+    yield Paragraph(database_text(database) + only_read)
+    rows = [(printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0]) for line in plan.tables]
+    yield Table("Tables", columns("rows", "size"), rows, name="largest tables", most=_MOST_TABLES)
+    yield Heading(f"transactions ({'proposed' if database.proposed else 'given'})", Medium.BOTH)
     for transaction in plan.transactions:
         title = printable(transaction.title)
-        parts += paragraph(f"{100 * transaction.share:5.1f}%  {transaction.name}: {title}", width)
-        for line in transaction.script.splitlines():
-            if line and not line.startswith("--"):
-                parts += paragraph(f"{_DEEP}{line}", width, "dim", indent=_DEEP + _INDENT)
-    return parts
+        yield Paragraph(f"{100 * transaction.share:5.1f}%  {transaction.name}: {title}")
+        lines = (line for line in transaction.script.splitlines() if line and not line.startswith("--"))
+        yield Listing([("", f"{_DEEP}{line}") for line in lines], "facts")
+    if plan.notes:
+        yield Heading("not proposed", Medium.BOTH)
+        yield Listing([("", printable(note)) for note in plan.notes], "cautions")
+    if plan.written is not None:
+        origin = "--restore" if database.restored else "--database"
+        yield Paragraph(f"Written to {plan.written}: edit it, then use it with {origin} and --workload {plan.written}.")
 
 
 def _span(plan: DryRun) -> str:
@@ -183,3 +160,165 @@ def _engine_lines(engine: EngineInfo, reasons: Mapping[str, str | None]) -> list
     remedy = f"to install: {engine.install}" if engine.install and not engine.available else ""
     notes = "" if remedy and engine.install in engine.notes else engine.notes
     return [line for line in (engine.library, ciphers, _instructions_line(engine, reasons), remedy, notes) if line]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What is listed of a store: some of its runs, and how many of each kind were left out for their kind alone."""
+
+    shelf: Shelf
+    runs: tuple[RunSummary, ...]
+    aside: dict[RunKind, int]
+    store: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which runs are listed; an empty collection, or None, means all. ``answers`` are `decision_names`."""
+
+    kinds: Collection[RunKind] = (RunKind.RUN, RunKind.IMPORTED)
+    labels: Collection[str] = ()
+    engines: Collection[str] = ()
+    studies: Collection[str] = ()
+    answers: Collection[str] = ()
+    since_unix_seconds: float = -math.inf
+    most: int | None = None
+
+
+def listed(shelf: Shelf, wanted: Wanted, store: str) -> Listed:
+    """Those of the runs that are wanted, the newest first."""
+    fitting = [run for run in shelf.runs if _is_wanted(run, wanted)]
+    aside = Counter(run.kind for run in fitting if run.kind not in wanted.kinds)
+    runs = [run for run in fitting if run.kind in wanted.kinds]
+    return Listed(shelf, tuple(runs[: wanted.most]), dict(aside), store)
+
+
+def _is_wanted(run: RunSummary, wanted: Wanted) -> bool:
+    return (
+        run.created_unix_seconds >= wanted.since_unix_seconds
+        and (not wanted.labels or not set(wanted.labels).isdisjoint(run.labels))
+        and (not wanted.engines or run.engine in wanted.engines)
+        and (not wanted.studies or run.study in wanted.studies)
+        and (not wanted.answers or any(_has_answer(run, name) for name in wanted.answers))
+    )
+
+
+def _has_answer(run: RunSummary, name: str) -> bool:
+    return run.decision is not None and is_called(run.decision, run.metric, name)
+
+
+def runs_blocks(found: Listed) -> Iterator[Block]:
+    """A table of the runs, and below it the runs that are not in it."""
+    if found.runs:
+        titles = ("run", "date", "labels", "engine", "study/workload", "answer")
+        rows = [_cells(run, run.run_id in found.shelf.at_work) for run in found.runs]
+        yield Table("Runs", [Column(title, is_whole=title in ("run", "date")) for title in titles], rows)
+    notes = [f"{run.run_id}: {printable(line)}" for run in found.runs for line in run.note.splitlines()]
+    yield Listing([("", note) for note in notes])
+    if not found.runs:
+        yield Paragraph("no run fits" if found.shelf.runs else "no runs yet", "note")
+    (size,) = amounts((float(sum(found.shelf.sizes_bytes.values())),), "bytes")
+    aside = [counted(count, _ASIDE[kind]) for kind, count in found.aside.items() if kind in _ASIDE]
+    left = f"; not listed: {', '.join(aside)} (--kind all)" if aside else ""
+    yield Paragraph(
+        f"{counted(len(found.runs), 'run')} listed, all of {printable(found.store)} take {size}{left}", "note"
+    )
+    damaged = found.shelf.damaged.items()
+    yield Listing([("", f"{printable(run_id)} is damaged: {why}") for run_id, why in damaged], "faults")
+
+
+def runs_document(found: Listed) -> dict[str, object]:
+    return {
+        "schema": RUNS_SCHEMA,
+        "store": found.store,
+        "runs": [run_values(run, found.shelf) for run in found.runs],
+        "aside": {kind.value: found.aside.get(kind, 0) for kind in RunKind if kind is not RunKind.RUN},
+        "damaged": [{"run_id": run_id, "fault": why} for run_id, why in found.shelf.damaged.items()],
+    }
+
+
+def run_values(run: RunSummary, shelf: Shelf) -> dict[str, object]:
+    return {
+        "run_id": run.run_id,
+        "created_unix_seconds": run.created_unix_seconds,
+        "kind": run.kind.value,
+        "status": run.status.value,
+        "at_work": run.run_id in shelf.at_work,
+        "study": run.study,
+        "engine": run.engine,
+        "workload": run.workload,
+        "labels": list(run.labels),
+        "note": run.note,
+        "decision": None if run.decision is None else run.decision.value,
+        "ratios": list(run.overheads),
+        "trials": run.trials,
+        "size_bytes": shelf.sizes_bytes.get(run.run_id, 0),
+    }
+
+
+def removed_text(gone: Shelf, *, done: bool, compacted: bool) -> str:
+    """What was removed, or would be.
+
+    Args:
+        compacted: whether the store's file is smaller by them.
+    """
+    lines = [
+        f"{run.run_id}  {_date(run)}  {printable(run.engine)}  {_answer(run, is_at_work=False)}" for run in gone.runs
+    ]
+    lines += [f"{printable(run_id)}  damaged" for run_id in gone.damaged]
+    (size,) = amounts((float(sum(gone.sizes_bytes.values())),), "bytes")
+    verb = "removed" if done else "would remove"
+    said = f"{verb} {counted(len(lines), 'run')}, {size}" if lines else "nothing to remove"
+    later = "; the file keeps its size for now, and what comes next uses the room" if done and not compacted else ""
+    return "".join(f"{line}\n" for line in (*lines, f"{said}{later if lines else ''}"))
+
+
+def removed_document(gone: Shelf, *, done: bool, compacted: bool) -> dict[str, object]:
+    return {
+        "schema": REMOVED_SCHEMA,
+        "removed": done,
+        "compacted": compacted,
+        "runs": [run_values(run, gone) for run in gone.runs],
+        "damaged": [{"run_id": run_id, "fault": why} for run_id, why in gone.damaged.items()],
+    }
+
+
+def _cells(run: RunSummary, is_at_work: bool) -> tuple[str, ...]:
+    return (
+        run.run_id,
+        _date(run),
+        printable(", ".join(run.labels)),
+        printable(run.engine),
+        printable(run.study or run.workload),
+        _answer(run, is_at_work=is_at_work),
+    )
+
+
+def _date(run: RunSummary) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_unix_seconds))
+
+
+def _answer(run: RunSummary, *, is_at_work: bool) -> str:
+    if run.kind in _KINDS and not is_at_work:
+        return _KINDS[run.kind]
+    aside = "imported run" if run.kind is RunKind.IMPORTED else ""
+    return ", ".join(filter(None, (_verdict(run, is_at_work=is_at_work), aside)))
+
+
+def _verdict(run: RunSummary, *, is_at_work: bool) -> str:
+    if is_at_work:
+        return "at work"
+    if run.decision is None:
+        return run.status.value if run.status is RunStatus.FAILED else "cut short, no answer"
+    cut = " (interrupted)" if run.status is RunStatus.INTERRUPTED else ""
+    return f"{decision_word(run.decision, run.metric)} {overhead_words(run.overheads)}".rstrip() + cut
+
+
+def overhead_words(ratios: Iterable[float]) -> str:
+    """``+3.1%``, of several the least and the most: ``+3.1 … +38.0%``; empty where there is none."""
+    found = sorted(ratio for ratio in ratios if math.isfinite(ratio))
+    if not found:
+        return ""
+    places = decimals(found)
+    least = "" if len(found) == 1 else f"{points(found[0], places)} … "
+    return f"{least}{percent(found[-1], places)}"

@@ -22,8 +22,15 @@ from tdelta.records import (
     RunSettings,
     Verdict,
 )
-from tdelta.report.analysis.units import unit_amounts
-from tdelta.report.analysis.words import bounds_of, deciding, is_lone, is_of_encryption, metric_words, place_words
+from tdelta.report.analysis.words import (
+    bounds_of,
+    deciding,
+    is_lone,
+    is_of_encryption,
+    metric_words,
+    place_words,
+    unit_amounts,
+)
 
 _DOUBTS = "too few rounds, outlying trials or stalls"
 _ENCRYPTED = "encrypted"

@@ -31,7 +31,6 @@ from tdelta.records import (
     RunSettings,
     TrialDone,
 )
-from tdelta.report.drawing import bar
 
 _BAR_COLUMNS = 24
 _PROGRESS_COLUMNS = 24
@@ -257,8 +256,16 @@ def hdi_bar(estimate: Estimate, axis: tuple[float, float], tolerance: float, col
         tolerance: half the width of the region, as a share.
         columns: characters to use.
     """
-    spans = (((1 - tolerance, 1 + tolerance), "░"), (estimate.hdi95, "━"))
-    return bar(spans, estimate.median, axis, columns)
+    cells = [" "] * columns
+
+    def column(value: float) -> int:
+        return round((min(max(value, axis[0]), axis[1]) - axis[0]) / (axis[1] - axis[0]) * (columns - 1))
+
+    for (low, high), character in (((1 - tolerance, 1 + tolerance), "░"), (estimate.hdi95, "━")):
+        left, right = column(low), column(high)
+        cells[left : right + 1] = character * (right - left + 1)
+    cells[column(estimate.median)] = "●"
+    return "".join(cells)
 
 
 def picture_lines(picture: _Picture) -> list[Text]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
+from tdelta.document.blocks import Block, Cell, Listing, Paragraph, Table, columns
 from tdelta.document.quantities import duration
 from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
-from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.values import record_values
 
 SERVER_CHECK_SCHEMA = "tdelta.check-servers/1"
-_STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "bold red", Outcome.NOT_OFFERED: "yellow", Outcome.NOT_TRIED: "dim"}
+_STATES = {Outcome.PASSED: "good", Outcome.FAILED: "bad", Outcome.NOT_TRIED: "quiet"}
 _NO_DATA = (
-    "This report can be sent: it has no rows, and names, addresses, paths and passwords were taken out. Read it before"
-    " you send it all the same: words of the servers stand in it."
+    "This report can be sent: it has no rows, and names, addresses, paths and passwords were removed. Read it before"
+    " you send it: it quotes messages of the servers."
 )
 
 
@@ -30,17 +29,25 @@ def server_check_document(found: ServerCheck, exit_code: int) -> dict[str, objec
     }
 
 
-def server_check_text(found: ServerCheck, width: int, *, color: bool = False) -> str:
+def server_check_blocks(found: ServerCheck) -> Iterator[Block]:
     """The headline, a line for each ability, and what is wrong with those that did not pass."""
-    table = plain_table((("ability", False), ("", False), ("seconds", True), ("found", False)))
-    for step in found.steps:
-        seen = "; ".join(f"{name} {value}" for name, value in step.found.items())
-        table.add_row(step.ability, Text(step.outcome.value, style=_STYLES[step.outcome]), _seconds(step), seen)
-    parts: list[Text | Table] = [*paragraph(_headline(found), width, "bold"), *paragraph(_with(found), width, "dim")]
-    parts += [Text(), table]
-    if said := [text for step in found.steps for text in _why(step, width)]:
-        parts += [Text(), *said]
-    return draw([*parts, Text(), *paragraph(_NO_DATA, width)], width, color=color)
+    yield Paragraph(_headline(found), "lead")
+    yield Paragraph(_with(found), "note")
+    rows = [
+        (
+            step.ability,
+            Cell(step.outcome.value, _STATES.get(step.outcome, "")),
+            "" if step.outcome is Outcome.NOT_TRIED else f"{step.seconds:.1f}",
+            "; ".join(f"{name} {value}" for name, value in step.found.items()),
+        )
+        for step in found.steps
+    ]
+    yield Table("Abilities", columns("", "seconds", "found", texts=("", "found")), rows, name="ability")
+    refused = [(step, refusal) for step in found.steps for refusal in step.refusals]
+    for kind, is_failed in (("faults", True), ("cautions", False)):
+        texts = [("", f"{s.ability}: {r}") for s, r in refused if (s.outcome is Outcome.FAILED) is is_failed]
+        yield Listing(texts, kind)
+    yield Paragraph(_NO_DATA)
 
 
 def _headline(found: ServerCheck) -> str:
@@ -58,17 +65,6 @@ def _with(found: ServerCheck) -> str:
     system = ", ".join(f"{name} {version}" for name, version in found.system.items())
     client = f"client: {found.client}; " if found.client else ""
     return f"{client}{system}; {duration(found.seconds)}"
-
-
-def _seconds(step: ServerCheckStep) -> str:
-    return "" if step.outcome is Outcome.NOT_TRIED else f"{step.seconds:.1f}"
-
-
-def _why(step: ServerCheckStep, width: int) -> list[Text]:
-    style = _STYLES[step.outcome]
-    return [
-        text for said in step.refusals for text in paragraph(f"- {step.ability}: {said}", width, style, indent="  ")
-    ]
 
 
 def _step_values(step: ServerCheckStep) -> dict[str, object]:

@@ -6,13 +6,11 @@ The limits are part of the answer, in the text and in the document: a reader who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
-from tdelta.document.labels import MARKS, STYLES, listed
+from tdelta.document.blocks import Block, Cell, Listing, Medium, Paragraph, Table, columns, is_for
+from tdelta.document.labels import MARKS, listed
 from tdelta.document.quantities import MISSING, amounts, counted
 from tdelta.engines.files import class_of
 from tdelta.evidence.classes import FileClass
@@ -20,7 +18,6 @@ from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
 from tdelta.findings import evidence
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
-from tdelta.report.drawing import draw, paragraph, parts_of, plain_table
 from tdelta.report.values import values_of
 
 VERIFY_SCHEMA = "tdelta.verify/1"
@@ -28,7 +25,7 @@ ANSWERED, UNDECIDED, INVALID = 0, 3, 4
 
 _SHOWN = 40
 _ORDER = (ReadState.PLAIN, ReadState.MIXED, ReadState.LOOKS_RANDOM, ReadState.ENCRYPTED, ReadState.EMPTY)
-_STYLES = {ReadState.PLAIN: "bold red", ReadState.ENCRYPTED: "green", ReadState.LOOKS_RANDOM: "green"}
+_STATES = {ReadState.PLAIN: "bad", ReadState.ENCRYPTED: "good", ReadState.LOOKS_RANDOM: "good"}
 _LAST = (FileClass.OTHER, FileClass.LOGS, FileClass.DICTIONARY)
 """Classes of which no rows of the user's are known; all others come before them."""
 _COMPRESSED = (
@@ -60,36 +57,30 @@ def run_exit_code(result: RunResult) -> int:
     return ANSWERED if is_shown else UNDECIDED
 
 
-def readings_text(
-    target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], width: int, *, color: bool = False
-) -> str:
+def readings_blocks(target: Path, readings: Sequence[FileReading], markers: Sequence[Marker]) -> Iterator[Block]:
+    yield Paragraph(_summary(readings, target), "lead")
     if not readings:
-        return draw(paragraph(_summary(readings, target), width, "bold"), width, color=color)
-    ordered = sorted(readings, key=lambda reading: _rank(reading, target))
-    table = plain_table(
-        (("file", False), ("bytes", True), ("state", False), ("bits per byte", True), ("what was seen", False))
-    )
-    for reading in ordered[:_SHOWN]:
-        state = Text(reading.state.value, style=_STYLES.get(reading.state, ""))
-        size, bits = amounts((reading.size_bytes,), "bytes")[0], _bits(reading.statistics.by_block[0])
-        table.add_row(_name(reading.path, target), size, state, bits, "; ".join(reading.reasons))
-    parts: list[Text | Table] = [*paragraph(_summary(readings, target), width, "bold"), Text(), table]
-    if len(ordered) > _SHOWN:
-        parts += paragraph(f"… and {counted(len(ordered) - _SHOWN, 'more file')}: --json lists them all", width, "dim")
-    sentences = [text for limit in limits(readings, markers) for text in paragraph(f"- {limit}", width, indent="  ")]
-    return draw([*parts, Text(), *sentences], width, color=color)
-
-
-def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
-    lines = parts_of(evidence.KIND.shown(result), width)
-    if not lines:
-        lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
-    checks = [
-        text
-        for state, words in listed(_checks(result))
-        for text in paragraph(f"{MARKS[state]:<9}  {words}", width, STYLES[state], indent=" " * 11)
+        return
+    titles = columns("bytes", "state", "bits per byte", "findings", texts=("state", "findings"))
+    rows = [
+        (
+            _name(one.path, target),
+            amounts((one.size_bytes,), "bytes")[0],
+            Cell(one.state.value, _STATES.get(one.state, "")),
+            _bits(one.statistics.by_block[0]),
+            "; ".join(one.reasons),
+        )
+        for one in sorted(readings, key=lambda reading: _rank(reading, target))
     ]
-    return draw([*lines, Text(), *checks], width, color=color)
+    yield Table("Files", titles, rows, name="file", most=_SHOWN)
+    yield Listing([("", limit) for limit in limits(readings, markers)], "cautions")
+
+
+def run_blocks(result: RunResult) -> list[Block]:
+    blocks = list(evidence.KIND.shown(result))
+    if not any(is_for(block, Medium.TERMINAL) for block in blocks):
+        blocks = [Paragraph(f"Run {result.settings.run_id} has no evidence: its files were not searched.")]
+    return [*blocks, Listing([(MARKS[state], words) for state, words in listed(_checks(result))], "checks")]
 
 
 def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[str]:
@@ -160,7 +151,7 @@ def _class(path: Path, target: Path) -> FileClass:
 
 def _summary(readings: Sequence[FileReading], target: Path) -> str:
     if not readings:
-        return "There is no regular file to read, so nothing is said."
+        return "Undecided: no regular file to read."
     counts = [(state, [one for one in readings if one.state is state]) for state in _ORDER]
     shown = ", ".join(f"{len(found):,} {_words(state, found, target)}" for state, found in counts if found)
     return f"{counted(len(readings), 'file')}: {shown}."

@@ -156,8 +156,8 @@ def test_the_curve_of_an_action_fits_a_phone(browser: Any, tmp_path: Path) -> No
     from support import samples as s
     from support import stored as t
     from tdelta.report.page.compose import compose
+    from tdelta.report.page.file import render
     from tdelta.report.page.gather import RunData
-    from tdelta.report.page.render import render
 
     page = tmp_path / "acted.html"
     page.write_text(render(compose(RunData(s.acted(), t.CREATED))), encoding="utf-8")

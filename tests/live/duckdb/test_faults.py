@@ -15,9 +15,9 @@ from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.errors import TdeltaError
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
+from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
 from tdelta.report.progress import progress
-from tdelta.report.terminal import render
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 from tdelta.store.export import write
@@ -131,7 +131,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
     told = (
         shown.getvalue(),
         to_json(document(result, 0)),
-        render(result, 100, color=False, details=True),
+        draw(run_blocks(result, with_details=True), 100, color=False),
         exported.getvalue(),
     )
     seen += [(f"text {number}", text.encode()) for number, text in enumerate(told)]

@@ -12,12 +12,13 @@ from support.running import require, workers_of
 from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
+from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
+from tdelta.report.drawing import draw
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render as page
 from tdelta.report.page.gather import gather
-from tdelta.report.page.render import render as page
 from tdelta.report.progress import progress
-from tdelta.report.terminal import render
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 from tdelta.store.export import write
@@ -95,7 +96,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
         seen.append(("page", page(compose(gather(store, result.settings.run_id))).encode()))
     seen.append(("progress", shown.getvalue().encode()))
     seen.append(("document", to_json(document(result, 0)).encode()))
-    seen.append(("terminal", render(result, 100, color=False, details=True).encode()))
+    seen.append(("terminal", draw(run_blocks(result, with_details=True), 100, color=False).encode()))
     seen.append(("export", exported.getvalue().encode()))
     seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
     seen.append(("own environment", Path("/proc/self/environ").read_bytes()))

@@ -7,7 +7,7 @@ import pytest
 from tdelta.errors import TdeltaError
 from tdelta.inputs import real_path
 from tdelta.measure.space import free_disk_bytes, require_writable
-from tdelta.report.page.writing import require_place, write_page
+from tdelta.report.page.file import require_place, write_page
 from tdelta.store.export import opened_bytes
 from tdelta.workloads.model import Workload
 from tdelta.workloads.user_workload import write_user_workload

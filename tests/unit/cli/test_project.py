@@ -126,7 +126,7 @@ def test_the_worst_code_is_the_projects(codes: tuple[int, ...], code: int) -> No
 
 def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = "spill --engine sqlite --budget 5% --max-time 5m --threads 4 --vary cipher=aes-256"
-    assert call("init", *words.split(), "--rounds", "3..5", "--label", "ci", "--inject", "5%", "--no-bb").code == 0
+    assert call("init", *words.split(), "--rounds", "3..5", "--label", "ci", "--seed", "7", "--no-bb").code == 0
     assert tomllib.loads((folder / "tdelta.toml").read_text(encoding="utf-8")) == {
         "studies": ["spill"],
         "engines": ["sqlite"],
@@ -134,7 +134,7 @@ def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatc
         "threads": 4,
         "vary": ["cipher=aes-256"],
         "no-bb": True,
-        "inject": ["5%"],
+        "seed": 7,
         "rounds": "3..5",
         "max-time": "5m",
         "budget": "5%",

@@ -42,7 +42,6 @@ def test_progress_goes_to_standard_error_alone(store: Path) -> None:
     assert [line.split(" [")[0] for line in done.err.splitlines()] == [  # after a second lines have the time
         f"read: run {t.RUN_ID}",
         "read: response times",
-        "fit: the posteriors' curves",
     ]
 
 

@@ -59,7 +59,7 @@ def test_a_run_shows_its_evidence_again_and_ends_in_what_it_says(store: Path) ->
     done = call("verify", s.RUN_ID[:8], "--store", str(store))
     assert done.code == 4
     assert "LEAK 2,016" in done.out
-    assert f"FAILED     {CHECKS[NO_MARKER]}" in done.out
+    assert f"FAILED  {CHECKS[NO_MARKER]}" in done.out
     document = json.loads(call("verify", "last", "--store", str(store), "--json").out)
     assert (document["run_id"], document["path"], document["exit_code"]) == (s.RUN_ID, None, 4)
     assert [one["state"] for one in document["evidence"]].count("leak") == 1

@@ -23,7 +23,7 @@ from tdelta.document.plot import (
 )
 from tdelta.document.plot.marks import number, polyline
 from tdelta.errors import TdeltaError
-from tdelta.report.page.render import DARK, LIGHT
+from tdelta.report.page.file import DARK, LIGHT
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=30)
 

@@ -10,7 +10,8 @@ from tdelta.engines.shared.external.only import UNTRIED
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
-from tdelta.report.listings import engines_text
+from tdelta.report.drawing import draw
+from tdelta.report.listings import engines_blocks
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
@@ -69,7 +70,7 @@ def test_an_engine_of_users_servers_says_in_one_screen_what_it_takes_and_that_no
     assert f"'tdelta[{name}]'" in listed.install
     assert "rights: " in listed.notes
     assert UNTRIED in listed.notes
-    assert len(engines_text([listed], 100).splitlines()) <= 24
+    assert len(draw(engines_blocks([listed]), 100).splitlines()) <= 24
 
 
 def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes(monkeypatch: pytest.MonkeyPatch) -> None:

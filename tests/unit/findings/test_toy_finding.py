@@ -10,11 +10,12 @@ from tdelta.findings import KINDS, findings_of
 from tdelta.findings.base import FinishedRun
 from tdelta.records import RunResult
 from tdelta.records.findings import FINDINGS
+from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
+from tdelta.report.drawing import draw
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render as page
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.render import render as page
-from tdelta.report.terminal import render as terminal
 from tdelta.store import Store
 from toys.doubled import KIND, Doubled
 
@@ -41,8 +42,8 @@ def test_it_is_computed_with_all_others(found: RunResult) -> None:
 
 
 def test_it_is_in_the_answer_in_the_text_on_the_page_and_in_the_document(found: RunResult) -> None:
-    assert "0.062" in terminal(found)
-    assert "Twice the overhead is 0.062." in terminal(found, details=True)
+    assert "0.062" in draw(run_blocks(found), 100)
+    assert "Twice the overhead is 0.062." in draw(run_blocks(found, with_details=True), 100)
     drawn = page(compose(RunData(found, 0.0)))
     assert "Twice as much" in drawn
     assert "Twice the overhead is 0.062." in drawn
@@ -71,6 +72,6 @@ def test_it_may_add_to_the_cautions(found: RunResult) -> None:
 def test_a_run_without_it_shows_nothing_of_it(found: RunResult) -> None:
     without = s.slower()
     assert found.of(Doubled)
-    assert "Twice the overhead" not in terminal(without, details=True)
+    assert "Twice the overhead" not in draw(run_blocks(without, with_details=True), 100)
     assert all(section.name != "doubled" for section in compose(RunData(without, 0.0)).sections)
     assert document(without, 0)["doubled"] == []

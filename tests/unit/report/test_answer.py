@@ -26,14 +26,16 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.report.analysis.terminal import analysis_text
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.answer import MOST_LINES, WIDTH, Answer, against_trust, files_answer, run_answer
-from tdelta.report.terminal import render
+from tdelta.report.details import run_blocks
+from tdelta.report.drawing import draw
 
 RUNS = {name: sample() for name, sample in s.SAMPLES.items()}
 FILES = {name: sample() for name, sample in a.SAMPLES.items()}
-TEXTS = {name: render(result) for name, result in RUNS.items()} | {
-    f"files-{name}": analysis_text(result, command="tdelta analyze plain/ tde/") for name, result in FILES.items()
+TEXTS = {name: draw(run_blocks(result)) for name, result in RUNS.items()} | {
+    f"files-{name}": draw(analysis_blocks(result, command="tdelta analyze plain/ tde/"))
+    for name, result in FILES.items()
 }
 CODES = {
     "INTERRUPTED": ExitCode.INTERRUPTED,
@@ -277,7 +279,7 @@ def test_configurations_are_called_by_their_labels_and_not_by_their_keys() -> No
     caution = Caution.of("conditions-barely-encrypted", conditions=of.key, pages=0.1, remedy="")
     with_it = replace(swept, cautions=(caution,))
     assert any(condition_label(of, swept.settings) in text and of.key not in text for text in against_trust(with_it))
-    assert of.key not in render(with_it, details=True)
+    assert of.key not in draw(run_blocks(with_it, with_details=True))
 
 
 def cautioned(*codes: str) -> RunResult:
@@ -381,4 +383,4 @@ def test_means_that_give_another_change_than_the_estimate_are_explained() -> Non
 
 
 def test_names_of_others_never_reach_the_terminal_as_control_characters() -> None:
-    assert "\x1b" not in analysis_text(a.result(a.comparison(10.0, 11.0, name="t\x1b[2Jde", runs=3)))
+    assert "\x1b" not in draw(analysis_blocks(a.result(a.comparison(10.0, 11.0, name="t\x1b[2Jde", runs=3))))

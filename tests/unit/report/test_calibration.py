@@ -7,9 +7,9 @@ from support import samples as s
 from support.calibration_samples import CALIBRATIONS, calibration, short, valid
 from support.json_docs import check_documented
 from tdelta.records import Metric, RunResult
-from tdelta.report.calibrated import used_text, used_values
-from tdelta.report.calibration import calibration_document, calibration_text
+from tdelta.report.calibration import calibration_blocks, calibration_document, used_text, used_values
 from tdelta.report.document import document, to_json
+from tdelta.report.drawing import draw
 
 
 def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
@@ -31,8 +31,8 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
 
 
 def test_colour_is_added_only_when_asked_for() -> None:
-    assert "\x1b[" not in calibration_text(valid(), 100)
-    assert "\x1b[" in calibration_text(valid(), 100, color=True)
+    assert "\x1b[" not in draw(calibration_blocks(valid()), 100)
+    assert "\x1b[" in draw(calibration_blocks(valid()), 100, color=True)
 
 
 # How a run says it

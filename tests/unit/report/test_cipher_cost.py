@@ -7,8 +7,9 @@ import pytest
 from support.cipher_cost_samples import CIPHER_COSTS, not_hidden, whole
 from support.json_docs import check_documented
 from tdelta.measure.cipher_cost import CipherCost
-from tdelta.report.cipher_cost import cipher_cost_document, cipher_cost_text
+from tdelta.report.cipher_cost import cipher_cost_blocks, cipher_cost_document
 from tdelta.report.document import to_json
+from tdelta.report.drawing import draw
 
 
 def test_the_documentation_of_cipher_costs_names_exactly_its_fields() -> None:
@@ -28,7 +29,7 @@ def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:
 @pytest.mark.parametrize("name", CIPHER_COSTS)
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
-    assert max(map(len, cipher_cost_text(CIPHER_COSTS[name](), width).splitlines())) <= width
+    assert max(map(len, draw(cipher_cost_blocks(CIPHER_COSTS[name]()), width).splitlines())) <= width
 
 
 def rows(text: str) -> list[list[str]]:
@@ -38,7 +39,7 @@ def rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("width", [80, 100])
 def test_every_cell_is_in_both_tables(width: int) -> None:
     cost = whole()
-    found = rows(cipher_cost_text(cost, width))
+    found = rows(draw(cipher_cost_blocks(cost), width))
     assert len(found) >= 2 * 25  # more, where the page sizes do not fit side by side
     figures = sum(len(row) - 1 for row in found)
     assert figures == 2 * len(cost.cells) + len(cost.cells) // 2  # µs and GB/s, and a ratio for each pair
@@ -50,7 +51,7 @@ def test_a_clock_that_stood_still_makes_no_figure() -> None:
         replace(cell, us_per_page=0.0, us_per_page_quartiles=(0.0, 0.0), gigabytes_per_second=float("inf"))
         for cell in cost.cells
     )
-    text = cipher_cost_text(CipherCost(still), 100)
+    text = draw(cipher_cost_blocks(CipherCost(still)), 100)
     assert "–" in text
     assert "inf" not in text
     assert "nan" not in text

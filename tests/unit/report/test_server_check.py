@@ -6,7 +6,8 @@ from support.json_docs import check_documented
 from tdelta.cli.main import main
 from tdelta.messages import Refusal
 from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
-from tdelta.report.server_check import server_check_document, server_check_text
+from tdelta.report.drawing import draw
+from tdelta.report.server_check import server_check_blocks, server_check_document
 
 STEPS = (
     ServerCheckStep("servers reached", Outcome.PASSED, 1.25, {"settings that differ": 2}),
@@ -25,7 +26,7 @@ HELD = ServerCheck("mysql", "MySQL", ("9.7.4", "9.7.5"), "PyMySQL 1.2.4", {"tdel
 
 
 def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> None:
-    text = server_check_text(BROKEN, 100)
+    text = draw(server_check_blocks(BROKEN), 100)
     first, *_ = text.splitlines()
     assert first == "The check failed on MySQL 9.7.4: 1 of 4 abilities failed, 1 not offered, 1 not tried."
     assert re.search(r"servers reached +passed +1\.2 +settings that differ 2\n", text)
@@ -35,7 +36,7 @@ def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> N
 
 
 def test_a_check_that_is_passed_says_so_with_both_versions() -> None:
-    text = server_check_text(HELD, 100)
+    text = draw(server_check_blocks(HELD), 100)
     assert text.startswith("The check passed on MySQL 9.7.4 and 9.7.5: 1 of 1 abilities passed.")
 
 

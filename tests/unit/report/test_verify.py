@@ -11,13 +11,14 @@ from tdelta.evidence.reading import ReadState
 from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, Validity
 from tdelta.report.document import to_json
+from tdelta.report.drawing import draw
 from tdelta.report.verify import (
     reading_exit_code,
+    readings_blocks,
     readings_document,
-    readings_text,
+    run_blocks,
     run_document,
     run_exit_code,
-    run_text,
 )
 
 
@@ -49,39 +50,39 @@ def test_a_run_that_leaks_or_searches_in_vain_is_invalid_and_one_that_shows_noth
 def test_other_checks_of_a_run_are_not_its_evidence() -> None:
     other = Validity("settings", CheckState.FAILED, (Detail.verbatim("no"),))
     assert run_exit_code(replace(s.slower(), validity=(other,))) == 3
-    assert "settings" not in run_text(replace(s.leaking(), validity=(other,)), 100)
+    assert "settings" not in draw(run_blocks(replace(s.leaking(), validity=(other,))), 100)
 
 
 @pytest.mark.parametrize("name", r.READINGS)
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_line_is_wider_than_asked_for(name: str, width: int) -> None:
-    lines = readings_text(r.FOLDER, *r.READINGS[name](), width).splitlines()
+    lines = draw(readings_blocks(r.FOLDER, *r.READINGS[name]()), width).splitlines()
     assert [line for line in lines if len(line) > width] == []
 
 
 def test_a_folder_of_many_files_shows_the_plain_ones_first_and_says_how_many_are_left_out() -> None:
     random, plain = r.one_of_each()[0][:2]
     many = tuple(replace(random, path=r.FOLDER / f"{number:03}") for number in range(60))
-    text = readings_text(r.FOLDER, (*many, plain), (), 100)
+    text = draw(readings_blocks(r.FOLDER, (*many, plain), ()), 100)
     assert text.index("app.db-wal") < text.index("000")
-    assert "and 21 more files: --json lists them all" in text
+    assert "and 21 more: --json lists them all" in text
     document = readings_document(r.FOLDER, (*many, plain), (), 4)
     assert len(json.loads(to_json(document))["files"]) == 61
 
 
 def test_a_single_file_is_called_by_its_name() -> None:
     reading = r.one_of_each()[0][0]
-    assert "app.db " in readings_text(reading.path, [reading], (), 100)
-    assert str(Path("/srv")) not in readings_text(reading.path, [reading], (), 100)
+    assert "app.db " in draw(readings_blocks(reading.path, [reading], ()), 100)
+    assert str(Path("/srv")) not in draw(readings_blocks(reading.path, [reading], ()), 100)
 
 
 def test_looks_random_is_never_called_encrypted_without_its_other_reading() -> None:
     for made in (r.one_of_each, r.absent, r.without_marker):
-        text = " ".join(readings_text(r.FOLDER, *made(), 100).split())
+        text = " ".join(draw(readings_blocks(r.FOLDER, *made()), 100).split())
         assert text.count("encrypted") == text.count("encrypted or compressed")
 
 
 def test_a_file_with_a_marker_comes_before_all_others() -> None:
     readings, markers = r.one_of_each()
-    text = readings_text(r.FOLDER, (*r.server()[0], *readings), markers, 100)
+    text = draw(readings_blocks(r.FOLDER, (*r.server()[0], *readings), markers), 100)
     assert text.index("app.db-wal") < text.index("ib_logfile0")

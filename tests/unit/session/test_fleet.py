@@ -16,8 +16,8 @@ from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, RunResult, Trial
-from tdelta.report.fleet import fleet_headline, fleet_text, on_one_line
-from tdelta.report.page.fleet import compose_fleet
+from tdelta.report.drawing import draw
+from tdelta.report.fleet import compose_fleet, fleet_blocks, fleet_headline, on_one_line
 from tdelta.session.fleet import TargetRun, conduct_fleet
 from tdelta.session.inventory import Inventory, read_inventory
 from tdelta.session.keeping import remove
@@ -245,7 +245,7 @@ def test_the_text_begins_with_how_many_targets_came_to_which_answer(tmp_path: Pa
     nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="load: plain\nerror: 2 faults\n  one\n  two\n")]})
     runs = made(tmp_path, THREE, nodes)
     said = [(run, s.slower() if run.is_answered else None) for run in runs]
-    headline = fleet_text(said, 100).splitlines()[0]
+    headline = draw(fleet_blocks(said), 100).splitlines()[0]
     assert headline == fleet_headline(said) == compose_fleet(said, "inventory.toml").headline
     assert [int(number) for number in re.findall(r"\d+", headline)] == [3, 2, 1]
     assert runs[2].fault.splitlines() == ["2 faults", "  one", "  two"]

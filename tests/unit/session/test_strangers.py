@@ -15,11 +15,11 @@ from tdelta.inference.observed import ComparisonPicture
 from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.records.analysis import NoteCode, RunNote
-from tdelta.report.analysis.cautions import files_against_trust as against_trust
 from tdelta.report.analysis.page import compose_analysis
+from tdelta.report.analysis.words import files_against_trust as against_trust
 from tdelta.report.analysis.words import is_of_encryption
 from tdelta.report.answer import files_answer
-from tdelta.report.page.render import render
+from tdelta.report.page.file import render
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
 Write = Callable[[Iterable[float]], str]

@@ -14,7 +14,6 @@ from tdelta.document.plot.axes import (
     roomy,
     vertical_line,
 )
-from tdelta.document.plot.densities import density
 from tdelta.document.plot.marks import (
     circle,
     diamond,

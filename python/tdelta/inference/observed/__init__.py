@@ -1,14 +1,19 @@
 """Verdicts from what other tools measured: from `tdelta.records.Observation` to `tdelta.records.AnalysisResult`.
 
-`analyze` is the entrance, `analyze_with_pictures` the same with its curves. Each condition's mean gets a posterior of
-its own, by the model that its data allow; two of them make a ratio and a difference. Deterministic, NumPy only, no
-sampling. The models and what they assume are in ``docs/statistics.md``, their error rates in ``docs/validation.md``.
+`analyze` is the entrance, `analyze_with_pictures` the same with checks of its models. Each condition's mean gets a
+posterior of its own, by the model that its data allow; two of them make a ratio and a difference. Deterministic, NumPy
+only, no sampling. The models are in ``docs/statistics.md``, their error rates in ``docs/validation.md``.
 """
 
 from __future__ import annotations
 
 from tdelta.inference.observed.analysis import analyze
-from tdelta.inference.observed.pictures import analyze_with_pictures
+from tdelta.inference.observed.pictures import (
+    ComparisonPicture,
+    PredictiveCheck,
+    QuantileCheck,
+    analyze_with_pictures,
+)
 from tdelta.inference.observed.settings import (
     DEFAULT_TOLERANCE,
     NO_SPEEDUP,
@@ -19,4 +24,3 @@ from tdelta.inference.observed.settings import (
     Prior,
     parse_priors,
 )
-from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve

@@ -1,33 +1,78 @@
-"""The curves behind `analyze`: posteriors of both means, of the difference and the ratio, and the predictive check.
-
-They are drawn of the very posteriors that the figures are quoted from: each model is fitted once.
-"""
+"""Posterior predictive checks of `analyze`: how well the fitted models predict the data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from tdelta.inference.observed.analysis import analyze
-from tdelta.inference.observed.comparing import Fits, Posteriors
-from tdelta.inference.observed.curves import Linear
+from tdelta.inference.observed.comparing import Fits
 from tdelta.inference.observed.fitting import RunFit
 from tdelta.inference.observed.locating import ShapeFit
 from tdelta.inference.observed.settings import AnalysisSettings
-from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
-from tdelta.inference.posterior import CURVE_POINTS, MASS_SHOWN, FloatArray, slope
+from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import gamma_quantile, log_incomplete
-from tdelta.records import AnalysisResult, Binned, Bins, Observation, Samples, Summary
+from tdelta.records import AnalysisResult, Binned, Bins, Level, Observation, Samples, Summary
 
 _BARS = 40
 _BAND_SDS = 1.96
 
 
+@dataclass(frozen=True, slots=True)
+class QuantileCheck:
+    """A quantile that the tool printed, beside what the model predicts for it (median and 95% band)."""
+
+    probability: float
+    observed: float
+    predicted: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictiveCheck:
+    """Posterior predictive check of one condition: is the observed shape one that the gamma model could produce?
+
+    The band holds 95% of what *one further sample of the same size* would show in each bin, the parameters' own
+    uncertainty included. A summary without a histogram has no bins, only quantiles.
+
+    Attributes:
+        condition: whose.
+        run: which of its runs.
+        edges: shape (b + 1,), in the comparison's unit; empty where there is no histogram.
+        observed: shape (b,), shares of all values.
+        expected, low, high: shape (b,), predicted shares and their band.
+        quantiles: as far as the tool prints any.
+    """
+
+    condition: str
+    run: str
+    edges: FloatArray
+    observed: FloatArray
+    expected: FloatArray
+    low: FloatArray
+    high: FloatArray
+    quantiles: tuple[QuantileCheck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPicture:
+    """The checks of one comparison with a posterior: one for each run of response times, histograms or summaries."""
+
+    transaction: str
+    levels: tuple[tuple[str, Level], ...]
+    metric: str
+    unit: str
+    condition: str
+    checks: tuple[PredictiveCheck, ...] = ()
+
+
 def analyze_with_pictures(
     observations: Iterable[Observation], settings: AnalysisSettings
 ) -> tuple[AnalysisResult, tuple[ComparisonPicture, ...]]:
-    """The answer of `analyze`, and the curves of those comparisons that have a posterior, in its order.
+    """The answer of `analyze`, and the checks of those comparisons that have a posterior, in its order.
 
     Raises:
         UsageError: as `analyze` does, where there is nothing to compare.
@@ -36,39 +81,12 @@ def analyze_with_pictures(
 
     def draw(fits: Fits) -> None:
         if fits.posteriors is not None:
-            drawn.append(_picture(fits, fits.posteriors, settings))
+            levels, transaction, metric, unit = fits.pair.key
+            checks = tuple(_checks(fits))
+            drawn.append(ComparisonPicture(transaction, levels, metric, unit, fits.pair.condition, checks))
 
     result = analyze(observations, settings, draw)
     return result, tuple(drawn)
-
-
-def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> ComparisonPicture:
-    levels, transaction, metric, unit = fits.pair.key
-    middle = found.baseline.quantile(0.5)
-    edges = (1.0 - settings.tolerance, 1.0 + settings.tolerance)
-    # A cost of throughput is its inverse: an overhead of 2% is a throughput of 1/1.02.
-    apart = (1.0 / edges[1] - 1.0, 1.0 / edges[0] - 1.0) if fits.is_inverse else (edges[0] - 1.0, edges[1] - 1.0)
-    return ComparisonPicture(
-        transaction=transaction,
-        levels=levels,
-        metric=metric,
-        unit=unit,
-        baseline=fits.pair.baseline,
-        condition=fits.pair.condition,
-        baseline_mean=_curve(found.baseline),
-        condition_mean=_curve(found.condition),
-        difference=_curve(found.difference),
-        ratio=RatioCurve(*found.ratio.ratio_density(), found.ratio.estimate(settings.tolerance)),
-        tolerance=edges,
-        tolerance_difference=(middle * apart[0], middle * apart[1]),
-        checks=tuple(_checks(fits)),
-    )
-
-
-def _curve(posterior: Linear) -> Curve:
-    tail = 0.5 * (1.0 - MASS_SHOWN)
-    value = np.linspace(posterior.quantile(tail), posterior.quantile(1.0 - tail), CURVE_POINTS)
-    return Curve(value, slope(posterior.value, posterior.cumulative, value), posterior.spread)
 
 
 def _checks(fits: Fits) -> Iterator[PredictiveCheck]:

@@ -1,4 +1,4 @@
-"""Everything that ``tdelta analyze`` found, as blocks below its answer; terminal and page share them."""
+"""The answer of ``tdelta analyze`` as JSON, and everything below it as blocks; terminal and page share them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,94 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.document.blocks import Block, Cell, Code, Column, Heading, Listing, Medium, Paragraph, Table
 from tdelta.document.quantities import MISSING, counted, estimate_text, interval_of, printable, small_share
-from tdelta.inference.observed import NO_SPEEDUP
+from tdelta.inference.observed import NO_SPEEDUP, ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.notes import note_lines
-from tdelta.report.analysis.units import unit_amounts
+from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
+    files_against_trust,
     label,
     quotient_text,
     run_sd_name,
     side_titles,
     single_run_estimate,
+    unit_amounts,
     value_words,
 )
+from tdelta.report.answer import files_answer
+from tdelta.report.values import record_values, values_of
+
+ANALYSIS_SCHEMA = "tdelta.analysis/1"
+
+
+def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
+    """The answer as JSON values."""
+    head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "sentence": files_answer(result).sentence}
+    texts = {
+        "cautions": list(map(str, result.cautions)),
+        "caution_codes": values_of(result.cautions),
+        "against_trust": files_against_trust(result),
+        "left_out": list(map(str, result.left_out)),
+        "left_out_codes": values_of(result.left_out),
+    }
+    return head | record_values(result) | texts | {"comparisons": [_comparison(c) for c in result.comparisons]}
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    reason = comparison.tail_reason
+    return record_values(comparison) | {
+        "levels": dict(comparison.levels),
+        "reasons": list(map(str, comparison.reasons)),
+        "reason_codes": values_of(comparison.reasons),
+        "tail_reason": "" if reason is None else str(reason),
+        "tail_reason_code": None if reason is None else values_of(reason),
+        "undecided_because": "; ".join(map(str, comparison.undecided_because)),
+        "undecided_because_codes": values_of(comparison.undecided_because),
+    }
+
+
+def analysis_blocks(
+    result: AnalysisResult,
+    *,
+    details: bool = False,
+    command: str = "",
+    page: str | None = None,
+) -> Iterator[Block]:
+    """The answer, and with ``details`` everything below it.
+
+    Args:
+        command: the command line that gave it.
+        page: the path of the HTML page that was written as well.
+    """
+    yield from files_answer(result, command).blocks()
+    if details:
+        yield from comparison_table(result)
+        yield from support_blocks(result)
+        yield from tail_blocks(result)
+        yield from caution_blocks(result)
+        yield from source_blocks(result)
+    if page:
+        yield Code(page, "HTML page", Medium.TERMINAL)
+
+
+def comparison_of(picture: ComparisonPicture, result: AnalysisResult) -> Comparison | None:
+    key = (picture.transaction, picture.levels, picture.metric, picture.unit, picture.condition)
+    return next(
+        (c for c in result.comparisons if (c.transaction, c.levels, c.metric, c.unit, c.condition.condition) == key),
+        None,
+    )
+
+
+def picture_title(picture: ComparisonPicture, result: AnalysisResult) -> str:
+    """``response time, New Order``: what a picture is of, with its conditions where there are several."""
+    found = comparison_of(picture, result)
+    words = label(found, result) if found is not None else printable(picture.condition)
+    return f"{value_words(picture.metric)}, {words}"
+
 
 _MOST_REASONS = 12
 _SPELLED_OUT = 3

@@ -1,36 +1,62 @@
-"""The HTML page of ``tdelta analyze``: the answer, how sure it is, whether the models fit, and how it was read."""
+"""The HTML page of ``tdelta analyze``: the answer, its figures, model fit, and the files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
 
 from tdelta import __version__
-from tdelta.document.blocks import Block, Code, Column, Figure, Heading, Listing, Page, Paragraph, Section, Table
+from tdelta.document import plot
+from tdelta.document.blocks import (
+    MARKER,
+    WIDTH,
+    Block,
+    Code,
+    Column,
+    Figure,
+    Heading,
+    Listing,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    columns,
+)
 from tdelta.document.forest import Limits, Row, RowStyle, forest
 from tdelta.document.quantities import counted, printable, share
 from tdelta.document.wording import mark
-from tdelta.inference.observed import ComparisonPicture
+from tdelta.inference.observed import ComparisonPicture, PredictiveCheck, QuantileCheck
+from tdelta.inference.posterior import FloatArray
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
-from tdelta.report.analysis.details import caution_blocks, comparison_table, support_blocks
-from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
-from tdelta.report.analysis.plots import quantile_words
+from tdelta.report.analysis.details import (
+    caution_blocks,
+    comparison_of,
+    comparison_table,
+    picture_title,
+    support_blocks,
+)
 from tdelta.report.analysis.tails import tail_blocks
-from tdelta.report.analysis.terminal import comparison_of, picture_title
 from tdelta.report.analysis.words import (
+    UnitScale,
     bounds_of,
     decided_word,
+    display_unit,
     label,
     limit_words,
     metric_words,
     quotient_text,
+    side_titles,
     single_run_estimate,
+    spread_text,
     tolerance_of,
+    unit_amounts,
+    value_words,
 )
 from tdelta.report.answer import files_answer
-from tdelta.report.page.compose import MARKER
-
-_PICTURES = 8
-"""Comparisons whose posteriors are drawn; the forest plot and the table have all of them."""
 
 _CHECKS = 12
 
@@ -50,7 +76,7 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
     """The page."""
     sections = (
         _answer(result, command),
-        _posteriors(result, pictures),
+        _means(result),
         _checks(result, pictures),
         _all(result),
         Section("tails", "Tails", tails) if (tails := tail_blocks(result)) else None,
@@ -143,21 +169,18 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     return " ".join([*bars, *bare, limit])
 
 
-def _posteriors(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> Section | None:
-    shown = _first(result, pictures)[:_PICTURES]
-    if not shown:
+def _means(result: AnalysisResult) -> Section | None:
+    """Both means and their difference, in the unit of the files."""
+    rows = []
+    for c in result.comparisons:
+        if c.baseline.mean and c.condition.mean and c.difference:
+            means = (spread_text(mean, c.unit) for mean in (c.baseline.mean, c.condition.mean))
+            difference = spread_text(c.difference, c.unit, is_signed=True)
+            rows.append((f"{value_words(c.metric)}, {label(c, result)}", *means, difference))
+    if not rows:
         return None
-    blocks: list[Block] = []
-    for number, picture in enumerate(shown, 1):
-        title = picture_title(picture, result)
-        blocks += [
-            means_figure(picture, f"means-{number}", title),
-            difference_figure(picture, f"difference-{number}", title),
-        ]
-    if len(pictures) > len(shown):
-        left = counted(len(pictures) - len(shown), "further comparison")
-        blocks.append(Paragraph(f"{left}: in the table of all comparisons, not drawn here.", "note"))
-    return Section("posteriors", "Confidence", blocks)
+    titles = columns(*side_titles(result), "difference")
+    return Section("means", "Means", [Table("Means and their difference, with 95% intervals", titles, rows)])
 
 
 def _first(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> list[ComparisonPicture]:
@@ -174,7 +197,7 @@ def _checks(result: AnalysisResult, pictures: Sequence[ComparisonPicture]) -> Se
     """Could the fitted curve have made the data? One figure a run, or a line where only quantiles are known."""
     blocks: list[Block] = []
     number = 0
-    for picture in _first(result, pictures)[:_PICTURES]:
+    for picture in _first(result, pictures):
         title = picture_title(picture, result)
         for check in picture.checks:
             if check.observed.size and number < _CHECKS:
@@ -235,3 +258,106 @@ def _cannot_show(result: AnalysisResult) -> Iterator[str]:
     if result.is_encryption:
         yield "Whether the data were encrypted at all: tdelta saw results, not files. `tdelta verify` searches them."
     yield "What `tdelta run` shows: twins in a drawn, interleaved order, with an A/A twin as the noise floor."
+
+
+_FOOT = 48.0
+_BARS = 190.0
+_MOST_BARS = 90
+
+
+def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Figure:
+    """Observed shares as bars, the predicted ones as a line in their band."""
+    binned = _together(check, _MOST_BARS)
+    scale_of = display_unit(check.edges, unit)
+    where = f"{printable(check.condition)}, run {printable(check.run)}"
+    outside = int(np.sum((binned.observed < binned.low) | (binned.observed > binned.high)))
+    description = f"{where}: {outside} of {binned.observed.size} bins lie outside the band of what the model predicts."
+    heading = f"Observed and predicted: {title}, {where}"
+    drawn = _bars(binned, scale_of, heading, description, name)
+    caption = (
+        "Bars: observed share of the values in each bin. Line and band: prediction of the model, with 95% of other"
+        " samples of this size."
+    )
+    return Figure(name, heading, drawn, caption, _check_table(binned, scale_of))
+
+
+def quantile_words(quantiles: Sequence[QuantileCheck], unit: str) -> str:
+    """Printed quantiles next to their predictions: ``p95 observed 4.10 ms, predicted 3.9 to 4.3 ms``."""
+    return "; ".join(_quantile(q, unit) for q in quantiles)
+
+
+def _quantile(check: QuantileCheck, unit: str) -> str:
+    observed, low, high = unit_amounts((check.observed, check.low, check.high), unit)
+    place = "" if check.low <= check.observed <= check.high else " (outside)"
+    return f"p{100 * check.probability:g} observed {observed}, predicted {low} to {high}{place}"
+
+
+def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
+    """Neighbouring bins together until there are no more than ``most``; their bands are added up, which is too wide."""
+    step = -(-check.observed.size // most)
+    if step == 1:
+        return check
+    starts = np.arange(0, check.observed.size, step)
+
+    def summed(values: FloatArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(values, starts))
+
+    return replace(
+        check,
+        edges=np.append(check.edges[starts], check.edges[-1]),
+        observed=summed(check.observed),
+        expected=summed(check.expected),
+        low=summed(check.low),
+        high=summed(check.high),
+    )
+
+
+def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str) -> Markup:
+    frame = plot.Frame(6.0, 8.0, WIDTH - 6.0, 8.0 + _BARS)
+    edges = scale_of.array(check.edges)
+    is_log = bool(edges[0] > 0 and edges[-1] / edges[0] > 8)  # response times' bins are logarithmic
+    across = plot.Scale(float(edges[0]), float(edges[-1]), frame.left, frame.right, is_log=is_log)
+    most = float(max(check.observed.max(), check.high.max()))
+    up = plot.Scale(0.0, most, frame.bottom, frame.top)
+    pixels = [across(float(edge)) for edge in edges]
+    middles = [(a + b) / 2 for a, b in pairwise(pixels)]
+    upper = [(x, up(float(v))) for x, v in zip(middles, check.high, strict=True)]
+    lower = [(x, up(float(v))) for x, v in zip(middles, check.low, strict=True)]
+    expected = [(x, up(float(v))) for x, v in zip(middles, check.expected, strict=True)]
+    bars = [
+        plot.rect(a, up(float(v)), max(0.5, b - a - 0.6), frame.bottom - up(float(v)), "plain-bar-second")
+        for a, b, v in zip(pixels, pixels[1:], check.observed, strict=False)
+    ]
+    marks = [
+        plot.path(plot.polyline([*upper, *reversed(lower)], closed=True), "band"),
+        *bars,
+        plot.path(plot.polyline(expected), "curve"),
+    ]
+    ticks = plot.roomy(lambda about: _value_ticks(across, about), across, 8, high=WIDTH)
+    marks += plot.bottom_axis(frame, across, ticks, scale_of.name, width=WIDTH, has_grid=False)
+    return plot.drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
+
+
+def _value_ticks(scale: plot.Scale, about: int) -> Sequence[plot.Tick]:
+    if not scale.is_log:
+        return plot.plain_ticks(scale.low, scale.high, about)
+    return [plot.Tick(value, f"{value:,.6g}") for value in plot.log_steps(scale.low, scale.high, about)]
+
+
+def _check_table(check: PredictiveCheck, scale_of: UnitScale) -> Table:
+    edges = scale_of.array(check.edges)
+    rows = [
+        (
+            f"{edges[i]:,.4g} … {edges[i + 1]:,.4g} {scale_of.name}".rstrip(),
+            _share(check.observed[i]),
+            _share(check.expected[i]),
+            f"{_share(check.low[i])} … {_share(check.high[i])}",
+        )
+        for i in range(check.observed.size)
+    ]
+    columns = [Column("bin"), *(Column(head, is_number=True) for head in ("observed", "predicted", "95% band"))]
+    return Table("Numbers: shares of the values by bin", columns, rows, folded=True)
+
+
+def _share(value: float) -> str:
+    return f"{100 * float(value):.2f}%"

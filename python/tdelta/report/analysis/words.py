@@ -1,14 +1,100 @@
-"""What comparisons of ``tdelta analyze`` are called, and their figures as people read them. Nothing is decided here."""
+"""Names, labels and figures of the comparisons of ``tdelta analyze``, in units that people read."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tdelta.document.labels import decision_word, level_text
-from tdelta.document.quantities import change, decimals, percent, printable, share, sides_text
+from tdelta.document.quantities import (
+    MINUS,
+    MISSING,
+    SECONDS,
+    amounts,
+    change,
+    counted,
+    decimals,
+    percent,
+    printable,
+    rate,
+    share,
+    sides_text,
+)
 from tdelta.importers.words import is_about_encryption
-from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
-from tdelta.report.analysis.units import unit_amounts
+from tdelta.records import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    AnalysisResult,
+    Comparison,
+    Decision,
+    Estimate,
+    Level,
+    NoteCode,
+    Spread,
+)
+
+if TYPE_CHECKING:
+    from tdelta.inference.posterior import FloatArray
+
+_MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class UnitScale:
+    """From a file's unit to the one that is shown: multiplies by ``factor``, and is called ``name``."""
+
+    unit: str
+    name: str
+    factor: float = 1.0
+
+    def __call__(self, value: float) -> float:
+        return value * self.factor
+
+    def array(self, values: FloatArray) -> FloatArray:
+        return values * self.factor
+
+
+def display_unit(values: Iterable[float], unit: str) -> UnitScale:
+    """The time unit that suits the largest of these values; of what is no time, its own."""
+    if unit not in _MICROSECONDS:
+        return UnitScale(unit, printable(unit))
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0) * _MICROSECONDS[unit]
+    name, size = next((step for step in SECONDS if largest >= step[1]), SECONDS[-1])
+    return UnitScale(unit, name, _MICROSECONDS[unit] / size)
+
+
+def unit_amounts(values: Sequence[float], unit: str) -> tuple[str, ...]:
+    """Absolute values side by side in one unit that suits them: times in theirs, ``1,673 /s``, all else as it came."""
+    if unit in _MICROSECONDS:
+        return amounts([value * _MICROSECONDS[unit] for value in values], "µs")
+    behind = f" {printable(unit)}" if unit else ""
+    return tuple(f"{rate(value)}{behind}" if math.isfinite(value) else MISSING for value in values)
+
+
+def spread_text(spread: Spread, unit: str, *, is_signed: bool = False) -> str:
+    """A posterior on the scale of the values, in decimals that suit it: ``12.412 ms (12.301 to 12.523)``."""
+    scale = display_unit((spread.median, *spread.hdi95), unit)
+    shown = [scale(value) for value in (spread.median, *spread.hdi95)]
+    width = max(shown) - min(shown)
+    places = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+    texts = [f"{value:,.{places}f}" if math.isfinite(value) else MISSING for value in shown]
+    median, low, high = (
+        signed(t, v) if is_signed else t.replace("-", MINUS) for t, v in zip(texts, shown, strict=True)
+    )
+    return f"{f'{median} {scale.name}'.rstrip()} ({low} to {high})"
+
+
+def signed(text: str, value: float) -> str:
+    """A figure with its sign, a true minus; zero has none."""
+    bare = text.removeprefix("-")
+    if not math.isfinite(value) or not bare.strip("0.,"):
+        return bare
+    return f"+{bare}" if value > 0 else f"{MINUS}{bare}"
+
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
 _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})
@@ -164,3 +250,65 @@ def is_of_encryption(comparison: Comparison, result: AnalysisResult) -> bool:
     pair = {comparison.baseline.condition, comparison.condition.condition}
     named = {c.condition.condition for c in result.comparisons} | {result.baseline}
     return result.is_encryption and (is_about_encryption(pair) or not is_about_encryption(named))
+
+
+_WORST_FIRST = {
+    code: at
+    for at, code in enumerate(
+        (
+            # the figures are not of what is compared
+            "tests-differ",
+            "copy-suspected",
+            "run-aborted",
+            "report-missing",
+            "file-cut-off",
+            "clock-coarser-than-means",
+            "confounded",
+            "repetitions-in-process",
+            "runs-of-one-file",
+            "two-clusters",
+            "two-clusters-of-condition",
+            # the interval may be wrong
+            "clock-too-coarse",
+            "unequal-lengths",
+            "heavy-tailed",
+            "failed-included",
+            "rows-failed",
+            "failed-transactions",
+            "mean-with-failed",
+            "few-runs",
+        )
+    )
+}
+"""Reasons and cautions by their weight; all others come after them."""
+
+_NOTES = {
+    NoteCode.UNSTEADY: "throughput is not steady within {runs}",
+    NoteCode.WARM_UP: "a warm-up is in {runs}",
+    NoteCode.ZEROS: "response times of 0 in {runs} (a clock too coarse)",
+    NoteCode.HEAVY_TAIL: "values with a heavy tail in {runs}",
+    NoteCode.SERIES_SHORT: "few figures over time in {runs}",
+    NoteCode.SERIES_TOO_SHORT: "few figures over time in {runs}",
+    NoteCode.FEW_VALUES: "few values in {runs}",
+}
+"""Of notes that speak against trusting an answer, in few words; worst first."""
+
+
+def files_against_trust(result: AnalysisResult) -> list[str]:
+    """Reasons to distrust the answer, worst first; of the same reason for many comparisons, the worst."""
+    messages = (*(r for c in result.primary for r in c.reasons), *result.cautions)
+    of_code: dict[str, dict[str, float]] = {}
+    for message in messages:
+        if text := message.against_trust:
+            drift = message.parameters.get("drift", 0.0)
+            of_code.setdefault(message.code, {})[text] = abs(drift) if isinstance(drift, float) else 0.0
+    said = []
+    for code in sorted(of_code, key=lambda code: _WORST_FIRST.get(code, len(_WORST_FIRST))):
+        texts = sorted(of_code[code], key=lambda text: -of_code[code][text])
+        more = f" (and {len(texts) - 1} more like it)" if len(texts) > 1 else ""
+        said.append(f"{texts[0]}{more}")
+    notes = [note for comparison in result.primary for note in comparison.notes]
+    for words in dict.fromkeys(_NOTES.values()):
+        if runs := {(note.condition, note.run) for note in notes if _NOTES.get(note.code) == words}:
+            said.append(words.format(runs=counted(len(runs), "run")))
+    return [printable(text) for text in said]

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tdelta.report.changes import against_values
 from tdelta.report.document import document, to_json
 from tdelta.report.formats.answered import Answered
+from tdelta.report.history import against_values
 
 
 def as_json(answered: Answered) -> str:

@@ -14,8 +14,8 @@ from tdelta.document.labels import decision_word, metric_name, transaction_name
 from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.changes import against_sentences
 from tdelta.report.formats.answered import Answered
+from tdelta.report.history import against_sentences
 
 _MARKS = {
     Decision.WITHIN: "✅",

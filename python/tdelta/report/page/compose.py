@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
 from tdelta import __version__
-from tdelta.document.blocks import Page
-from tdelta.document.wording import date_text, is_invalid, run_words
+from tdelta.document.blocks import (
+    MARKER,
+    Block,
+    Code,
+    Column,
+    Figure,
+    Heading,
+    Lines,
+    Listing,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+)
+from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
+from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.quantities import MISSING, amounts, counted, duration, percent
+from tdelta.document.wording import UNRELIABLE, date_text, has_data, is_invalid, label, limit_words, run_words
+from tdelta.findings import placed
 from tdelta.findings import sections as finding_sections
+from tdelta.findings.stalls import parting
+from tdelta.records import NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.page.answer import answer_section
+from tdelta.report.command import next_command, repeat_command
+from tdelta.report.details import ended, notes, open_loop_words, trial_words
+from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.repeat import repeat_section
 from tdelta.report.page.sections import (
+    confidence_section,
     differences_section,
     latency_section,
-    posterior_section,
     resource_section,
     sweep_section,
     transaction_section,
     trust_section,
 )
-
-MARKER = "tdelta report"
-"""How the comment in the first line of every page begins."""
+from tdelta.session.studies import studies
 
 
 def compose(data: RunData) -> Page:
@@ -31,7 +53,7 @@ def compose(data: RunData) -> Page:
     sections = (
         answer_section(result),
         sweep_section(result),
-        posterior_section(data),
+        confidence_section(data),
         differences_section(data),
         latency_section(data),
         *finding_sections(result),
@@ -52,3 +74,189 @@ def compose(data: RunData) -> Page:
             " nothing of any network."
         ),
     )
+
+
+def answer_section(result: RunResult) -> Section:
+    """The lines of the answer, one picture of them, and what else they rest on."""
+    lines = run_answer(result, result.settings.run_id).lines
+    blocks: list[Block] = [Lines([line for line in lines if not line.text.startswith("tdelta report ")])]
+    if result.primary:
+        blocks.append(primary_forest(result))
+    blocks += [] if is_invalid(result) else notes(result)
+    return Section("answer", "Result", [*blocks, *placed("answer", result), *_study_blocks(result)])
+
+
+def _study_blocks(result: RunResult) -> Iterator[Block]:
+    """The study, and the figures that were published for it."""
+    study = next((study for study in studies() if study.name == result.settings.study), None)
+    if study is None:
+        return
+    yield Heading("The study and its published figures")
+    yield Paragraph(f"{study.name}: {study.title}. Published: {study.published}.")
+    if study.figures:
+        rows = [
+            (figure.what, figure.quote, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
+            for figure in study.figures
+        ]
+        columns = [Column("cost"), Column("finding"), Column("overhead", is_number=True), Column("source")]
+        yield Table("Published figures", columns, rows)
+        note = "Published figures are of other products, machines and settings: no check of this run."
+        yield Paragraph(note, "note")
+
+
+def forest_rows(result: RunResult) -> list[Row]:
+    """The primary verdicts and, in grey, the identical twins of the same metric."""
+    judged = [row for v in result.primary for row in _judged_rows(v, result)]
+    noise = [f for f in result.noise_floor if f.metric is result.settings.metric]
+    return [*judged, *(Row(_noise_label(f, result.settings), f.ratio, "noise floor", RowStyle.PLAIN) for f in noise)]
+
+
+def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
+    """A primary verdict, and below it the typical operation."""
+    shown = replace(verdict, ratio=shown_ratio(verdict, result))
+    yield verdict_row(shown, label(verdict.condition, result.settings))
+    if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
+        yield Row("typical transaction", verdict.typical, "informational", RowStyle.PLAIN)
+
+
+def _noise_label(noise: NoiseFloor, settings: RunSettings) -> str:
+    home = next((c for c in settings.conditions if c.stratum == noise.stratum), None)
+    if noise.condition is not None:
+        return f"B/B control of {condition_label(noise.condition, settings)}"
+    return ", ".join(("A/A control", *(surroundings(home, settings) if home else ())))
+
+
+def primary_forest(result: RunResult, name: str = "answer") -> Figure:
+    """Every verdict that decides, with the identical copies; ``name`` is the figure's anchor."""
+    settings = result.settings
+    return forest(
+        name,
+        f"Overhead in {metric_name(settings.metric, settings)}, by configuration",
+        forest_rows(result),
+        limits_of(settings),
+        axis=f"{metric_name(settings.metric, settings)}, compared with the unencrypted copies",
+        caption=(
+            f"{UNRELIABLE if is_invalid(result) else ''}Circle: best estimate; thick bar: 95% interval; thin bar: 99%"
+            f" interval; {limit_words(settings)}. Gray squares: identical copies, so their distance from 0% is noise."
+        ),
+    )
+
+
+_ROLES = {
+    Role.BASELINE: "baseline",
+    Role.AA: "A/A control: noise",
+    Role.TREATMENT: "judged",
+    Role.BB: "B/B control: noise of encrypted copies",
+    Role.IDENTICAL: "judged, identical to the baseline",
+    Role.INJECTED: "judged, slowed on purpose",
+}
+
+
+def repeat_section(data: RunData) -> Section:
+    result = data.result
+    settings = result.settings
+    blocks: list[Block] = [
+        Paragraph("The command and its seed draw the same rows, operations and orders again; times are the machine's."),
+        Code(repeat_command(settings), "Repeat"),
+        Code(next_command("export", settings, "--format", "csv"), "Raw data: one row per trial"),
+        Code(citation(data), "Cite"),
+        _run_table(data),
+        _twins_table(result),
+        _mapping_table("Options of the run", settings.options),
+        _mapping_table("Machine", result.machine),
+        _mapping_table("Versions", result.versions),
+        Heading("What this run shows"),
+        Listing([("", words) for words in _can_show()]),
+        Heading("Limits"),
+        Listing([("", words) for words in _cannot_show(result)]),
+    ]
+    return Section("repeat", "Repeat this run", blocks)
+
+
+def citation(data: RunData) -> str:
+    settings = data.result.settings
+    version = data.result.versions.get("tdelta", "of unknown version")
+    library = data.result.versions.get("library under test")
+    under_test = f" ({library})" if library else ""
+    return (
+        f"tdelta {version}, run {settings.run_id} of {date_text(data.created_unix_seconds)}, seed {settings.seed}:"
+        f" {settings.engine}{under_test}, workload {settings.workload}."
+    )
+
+
+def _run_table(data: RunData) -> Table:
+    result = data.result
+    settings = result.settings
+    each = f"{counted(result.counts.operations_per_trial, 'operation')}"
+    rows = [
+        ("run", run_words(result)),
+        ("planned at", date_text(data.created_unix_seconds)),
+        ("seed", str(settings.seed)),
+        ("measured", f"{counted(result.counts.rounds, 'round')}, {counted(result.counts.blocks, 'block')}"),
+        ("trials", f"{result.counts.trials:,} of {trial_words(result)}, at least {each} each"),
+        ("took", f"{duration(result.counts.elapsed_seconds)}, {ended(result)}"),
+        ("loop", _loop_words(result)),
+        ("tried again", _kinds(result.loop.retries)),
+        ("errors", _kinds(result.loop.errors)),
+    ]
+    return Table("The run", [Column(""), Column("")], rows)
+
+
+def _loop_words(result: RunResult) -> str:
+    return open_loop_words(result) or "closed loop: as fast as the clients can"
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} ({kind})" for kind, count in counts.items()) or "none"
+
+
+def _twins_table(result: RunResult) -> Table:
+    settings = result.settings
+    factors = list(dict.fromkeys(name for c in settings.conditions for name, _ in c.levels))
+    rows = [
+        (label(c, settings), _ROLES[c.role], *(str(dict(c.levels).get(name, MISSING)) for name in factors))
+        for c in settings.conditions
+    ]
+    columns = [Column("twin"), Column("part"), *(Column(name.replace("_", " ")) for name in factors)]
+    return Table("Every twin and its levels", columns, rows)
+
+
+def _mapping_table(caption: str, values: Mapping[str, object]) -> Table:
+    rows = [(name.replace("_", " "), value_text(name, value)) for name, value in values.items()]
+    return Table(caption, [Column("name"), Column("value")], rows, folded=True)
+
+
+def value_text(name: str, value: object) -> str:
+    """A setting or fact for people: sizes in their unit, yes and no, lists and mappings as JSON, nothing as a dash."""
+    if value is None:
+        return MISSING
+    if name.endswith("_bytes") and isinstance(value, int):
+        return amounts((value,), "bytes")[0]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _can_show() -> Iterator[str]:
+    yield (
+        "What encryption cost this workload, at this size, on this machine and with these versions, against the same"
+        " library without a key: twins hold identical rows and do identical work."
+    )
+    yield "How far identical plain twins lie apart here, and so which differences this run could not have seen."
+    yield "Whether what it says of itself holds: rows, settings, work and files were checked, as listed above."
+
+
+def _cannot_show(result: RunResult) -> Iterator[str]:
+    yield "What another machine, version, workload or size would show; the cost is a property of all of them."
+    yield "Tails: percentiles and shares beyond a threshold are described, not judged."
+    yield "How safe a cipher, its key or their keeping is."
+    yield "What months of use do: fragmentation, growth, backups, key rotation."
+    if not result.settings.is_open_loop:
+        yield (
+            "What users feel below saturation: clients here ask again at once (closed loop), so the database is"
+            " always busy."
+        )
+    if result.counts.rounds < 2:
+        yield "The instance effect: a single round has only one instance of each twin."

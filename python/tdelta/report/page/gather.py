@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tdelta._native import histogram_merge, histogram_summary
-from tdelta.inference import Density, PairedRatios, complete_blocks, densities, paired_ratios
+from tdelta.inference import PairedRatios, complete_blocks, paired_ratios
 from tdelta.records import Event, Phase, RunResult, Trial
 from tdelta.store import Store
 
@@ -46,7 +46,6 @@ class RunData:
     result: RunResult
     created_unix_seconds: float
     trials: tuple[Trial, ...] = ()
-    densities: tuple[Density, ...] = ()
     pairs: tuple[PairedRatios, ...] = ()
     latencies: Mapping[str, Latency] = field(default_factory=dict)
 
@@ -67,12 +66,10 @@ def gather(store: Store, run_id: str, observe: Callable[[Event], None] = lambda 
     observe(Phase("read", f"run {run_id}"))
     trials = store.trials(run_id, histograms=False)
     latencies = _latencies(store, result, trials, observe)
-    observe(Phase("fit", "the posteriors' curves"))
     return RunData(
         result=result,
         created_unix_seconds=created,
         trials=trials,
-        densities=densities(trials, result.settings),
         pairs=paired_ratios(trials, result.settings),
         latencies=latencies,
     )

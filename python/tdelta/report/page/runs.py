@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from tdelta import __version__
 from tdelta.design.actions import NOTHING, parse_action
-from tdelta.document.blocks import Block, Listing, Page, Paragraph, Section
+from tdelta.document.blocks import MARKER, Block, Listing, Page, Paragraph, Section
 from tdelta.document.quantities import counted
 from tdelta.document.wording import is_invalid, run_words
 from tdelta.records import Decision, Role, RunResult
 from tdelta.report.answer import run_answer
-from tdelta.report.page.answer import primary_forest
-from tdelta.report.page.compose import MARKER
+from tdelta.report.page.compose import primary_forest
 from tdelta.report.subject import subject
 
 _QUESTIONS = {

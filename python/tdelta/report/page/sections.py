@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
+from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
 from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
-from tdelta.document.quantities import amounts, interval_of, share, small_share
-from tdelta.document.wording import (
-    UNRELIABLE,
-    decided,
-    has_data,
-    is_invalid,
-    label,
-    limit_words,
-    median_text,
-)
+from tdelta.document.quantities import MINUS, amounts, interval_of, share, small_share
+from tdelta.document.wording import UNRELIABLE, chance, decided, has_data, is_invalid, label, limit_words, median_text
 from tdelta.findings import placed
 from tdelta.records import (
     Condition,
@@ -30,7 +22,6 @@ from tdelta.records import (
 from tdelta.report.details import VALUES_NOTE
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
-from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
 from tdelta.report.page.figures.sweep import sweep_figure
@@ -42,21 +33,36 @@ _MANY_ROWS = 40
 _LONG_TABLE = 12
 
 
-def posterior_section(data: RunData) -> Section:
+def confidence_section(data: RunData) -> Section | None:
+    """How much of each posterior is above, within and below the tolerance; None where nothing was measured."""
     result = data.result
-    axis = f"{metric_name(result.settings.metric, result.settings)} over the plain twins'"
-    blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
-    blocks += [
-        Paragraph(
-            "The posterior distribution of each overhead, and its share above, within and below the tolerance of"
-            f" ±{share(result.settings.tolerance)}."
+    found = [verdict for verdict in result.primary if has_data(verdict)]
+    if not found:
+        return None
+    bounds, tolerance = limits(result.settings), result.settings.tolerance
+    rows = [
+        (
+            label(verdict.condition, result.settings),
+            median_text(verdict.ratio, bounds),
+            *(interval_of(verdict.ratio, ends, bounds) for ends in (verdict.ratio.hdi95, verdict.ratio.hdi99)),
+            chance(verdict.ratio.mass_above_tolerance),
+            chance(verdict.ratio.mass_in_tolerance),
+            chance(verdict.ratio.mass_below_tolerance),
         )
+        for verdict in found
     ]
-    if data.densities:
-        blocks.append(posteriors(data.densities, result.settings, axis))
-    else:
-        blocks.append(Paragraph("No complete block was measured, so there is nothing to draw.", "note"))
-    return Section("posteriors", "Confidence", [*blocks, *placed("posteriors", result)])
+    limit = share(tolerance)
+    titles = (
+        "overhead",
+        "95% interval",
+        "99% interval",
+        f"above +{limit}",
+        f"within ±{limit}",
+        f"below {MINUS}{limit}",
+    )
+    table = Table("Probability that the overhead is above, within and below the tolerance", columns(*titles), rows)
+    alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
+    return Section("confidence", "Confidence", [*alarm, table, *placed("confidence", result)])
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:

@@ -8,7 +8,7 @@ from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analy
 from tdelta.inference.observed.pictures import bars
 from tdelta.records import Bins, Observation, Series, Summary
 
-from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
+from .observations import ORIGIN, binned, figure, gamma_values, group, samples, summary
 
 PLAIN = AnalysisSettings("none")
 
@@ -17,25 +17,15 @@ def pictures(observations: Sequence[Observation]) -> tuple[ComparisonPicture, ..
     return analyze_with_pictures(observations, PLAIN)[1]
 
 
-def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figures() -> None:
+def test_every_comparison_with_a_posterior_has_its_checks() -> None:
     observations = [
         samples(group("none"), gamma_values(10.0, 0.6, 4000, 1)),
         samples(group("tde"), gamma_values(11.0, 0.6, 4000, 2)),
         figure(group("none", metric="cpu"), 1.0),
         figure(group("tde", metric="cpu"), 2.0),
     ]
-    result, (found,) = analyze_with_pictures(observations, PLAIN)
-    comparison = result.comparisons[0]
-    assert found.ratio.estimate == comparison.ratio
-    assert found.difference.spread == comparison.difference
-    assert found.baseline_mean.spread == comparison.baseline.mean
-    assert found.condition_mean.spread == comparison.condition.mean
-    for curve in (found.baseline_mean, found.condition_mean, found.difference, found.ratio):
-        assert np.trapezoid(curve.density, curve.value) == pytest.approx(1.0, abs=5e-3)
-        assert (np.diff(curve.value) > 0).all()
-        assert (curve.density >= 0).all()
-    middle = found.baseline_mean.spread.median
-    assert found.tolerance_difference == pytest.approx((-0.02 * middle, 0.02 * middle))
+    (found,) = pictures(observations)
+    assert [check.condition for check in found.checks] == ["none", "tde"]
 
 
 def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,15 +43,6 @@ def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert len(pictures(observations)) == 1
     assert sorted(fitted) == [("none", "1"), ("none", "2"), ("tde", "1"), ("tde", "2")]
-
-
-def test_the_tolerance_of_throughput_is_that_of_its_inverse() -> None:
-    rng = np.random.default_rng(1)
-    throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
-    (found,) = pictures(throughput)
-    middle = found.baseline_mean.spread.median
-    assert found.tolerance_difference == pytest.approx((middle / 1.02 - middle, middle / 0.98 - middle))
-    assert found.checks == ()
 
 
 @pytest.mark.parametrize("kind", [samples, binned])

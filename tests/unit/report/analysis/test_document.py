@@ -5,7 +5,7 @@ import pytest
 
 from support import analysis_samples as s
 from support.json_docs import check_documented
-from tdelta.report.analysis.terminal import analysis_document
+from tdelta.report.analysis.details import analysis_document
 from tdelta.report.document import to_json
 
 

@@ -7,10 +7,8 @@ import pytest
 from support import analysis_samples as s
 from support.reading import read
 from tdelta.records import Decision, Model
-from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
-from tdelta.report.analysis.page import _MODELS, compose_analysis
-from tdelta.report.page.render import render
-from tdelta.report.page.writing import is_report
+from tdelta.report.analysis.page import _MODELS, check_figure, compose_analysis
+from tdelta.report.page.file import is_report, render
 
 COMMAND = "tdelta analyze plain.csv 'a b.csv'"
 
@@ -50,21 +48,6 @@ def test_bare_quotients_are_diamonds_without_bars() -> None:
     figure = page_of("sweep").split("<figure")[1]
     assert 'class="truth"' in figure
     assert 'class="hdi95"' not in figure
-
-
-def test_means_stand_on_one_axis_in_the_order_of_their_values() -> None:
-    picture = s.pictures(s.one_run())[0]
-    figure = means_figure(picture, "m", "x")
-    plain = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="plain-median"', figure.drawing)[0])
-    tde = float(re.findall(r'<line x1="([\d.]+)"[^>]*class="median"', figure.drawing)[0])
-    assert plain < tde
-
-
-def test_the_difference_shows_the_region_that_does_not_matter_and_no_difference() -> None:
-    picture = s.pictures(s.one_run())[0]
-    figure = difference_figure(picture, "d", "x")
-    assert figure.drawing.count('class="tolerance"') == 1
-    assert figure.drawing.count('class="zero"') == 1
 
 
 def test_a_check_has_a_bar_for_every_bin_and_the_band() -> None:

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 from support import analysis_samples as s
 from tdelta.records import AnalysisResult, ObservedTail
+from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.tails import tail_groups, tail_notes
-from tdelta.report.analysis.terminal import analysis_text
+from tdelta.report.drawing import draw
 
 
 def with_tail(change: dict[str, object]) -> AnalysisResult:
@@ -31,7 +32,7 @@ def test_the_terminal_shows_so_many_rows_and_tells_of_the_others() -> None:
     found = s.one_tail()
     (only,) = found.comparisons
     many = replace(found, comparisons=tuple(replace(only, transaction=f"step {n}") for n in range(10)))
-    text = analysis_text(many, width=100, details=True)
+    text = draw(analysis_blocks(many, details=True), 100)
     part = text[text.index("\ntails") :]
     assert "step 7" in part
     assert "step 8" not in part

@@ -4,8 +4,8 @@ import pytest
 
 from support import stored as t
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import RunData, gather
-from tdelta.report.page.render import render
 from tdelta.store import Store
 
 

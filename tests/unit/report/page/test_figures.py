@@ -15,7 +15,6 @@ from tdelta.inference import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import latency_curves
-from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import RESOURCES, resource_bars, resource_tables, resource_values
 from tdelta.report.page.gather import RunData
@@ -70,14 +69,6 @@ def test_numbers_below_a_forest_plot_are_those_above_and_stand_below_their_headi
         ("CPU",),
         ("aes-256", "+3.1%", "+2.4% to +3.8%", "+2.2% to +4.0%", "▲ slower"),
     ]
-
-
-def test_all_curves_of_posteriors_are_drawn_with_their_shares(valid: RunData) -> None:
-    figure = posteriors(valid.densities, valid.result.settings, "response time")
-    assert (figure.drawing.count('class="area"'), figure.drawing.count('class="plain-area"')) == (5, 1)
-    for row in figure.table.rows:
-        shares = [float(str(cell).strip("<> %")) for cell in row[4:]]
-        assert sum(shares) == pytest.approx(100.0, abs=0.4)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from support import samples as s
 from support import stored as t
 from support.reading import read
 from tdelta.document.blocks import WIDTH, Figure
-from tdelta.inference import densities, paired_ratios
+from tdelta.inference import paired_ratios
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Role, RunResult, SpanTotals, Validity
 from tdelta.report.answer import run_answer
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.render import render
 
 NORMAL_BYTES, MOST_BYTES = 400_000, 3_000_000
 
@@ -132,7 +132,7 @@ def test_a_long_run_of_many_conditions_still_makes_a_page_that_can_be_mailed() -
         for position, condition in enumerate(conditions)
     ]
     result = t.sound_result(given, found)
-    data = RunData(result, t.CREATED, tuple(found), densities(found, given), paired_ratios(found, given))
+    data = RunData(result, t.CREATED, tuple(found), paired_ratios(found, given))
     page = render(compose(data))
     assert len(page.encode()) < MOST_BYTES
     assert "neighbouring blocks" in page
@@ -160,7 +160,7 @@ def test_a_result_without_its_trials_still_makes_a_whole_page(name: str) -> None
     reading = read(page)
     assert reading.faults == []
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(e.words for e in reading.all("body")))
-    assert any("nothing to draw" in p for p in reading.text("p"))
+    assert any("No complete block was measured" in p for p in reading.text("p"))
     assert not re.search("significan", page, re.IGNORECASE)
 
 

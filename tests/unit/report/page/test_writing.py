@@ -7,9 +7,8 @@ from support import stored as t
 from support.refused import refused
 from tdelta.errors import StorageFault, UsageError
 from tdelta.report.page.compose import compose
+from tdelta.report.page.file import render, write_page
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.render import render
-from tdelta.report.page.writing import write_page
 
 PAGE = render(compose(RunData(s.slower(), t.CREATED)))
 

@@ -1,14 +1,13 @@
-"""A page's blocks as one HTML text: templates, style sheet, script and palette, all in the file itself.
-
-The page forbids itself everything from outside (Content-Security-Policy): what it may run and how it may look is named
-by digest. Two calls with the same page give the same bytes.
-"""
+"""A page as one HTML file that needs nothing else, written whole or not at all."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import errno
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,8 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from tdelta import __version__
-from tdelta.document.blocks import Medium, Page, is_for
+from tdelta.document.blocks import MARKER, Medium, Page, is_for
 from tdelta.document.quantities import glued
+from tdelta.errors import StorageFault, UsageError
+from tdelta.inputs import real_path, written_to
+from tdelta.messages import Refusal
+from tdelta.store.export import replacing
 
 # The colours of the page, by theme: one accent, greys, and an alarm that is used for nothing but alarms.
 #
@@ -103,3 +106,59 @@ def _script() -> Markup:
 def _digest(text: str) -> str:
     digest = hashlib.sha256(str(text).encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+_FIRST_LINE_BYTES = 200
+_PRIVATE = 0o600
+"""A page tells of names of tables, statements and servers: who else may read it, its owner says."""
+
+
+def write_page(text: str, path: Path, *, force: bool = False) -> None:
+    """Write a page to a file, beside it first and then renamed; a device or a pipe is written to.
+
+    Raises:
+        UsageError: something is there that is no report of tdelta's, and ``force`` is not given.
+        StorageFault: the file cannot be written.
+    """
+    with _faults(path):
+        if path.exists() and not path.is_file():
+            with written_to(path) as out:
+                out.write(text)
+            return
+        _require_ours(path, force=force)
+        with replacing(real_path(path), _PRIVATE) as out:
+            out.write(text)
+
+
+def require_place(path: Path, *, force: bool = False) -> None:
+    """See that a page can go there, before what it is to show is measured; raises as `write_page` does."""
+    with _faults(path):
+        if path.exists():
+            _require_ours(path, force=force)
+            return
+        folder = real_path(path).parent
+        folder.stat()
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@contextlib.contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageFault(Refusal.of("path-unusable", path=path, fault=reason)) from error
+
+
+def _require_ours(path: Path, *, force: bool) -> None:
+    if path.is_file() and not force and not is_report(path):
+        raise UsageError(Refusal.of("file-exists", path=str(path)))
+
+
+def is_report(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(_FIRST_LINE_BYTES)
+    return first.startswith(f"<!DOCTYPE html><!-- {MARKER}".encode())
