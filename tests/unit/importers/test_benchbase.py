@@ -79,7 +79,7 @@ def test_a_file_of_other_rows_ends_after_a_hundred_of_them(tmp_path: Path):
         (f"{HEADER}\n", coded("missing", where="given", what="a row of a transaction")),
         (
             "Transaction Type Index,Start Time,Latency (fortnights)\n1,2,3\n",
-            coded("unexpected", where="given:1", expected="columns for transaction type and latency in microseconds"),
+            coded("unexpected", where="given:1", expected=Part("columns for")),
         ),
         (
             f"{HEADER}\n" + "".join(f"1,T{n},1.0,5,0,1\n" for n in range(1100)),
@@ -134,13 +134,7 @@ def test_a_reading_that_is_none_is_named_with_its_line(tmp_path: Path):
 def test_too_few_readings_are_refused(tmp_path: Path):
     text = (FOLDER / "tpcc.samples.csv").read_text(encoding="utf-8")
     path = written(tmp_path, "\n".join(text.splitlines()[:4]), "s.csv")
-    assert has(
-        faulty(IMPORTERS, path)[1],
-        "out-of-range",
-        found=3,
-        where="s.csv",
-        what="the number of readings at regular intervals",
-    )
+    assert has(faulty(IMPORTERS, path)[1], "out-of-range", found=3, where="s.csv", what=Part("the number of"))
 
 
 def test_a_summary_has_response_times_and_throughput():
@@ -168,34 +162,23 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
     [
         (
             {"Latency Distribution": {"Average Latency (microseconds)": -1}},
-            coded("unexpected", where="given", expected="an average latency above 0 in Latency Distribution"),
+            coded("unexpected", where="given", expected=Part("an average latency")),
         ),
         (
             {"Latency Distribution": "none"},
-            coded(
-                "unexpected",
-                found="'none'",
-                where="given",
-                expected="an average latency above 0 in Latency Distribution",
-            ),
+            coded("unexpected", found="'none'", where="given", expected=Part("an average latency")),
         ),
         (
             {"Throughput (requests/second)": "fast"},
-            coded(
-                "unexpected", found="'fast'", where="given", expected="a number above 0 in Throughput (requests/second)"
-            ),
+            coded("unexpected", found="'fast'", where="given", expected=Part("a number above 0 in")),
         ),
         (
             {"Throughput (requests/second)": -3.5},
-            coded(
-                "unexpected", found="'-3.5'", where="given", expected="a number above 0 in Throughput (requests/second)"
-            ),
+            coded("unexpected", found="'-3.5'", where="given", expected=Part("a number above 0 in")),
         ),
         (
             {"Throughput (requests/second)": float("nan")},
-            coded(
-                "unexpected", found="'nan'", where="given", expected="a number above 0 in Throughput (requests/second)"
-            ),
+            coded("unexpected", found="'nan'", where="given", expected=Part("a number above 0 in")),
         ),
     ],
 )
@@ -219,10 +202,7 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
             b'{"Latency Distribution": "\xff"}',
             coded("unexpected", found=Part("0xff"), where="given", expected="JSON in UTF-8"),
         ),
-        (
-            '{"Goodput (requests/second)": 0}',
-            coded("missing", where="given", what="Latency Distribution or Throughput (requests/second)"),
-        ),
+        ('{"Goodput (requests/second)": 0}', coded("missing", where="given", what=Part("Latency Distribution"))),
     ],
 )
 def test_broken_json_is_refused_with_its_place(tmp_path: Path, content: str | bytes, said: Coded):

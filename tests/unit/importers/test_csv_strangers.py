@@ -177,10 +177,5 @@ def test_figures_of_a_table_say_how_they_are_rounded(tmp_path: Path) -> None:
 
 def test_a_unit_is_of_time_or_of_throughput() -> None:
     assert asked_unit("tps") == "tps"
-    with refused(
-        UsageError,
-        "unexpected",
-        where="--unit 'furlong'",
-        expected="a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
-    ):
+    with refused(UsageError, "unexpected", where="--unit 'furlong'", expected=Part("a unit of time (ns")):
         asked_unit("furlong")

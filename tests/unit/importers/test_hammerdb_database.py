@@ -147,7 +147,7 @@ def _has_fts5() -> bool:
                 "unexpected",
                 found=Part("'2026-11-20 08:00:06'"),
                 where="hammer.DB",
-                expected="a time and a count in JOBTCOUNT",
+                expected=Part("a time and a count in"),
             ),
         ),
         (
@@ -156,7 +156,7 @@ def _has_fts5() -> bool:
                 "unexpected",
                 found=Part("\"b'\\\\x00\\\\xff'\""),
                 where="hammer.DB",
-                expected="a time and a count in JOBTCOUNT",
+                expected=Part("a time and a count in"),
             ),
         ),
         (
@@ -165,7 +165,7 @@ def _has_fts5() -> bool:
                 "unexpected",
                 found="'TEST RESULT : System achieved nothing'",
                 where="hammer.DB",
-                expected="System achieved N NOPM from N TPM",
+                expected=Part("System achieved N"),
             ),
         ),
         (

@@ -101,9 +101,7 @@ def test_time_stamps_of_progress_are_no_seconds_of_the_run(tmp_path: Path) -> No
 
 def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
     text = report("pgbench-9.6.txt").replace("1010.6 tps", "-nan tps")
-    with refused(
-        ImportFault, "unexpected", found=Part("-nan"), where="file.txt:3", expected="'progress: 5.0 s, 1234.5 tps, …'"
-    ):
+    with refused(ImportFault, "unexpected", found=Part("-nan"), where="file.txt:3", expected=Part("'progress: 5.0 s")):
         read_text(PgbenchReport(), tmp_path, text)
 
 

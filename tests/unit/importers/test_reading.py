@@ -109,9 +109,7 @@ def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
 def test_content_is_bounded(tmp_path: Path) -> None:
     path = written(tmp_path, b"x" * 2000)
     assert FileSource(path).content(2000) == b"x" * 2000
-    with refused(
-        ImportFault, "too-large", most="1.952 KiB", where=path, what="the file, read as a whole in this format,"
-    ):
+    with refused(ImportFault, "too-large", most="1.952 KiB", where=path, what=Part("the file, read as a")):
         FileSource(path).content(1999)
 
 

@@ -118,11 +118,7 @@ def test_a_line_that_was_cut_off_at_the_end_is_left_out_and_told(tmp_path: Path)
 def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
     text = report("sysbench-0.5.txt").replace("tps: 3251.02", "tps: 32#1.02")
     with refused(
-        ImportFault,
-        "unexpected",
-        found=Part("32#1.02"),
-        where="file.txt:14",
-        expected="'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
+        ImportFault, "unexpected", found=Part("32#1.02"), where="file.txt:14", expected=Part("'thds: N tps: X qps")
     ):
         read_text(Sysbench(), tmp_path, text)
 

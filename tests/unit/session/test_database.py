@@ -113,10 +113,7 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
             coded("unknown", kind="cipher", found=Part("aes-265"), hint=Part("aes-256")),
         ),
         ({"vary": {"cipher": ("none",)}}, coded("nothing-to-compare")),
-        (
-            {"engine": "oracle"},
-            coded("requires", needs="--baseline and --encrypted: it is measured on your own two servers"),
-        ),
+        ({"engine": "oracle"}, coded("requires", needs=Part("--baseline and"))),
         ({"database": Path(os.fsdecode(b"/data/\xff.db"))}, coded("path-not-text")),
     ],
 )
@@ -154,12 +151,7 @@ def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp
 
 def test_a_workload_is_written_only_where_one_is_proposed(tmp_path: Path) -> None:
     for options in ({}, {"database": tmp_path / "a.db", "workload": str(tmp_path)}):
-        with refused(
-            UsageError,
-            "requires",
-            what="--write-workload",
-            needs="--database FILE or --restore CMD, without --workload",
-        ):
+        with refused(UsageError, "requires", what="--write-workload", needs=Part("--database FILE or")):
             dry_run(RunRequest(**options), write_workload=tmp_path / "mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()

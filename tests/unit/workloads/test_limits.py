@@ -32,7 +32,7 @@ def test_what_is_not_a_regular_file_is_neither_read_nor_waited_for(folder: Path,
     [
         (
             "SELECT 1;\n" * (limits.MOST_PIECES + 1),
-            coded("too-many", most=2000, where="look.sql:2001", what="statements and commands in a file"),
+            coded("too-many", most=2000, where="look.sql:2001", what=Part("statements and")),
         ),
         ("SELECT 1;\n" * 200000, coded("too-large", most="1 MiB", where="look.sql", what="the file")),
         (

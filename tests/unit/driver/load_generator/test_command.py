@@ -176,13 +176,9 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
         (
             "sysbench t --mysql-dry-run run",
             "mysql",
-            coded("load-option", option="--mysql-dry-run", why="nothing would reach the server"),
+            coded("load-option", option="--mysql-dry-run", why=Part("nothing would reach")),
         ),
-        (
-            "sysbench t --verbosity=0 run",
-            "mysql",
-            coded("load-option", why="below 3 it hides the report with the results"),
-        ),
+        ("sysbench t --verbosity=0 run", "mysql", coded("load-option", why=Part("below 3 it hides the"))),
         (
             "sysbench t --percentile=0 --histogram run",
             "mysql",
@@ -197,7 +193,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
         (
             "pgbench --nonsense",
             "postgres",
-            coded("load-option", option=Part("--nonsense"), why="not an option of pgbench (`pgbench --help`)"),
+            coded("load-option", option=Part("--nonsense"), why=Part("not an option of")),
         ),
         ("pgbench postgres://me@there/db", "postgres", coded("load-option", why="tdelta sets it for each copy")),
         ("pgbench x y", "postgres", coded("unexpected", found="x y", expected="one database at most")),
