@@ -230,7 +230,6 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
                 "caches-differ",
                 condition=measured.condition.key,
                 met=here,
-                baseline=baseline.condition.key,
                 baseline_met=there,
             )
 

@@ -52,7 +52,7 @@ CAUTIONS = {
         "almost nothing was encrypted or decrypted with {conditions} ({pages:.2g} pages per transaction): {remedy}"
     ),
     "caches-differ": (
-        "cache hit ratios differ ({condition} {met:.1%}, {baseline} {baseline_met:.1%}): not all of the difference is"
+        "cache hit ratio {met:.1%} for {condition}, {baseline_met:.1%} unencrypted: not all of the difference is"
         " encryption"
     ),
     "latency-limit-no-times": "--latency-limit has no answer: no complete block has times of single transactions",

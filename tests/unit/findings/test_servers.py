@@ -171,7 +171,6 @@ def test_twins_whose_hit_ratios_lie_more_than_a_point_apart_are_a_caution() -> N
         "caches-differ",
         condition="cipher=aes-256,threads=1",
         met=pytest.approx(0.93),
-        baseline="cipher=none,threads=1",
         baseline_met=pytest.approx(0.95),
     )
     check_messages(cautions(700), worse)
