@@ -203,14 +203,14 @@ def test_figures_follow_the_theme(browser: Any, path: Path) -> None:
     assert not is_dark(colors[1])
 
 
-def test_print_is_light_without_controls_and_with_every_table_open(browser: Any, path: Path) -> None:
+def test_print_is_light_without_controls_and_without_folded_parts(browser: Any, path: Path) -> None:
     with opened(browser, path, WIDE, "dark") as found:
         found.page.emulate_media(media="print", color_scheme="dark")
         assert not is_dark(found.page.evaluate(_GROUND))
         for hidden in ("#theme", ".contents", ".skip"):
             assert not found.page.locator(hidden).is_visible()
-        seen = "() => [...document.querySelectorAll('details table')].map((table) => table.checkVisibility())"
-        assert set(found.page.evaluate(seen)) == {True}
+        seen = "() => [...document.querySelectorAll('details')].map((folded) => folded.checkVisibility())"
+        assert set(found.page.evaluate(seen)) == {False}
         assert {f["shown"] for f in found.page.evaluate(_FIGURES)} == {1}
         assert found.page.pdf(format="A4", print_background=True).startswith(b"%PDF-")
         assert found.said == []

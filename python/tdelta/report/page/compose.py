@@ -156,7 +156,7 @@ def repeat_section(data: RunData) -> Section:
     result = data.result
     settings = result.settings
     blocks: list[Block] = [
-        Paragraph("The command and its seed draw the same rows, operations and orders again; times are the machine's."),
+        Paragraph("The command and its seed reproduce rows, operations and their order; times depend on the machine."),
         Code(repeat_command(settings), "Repeat"),
         Code(next_command("export", settings, "--format", "csv"), "Raw data: one row per trial"),
         Code(citation(data), "Cite"),
@@ -165,7 +165,7 @@ def repeat_section(data: RunData) -> Section:
         _mapping_table("Options of the run", settings.options),
         _mapping_table("Machine", result.machine),
         _mapping_table("Versions", result.versions),
-        Heading("What this run shows"),
+        Heading("Scope"),
         Listing([("", words) for words in _can_show()]),
         Heading("Limits"),
         Listing([("", words) for words in _cannot_show(result)]),
@@ -217,8 +217,8 @@ def _twins_table(result: RunResult) -> Table:
         (label(c, settings), _ROLES[c.role], *(str(dict(c.levels).get(name, MISSING)) for name in factors))
         for c in settings.conditions
     ]
-    columns = [Column("twin"), Column("part"), *(Column(name.replace("_", " ")) for name in factors)]
-    return Table("Every twin and its levels", columns, rows)
+    columns = [Column("configuration"), Column("role"), *(Column(name.replace("_", " ")) for name in factors)]
+    return Table("All configurations", columns, rows)
 
 
 def _mapping_table(caption: str, values: Mapping[str, object]) -> Table:
@@ -241,22 +241,22 @@ def value_text(name: str, value: object) -> str:
 
 def _can_show() -> Iterator[str]:
     yield (
-        "What encryption cost this workload, at this size, on this machine and with these versions, against the same"
-        " library without a key: twins hold identical rows and do identical work."
+        "The cost of encryption for this workload, size, machine and versions, compared with the same library without"
+        " a key: all copies have identical rows and do identical work."
     )
-    yield "How far identical plain twins lie apart here, and so which differences this run could not have seen."
-    yield "Whether what it says of itself holds: rows, settings, work and files were checked, as listed above."
+    yield "The difference between identical copies, and so the smallest difference that this run could detect."
+    yield "Rows, settings, work and files were checked, as listed above."
 
 
 def _cannot_show(result: RunResult) -> Iterator[str]:
-    yield "What another machine, version, workload or size would show; the cost is a property of all of them."
-    yield "Tails: percentiles and shares beyond a threshold are described, not judged."
-    yield "How safe a cipher, its key or their keeping is."
-    yield "What months of use do: fragmentation, growth, backups, key rotation."
+    yield "Other machines, versions, workloads and sizes: the cost depends on all of them."
+    yield "Tails: percentiles and shares beyond a threshold are informational."
+    yield "The security of a cipher or of the key management."
+    yield "Effects of months of use: fragmentation, growth, backups, key rotation."
     if not result.settings.is_open_loop:
         yield (
-            "What users feel below saturation: clients here ask again at once (closed loop), so the database is"
+            "Response times below saturation: clients send the next request at once (closed loop), so the database is"
             " always busy."
         )
     if result.counts.rounds < 2:
-        yield "The instance effect: a single round has only one instance of each twin."
+        yield "Variation between copies: a single round has one database of each configuration."

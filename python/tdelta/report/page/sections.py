@@ -78,9 +78,9 @@ def estimates_of(result: RunResult) -> dict[str, Estimate]:
 def differences_section(data: RunData) -> Section:
     blocks: list[Block] = [
         Paragraph(
-            "In each block every condition does the same work, close together in time and in a drawn order, so what"
-            " drifts cancels. A block's difference is one observation. A round makes every database anew, with another"
-            " data layout and start-up: rounds show how much that alone changes, and the overhead is a mean over it."
+            "In each block all configurations do the same work in random order, close together in time, so that drift"
+            " cancels. Each round creates new databases: differences between rounds show the effect of data layout and"
+            " start-up."
         )
     ]
     if data.pairs:
@@ -125,7 +125,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         "Other costs per operation",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="over the plain twins'",
+        axis="compared with the unencrypted copies",
         caption=(
             "Informational; the verdict is based on"
             f" {metric_name(result.settings.metric, result.settings)}. Circle: best estimate; thick bar: 95% interval;"
@@ -143,8 +143,8 @@ def sweep_section(result: RunResult) -> Section | None:
     if figure is None:
         return None
     lead = Paragraph(
-        "The same work by more and more threads. Where they come to wait for something that encryption does not make"
-        " longer (a disk, a lock), its cost disappears in the waiting; where the CPU is full, it shows in full."
+        "The same work with an increasing number of threads. If they wait for a disk or a lock, the cost of encryption"
+        " disappears in the waiting; if the CPU is saturated, all of it is visible."
     )
     alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
     return Section("sweep", "Threads", [*alarm, lead, figure])
@@ -157,8 +157,8 @@ def transaction_section(data: RunData) -> Section | None:
     if not found:
         return None
     lead = Paragraph(
-        "Response time of each transaction type. Types lend each other strength (partial pooling): one that was"
-        " seen rarely is drawn towards the others, and its interval says how far. No type decides anything."
+        "Response time of each transaction type, partially pooled: estimates of rare types are pulled towards the"
+        " others. Informational; does not affect the verdict."
     )
     figures = [_type_forest(name, place, part, result) for name, place, part in _parts(found, result)]
     return Section("transactions", "By transaction type", [lead, *figures, _type_table(found, result)])
@@ -191,7 +191,7 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
         f"Overhead in response time, by transaction type{f': {place}' if place else ''}",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="response time over the plain twins'",
+        axis="response time, compared with the unencrypted copies",
         caption="Circle: best estimate after partial pooling; thick bar: 95% interval; thin bar: 99% interval.",
         noted="verdict",
     )
@@ -210,7 +210,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
         name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
         hdi = interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)
         rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
-    titles = ("baseline", "twin", "overhead", "95% interval")
+    titles = ("plain", "encrypted", "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
         VALUES_NOTE.replace("operation", "transaction").removesuffix("."),
@@ -248,7 +248,7 @@ def _cautions(result: RunResult) -> Iterator[Block]:
     else:
         yield Paragraph("No caution was raised.", "note")
     yield Paragraph(
-        f"tdelta's own loop takes {small_share(result.loop.client_overhead_share)} of the measured time; overheads are"
+        f"tdelta's own loop uses {small_share(result.loop.client_overhead_share)} of the measured time; overheads are"
         " underestimated by that share.",
         "note",
     )
