@@ -49,7 +49,6 @@ def completion(shell: str | None, install: bool) -> int:
 
 
 def _usual() -> str:
-    """The user's shell."""
     named = Path(os.environ.get("SHELL", "")).name
     if named not in _SHELLS:
         raise Mistyped(

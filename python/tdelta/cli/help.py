@@ -55,7 +55,6 @@ class _Explained(click.Command):
         return [*params[:-1], _short_help_option(), *params[-1:]] if _has_short_help(self) else params
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What it does, and examples."""
         del ctx
         for number, paragraph in enumerate(described(self)):
             formatter.write_paragraph()
@@ -65,7 +64,6 @@ class _Explained(click.Command):
                 _write_examples(self, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options under their headings."""
         for heading, options in grouped(self, ctx):
             with formatter.section(heading):
                 formatter.write_dl(_records(options, ctx))

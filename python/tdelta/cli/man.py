@@ -68,7 +68,6 @@ def _paragraphs(texts: list[str]) -> Iterator[str]:
 
 
 def _terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Terms, each with what it means."""
     for term, meaning in pairs:
         yield from (".TP", f"\\fB{_escaped(term)}\\fR", _escaped(meaning))
 

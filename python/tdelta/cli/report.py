@@ -103,7 +103,6 @@ def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
 
 
 def _with_earlier(page: Page, later: RunResult, earlier: RunResult) -> Page:
-    """The page with a section more, of what differs from an earlier run."""
     from tdelta.document.blocks import Section
     from tdelta.report.history import against_blocks
     from tdelta.session.history import compare_runs

@@ -230,7 +230,6 @@ def _kinds(names: tuple[str, ...]) -> tuple[RunKind, ...]:
 
 
 def _show_one(store: Store, run_id: str, *, as_json: bool) -> None:
-    """The run as it is in the list now."""
     from tdelta.report.listings import Wanted, listed, runs_blocks, runs_document
     from tdelta.session.keeping import shelf
 

@@ -26,8 +26,6 @@ MARKER = "tdelta report"
 
 
 class Medium(Enum):
-    """Where a block is shown."""
-
     BOTH = auto()
     PAGE = auto()
     TERMINAL = auto()
@@ -171,7 +169,6 @@ def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def is_for(block: Block, medium: Medium) -> bool:
-    """Whether a page, or a terminal, shows a block."""
     if isinstance(block, Listing | Lines) and not block.items:
         return False
     return block.medium in (medium, Medium.BOTH)

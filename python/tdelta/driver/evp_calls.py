@@ -42,7 +42,6 @@ class Tally:
     phases: tuple[tuple[int, int, int], ...]
 
     def since(self, before: Tally | None) -> Tally:
-        """What came after an earlier reading."""
         if before is None:
             return self
         pairs = zip(self.phases, before.phases, strict=True)
@@ -104,7 +103,6 @@ def together(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]
 
 
 def preload_path() -> Path:
-    """Where the preload of this installation is."""
     return Path(__file__).resolve().parents[1] / "libevp_count.so"
 
 

@@ -23,7 +23,6 @@ def class_of(path: str) -> FileClass:
 
 @cache
 def _rules() -> tuple[FileRules, ...]:
-    """The rules of every server whose files are searched."""
     modules = [import_module(f"{ENGINES[name]}.evidence") for name in servers() if _has_evidence(name)]
     return tuple(dict.fromkeys(module.EVIDENCE.files for module in modules))
 

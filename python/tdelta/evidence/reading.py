@@ -56,8 +56,6 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class MarkerFound:
-    """A marker in a file: how often, and where first."""
-
     marker: str
     encoding: str
     count: int

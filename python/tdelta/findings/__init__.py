@@ -65,7 +65,6 @@ def sections(result: RunResult) -> Iterator[Section]:
 
 
 def answer_lines(result: RunResult) -> Iterator[Line]:
-    """What findings add to the lines of the answer."""
     for kind in kinds():
         if found := result.of(kind.record):
             yield from kind.lines(found, result)

@@ -280,7 +280,6 @@ class Gathering(Generic[Key]):
 
 
 def too_many_groups(file: str, line: int | None, kind: str) -> ImportFault:
-    """What is said of a file with more groups than any comparison has."""
     return ImportFault(Refusal.of("groups-too-many", most=MOST_GROUPS, kind=kind).at(place(file, line)))
 
 

@@ -36,7 +36,6 @@ def with_said(levels: Levels, name: str, said: Level) -> tuple[Levels, Level | N
 
 
 def contradiction(name: str, named: Level, said: Level) -> Caution:
-    """What is told of a file whose name says otherwise."""
     claims = {"factor": name, "named": named, "said": said}
     return Caution.of("name-contradicted", **{key: printable(str(it)) for key, it in claims.items()})
 
@@ -96,7 +95,6 @@ class Belonging:
         return self if runs == 1 else replace(self, run=f"{self.run}.{position}")
 
     def noting(self, *cautions: Caution) -> Belonging:
-        """With more that is said of every figure."""
         return replace(self, cautions=(*self.cautions, *cautions))
 
 

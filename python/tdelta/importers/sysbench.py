@@ -178,7 +178,6 @@ class _Reader:
 
 
 def _setting(text: str) -> tuple[str, Level] | None:
-    """What a line says of the test, if it does."""
     found = ((name, pattern.match(text)) for name, pattern in _SETTINGS.items())
     return next(((name, match[1]) for name, match in found if match), None)
 

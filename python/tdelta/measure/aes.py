@@ -72,7 +72,6 @@ class Preload(NamedTuple):
 
 
 def preload_path() -> Path:
-    """Where the preload of this installation is."""
     return Path(__file__).resolve().parent.parent / "libno_aes.so"
 
 

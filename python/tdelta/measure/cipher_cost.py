@@ -274,7 +274,6 @@ def _why_not_hidden(machine: Mapping[str, object]) -> str:
 
 
 def _fault(refusal: Declined) -> TdeltaError:
-    """What a process could not do, with its remedy."""
     match refusal.kind:
         case "library":
             return EngineUnavailable(

@@ -137,7 +137,6 @@ class Layout:
         return self.set_up_seconds + rounds * self.whole_round_seconds
 
     def rounds_within(self, seconds: float) -> int:
-        """How many rounds fit into that time."""
         return max(0, int((seconds - self.set_up_seconds) / self.whole_round_seconds + 1e-9))
 
 
@@ -158,8 +157,6 @@ class Advice:
 
 
 class Attainability(StrEnum):
-    """Whether a target can be reached."""
-
     REACHED = "reached"
     TOO_LONG = "too long"
     EDGE = "on the edge"

@@ -27,7 +27,6 @@ ERROR_SCHEMA = "tdelta.error/1"
 
 
 def document(result: RunResult, exit_code: int) -> dict[str, object]:
-    """The answer as JSON values."""
     return {
         "schema": RUN_SCHEMA,
         "run_id": result.settings.run_id,

@@ -58,8 +58,6 @@ _OPERATIONS = {
 
 
 class Kind(Enum):
-    """What a sentence is about."""
-
     WORKLOAD = auto()
     """The workload, encrypted."""
     OPERATION = auto()

@@ -162,7 +162,6 @@ def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
 
 
 def _written(option: Option, value: object) -> str:
-    """As it is typed."""
     if value is None:
         return "not set"
     if isinstance(option.value, Flag):

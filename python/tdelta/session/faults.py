@@ -169,7 +169,6 @@ def _check_place(request: RunRequest) -> None:
 
 
 def _check_database(request: RunRequest) -> None:
-    """What does not go with a file of the user's."""
     if request.tested.database is None:
         return
     wrong = []
@@ -181,7 +180,6 @@ def _check_database(request: RunRequest) -> None:
 
 
 def _check_restore(request: RunRequest) -> None:
-    """What does not go with a dump of the user's."""
     if request.tested.restore is None:
         return
     wrong = [] if request.tested.restore.strip() else [Refusal.of("requires", what="--restore", needs="a command")]

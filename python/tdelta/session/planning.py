@@ -126,7 +126,6 @@ class Plan:
         return self.request.design.blocks_per_round * counts[:-1].count(counts[-1])
 
     def trials_in(self, number: int) -> int:
-        """How many trials a whole round has."""
         return self.request.design.blocks_per_round * len(self.in_round(number))
 
     def of_one_round(self) -> Plan:

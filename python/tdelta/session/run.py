@@ -218,7 +218,6 @@ def _announce(context: RunContext, short: Caution | None) -> None:
 
 @contextmanager
 def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iterator[Twins[Any]]:
-    """The maker of twins, until the end of the block."""
     with ExitStack() as stack:
         job, mix = plan.populate_job(), plan.workload_spec()
         if plan.agents is not None:

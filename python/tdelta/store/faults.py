@@ -61,7 +61,6 @@ def too_new(path: Path, found: int, known: int) -> StoreTooNew:
 
 
 def not_a_store(path: Path, found: str) -> StoreError:
-    """Say that this file is not a store of tdelta's."""
     return StoreError(Refusal.of("not-a-store", path=path, found=found))
 
 

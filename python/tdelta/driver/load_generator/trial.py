@@ -81,7 +81,6 @@ class CommandLoad:
 
     @property
     def pid(self) -> int:
-        """The supervisor's process id."""
         return self._supervisor.pid
 
     def trial(self, work: Work, deadline_seconds: float) -> Measurement:

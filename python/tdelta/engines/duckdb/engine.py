@@ -186,7 +186,6 @@ class DuckdbEngine:
         return min(cores, max(1, session_bytes // _MIB // _WORKING_MIB_A_THREAD)) if session_bytes else cores
 
     def needs_key(self, cipher: str) -> bool:
-        """Whether twins of this cipher are attached with a key."""
         return self.ciphers[cipher].mode is not None
 
     def options(self, path: Path, settings: DuckdbSettings, key: str | None, **more: object) -> dict[str, object]:

@@ -118,8 +118,6 @@ class _Tablespace:
 
 
 class OracleServers:
-    """Oracle databases of users."""
-
     shared = "buffer cache, redo, undo, temporary files and background processes"
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)

@@ -31,7 +31,6 @@ ANALYSIS_SCHEMA = "tdelta.analysis/1"
 
 
 def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
-    """The answer as JSON values."""
     head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "sentence": files_answer(result).sentence}
     texts = {
         "cautions": list(map(str, result.cautions)),

@@ -73,7 +73,6 @@ _MODELS = {
 
 
 def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPicture], command: str) -> Page:
-    """The page."""
     sections = (
         _answer(result, command),
         _means(result),
@@ -100,7 +99,6 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
 
 
 def _answer(result: AnalysisResult, command: str) -> Section:
-    """The lines of the answer, and one picture of them."""
     blocks: list[Block] = [files_answer(result, command).lines_block()]
     if result.primary:
         blocks.append(_forest(result, "answer", "Result", list(result.primary), is_primary=True))

@@ -47,7 +47,6 @@ from tdelta.session.studies import studies
 
 
 def compose(data: RunData) -> Page:
-    """The page of a run."""
     result = data.result
     answer = run_answer(result).sentence
     sections = (

@@ -33,8 +33,6 @@ from tdelta.session.server_check.steps import STEPS, AbilityCheck, lacking
 
 
 def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:
-    """A step without what must not leave."""
-
     def tidied(value: str) -> str:
         return without(value, secrets)
 

@@ -38,8 +38,6 @@ class _ExternalLoad:
 
 
 class DrivenHost(Host):
-    """The state of one worker."""
-
     def __init__(self, driver: Driver) -> None:
         super().__init__()
         self.driver = driver

@@ -69,7 +69,6 @@ def engines() -> dict[str, str]:
 
 
 def address_of(engine: str) -> ServerAddress:
-    """How servers of an engine are reached."""
     address = profile(engine).address
     assert address is not None  # noqa: S101 - a DSN names engines that can be reached
     return address

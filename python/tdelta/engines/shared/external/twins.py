@@ -277,7 +277,6 @@ class ExternalTwin:
         return {NOT_EXPLAINED: refused}
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Run one trial."""
         self._used()
         if job.step == TRACE:
             return self.traced(job)

@@ -119,7 +119,6 @@ def _program_in(kind: str, path: Path, place: str) -> Path:
 
 
 def _programs() -> dict[str, ServerProgram]:
-    """What is known of servers' programs, by their engines."""
     return {one.name: one.program for one in profiles() if one.program is not None}
 
 

@@ -243,7 +243,6 @@ class ServerTwin:
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Run one trial."""
         with self._connected():
             if self._settings.is_cold and job.step != TRACE:
                 self.instance.cool()
