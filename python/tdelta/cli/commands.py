@@ -63,7 +63,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("pack", "Write a run as one file, to be handed on."),
             Entry("import", "Import a packed run and show its result.", "importing"),
             Entry("report", "Write the HTML page of a run."),
-            Entry("export", "Write the trials of a run as CSV, JSON, Parquet, …."),
+            Entry("export", "Write the trials of a run as CSV, JSON, …."),
         ),
     ),
     (

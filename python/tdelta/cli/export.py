@@ -29,14 +29,13 @@ _ANSWERS = ", ".join(one.name for one in FORMATS.values() if not one.of_trials)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [standard output]")
 @store_option
 def export(run: str, file_format: str, output: Path | None, store: Path | None) -> None:
-    """Write the trials of RUN (an id, a label, `last`, a pack's file) as CSV, JSON or Parquet, or its answer.
+    """Write the trials of RUN (an id, a label, `last`, a pack's file) as CSV or JSON, or its answer.
 
     Example: tdelta export last --format csv --output trials.csv
     """
     from tdelta.store.reading import found
 
     asked = FORMATS[file_format]
-    formats.require_stream_for(file_format, output)
     with found(run, store) as (opened, run_id):
         if not asked.of_trials:
             formats.write_answer(formats.answered_of(opened, run_id, UNDECIDED[0]), file_format, output)

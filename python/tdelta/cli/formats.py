@@ -7,14 +7,11 @@ imported when the format is asked for, so that the help of a command loads none 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from tdelta.cli.exit_codes import after, exit_code
 from tdelta.cli.output import Mistyped, write
@@ -39,18 +36,16 @@ class Format:
         of_answer: the path of the function that makes it of an answer (``module:name``).
         of_trials: the path of the function that makes it of a run's trials; None where `tdelta export` gives the
             answer, too.
-        is_binary: whether it is bytes, which a terminal does not take.
     """
 
     name: str
     holds: str
     of_answer: str
     of_trials: str | None = None
-    is_binary: bool = False
 
-    def answer(self, answered: Answered) -> str | bytes:
-        """The answer in this format: text, or bytes where `is_binary`."""
-        made: str | bytes = _found(self.of_answer)(answered)
+    def answer(self, answered: Answered) -> str:
+        """The answer in this format."""
+        made: str = _found(self.of_answer)(answered)
         return made
 
     def write_trials(self, store: Store, run_id: str, destination: Destination) -> None:
@@ -59,7 +54,6 @@ class Format:
         Raises:
             UnknownName: the store has no such run.
             StorageFault: the file cannot be written.
-            EnvironmentFault: a library that the format needs is not installed.
         """
         assert self.of_trials is not None, f"{self.name} is of answers alone"  # noqa: S101 - which a caller asks first
         _found(self.of_trials)(store, run_id, destination)
@@ -70,7 +64,6 @@ FORMATS: dict[str, Format] = {
     for one in (
         Format("csv", "rows", f"{_MAKERS}.rows:as_csv", "tdelta.store.export:write_csv"),
         Format("json", "everything", f"{_MAKERS}.documents:as_json", "tdelta.store.export:write_json"),
-        Format("parquet", "rows as Parquet", f"{_MAKERS}.parquet:answer", f"{_MAKERS}.parquet:write_trials", True),
         Format("markdown", "a comment for a pull request", f"{_MAKERS}.markdown:markdown"),
         Format("junit", "JUnit XML, a test case per condition and check", f"{_MAKERS}.junit:junit"),
     )
@@ -87,34 +80,20 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable that names the file whose Markdown GitHub shows on the page of a job."""
 
 
-def require_stream_for(file_format: str, output: Path | None) -> None:
-    """See that bytes do not go to a terminal.
-
-    Raises:
-        Mistyped: they would.
-    """
-    if output is None and FORMATS[file_format].is_binary and sys.stdout.isatty():
-        raise Mistyped(Refusal.of("requires", what=f"--format {file_format}", needs="--output FILE or a pipe"))
-
-
 def write_answer(answered: Answered, file_format: str, output: Path | None) -> None:
     """Write an answer in one of `FORMATS` to a file, or to standard output.
 
     Raises:
         StorageFault: the file cannot be written.
-        EnvironmentFault: a library that the format needs is not installed.
     """
     made = FORMATS[file_format].answer(answered)
     if output is not None:
         from tdelta.store.export import opened_bytes
 
         with opened_bytes(output) as out:
-            out.write(made if isinstance(made, bytes) else made.encode("utf-8", "replace"))
-    elif isinstance(made, str):
-        write(made)
+            out.write(made.encode("utf-8", "replace"))
     else:
-        click.echo(made, nl=False)
-        sys.stdout.flush()
+        write(made)
 
 
 def answered_of(store: Store, run_id: str, undecided: str, earlier: tuple[Store, str] | None = None) -> Answered:
@@ -160,13 +139,11 @@ def chosen(file_format: str | None, output: Path | None, *, as_json: bool) -> st
     """The format that ``--format`` and ``--json`` ask for together; None for the text of a terminal.
 
     Raises:
-        Mistyped: they ask for two, for a file of what is for a terminal, or for bytes on a terminal.
+        Mistyped: they ask for two, or for a file of what is for a terminal.
     """
     if as_json and file_format not in (None, "json"):
         raise Mistyped(Refusal.of("conflict", one="--json", other=f"--format {file_format}"))
     wanted = "json" if as_json else file_format
-    if wanted is not None:
-        require_stream_for(wanted, output)
-    elif output is not None:
+    if wanted is None and output is not None:
         raise Mistyped(Refusal.of("requires", what="--output", needs="--format"))
     return wanted

@@ -1,17 +1,12 @@
-import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import pyarrow.parquet
 import pytest
 
 from support import samples as s
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
-from tdelta.cli.output import Mistyped
 from tdelta.records import RunResult
 
 from .calling import Called, call, stored
@@ -28,9 +23,8 @@ def show(store: Path, *arguments: str) -> Called:
 
 def test_show_writes_each_format_to_standard_output_and_ends_with_the_code_of_the_run(store: Path) -> None:
     for name in FORMATS:
-        if not FORMATS[name].is_binary:
-            done = show(store, "--format", name)
-            assert (done.code, bool(done.out), done.err) == (3, True, "")
+        done = show(store, "--format", name)
+        assert (done.code, bool(done.out), done.err) == (3, True, "")
 
 
 def test_each_text_goes_to_a_file_too(store: Path, tmp_path: Path) -> None:
@@ -39,28 +33,6 @@ def test_each_text_goes_to_a_file_too(store: Path, tmp_path: Path) -> None:
         assert (show(store, "--format", name, "--output", str(target)).out, target.is_file()) == ("", True)
     assert json.loads((tmp_path / "json").read_text(encoding="utf-8"))["run_id"] == s.RUN_ID
     assert ET.parse(tmp_path / "junit").getroot().get("failures") == "1"
-
-
-def test_parquet_of_show_has_verdicts_and_of_export_trials(store: Path, tmp_path: Path) -> None:
-    target = tmp_path / "run.parquet"
-    assert show(store, "--format", "parquet", "--output", str(target)).code == 3
-    assert pyarrow.parquet.read_table(target).num_rows == len(s.undecided().verdicts)
-    done = call("export", "--format", "parquet", "--output", str(target), "--store", str(store))
-    assert (done.code, pyarrow.parquet.read_table(target).column("cipher").to_pylist()) == (0, ["none", "aes-256"])
-
-
-def test_parquet_goes_to_a_pipe_as_bytes(store: Path) -> None:
-    command = [sys.executable, "-m", "tdelta", "export", "--format", "parquet", "--store", str(store)]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert pyarrow.parquet.read_table(io.BytesIO(done.stdout)).num_rows == 2
-
-
-def test_bytes_do_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    with pytest.raises(Mistyped) as told:
-        formats.require_stream_for("parquet", None)
-    assert told.value.said.code == "requires"
-    formats.require_stream_for("csv", None)
 
 
 @pytest.mark.parametrize("name", ["junit", "markdown"])

@@ -47,7 +47,7 @@ def test_there_is_no_table_that_is_not_documented(store):
 def test_every_csv_column_is_documented(store):
     out = io.StringIO()
     export.write_csv(store, RUN, out)
-    named = documented("### CSV and Parquet of trials")
+    named = documented("### CSV of trials")
     scalars = documented("### `trials`")
     patterns = [re.sub(r"NAME|KIND", r"\\w+", name) for name in (*named, *scalars)]
     for column in out.getvalue().partition("\n")[0].split(","):

@@ -1,4 +1,4 @@
-"""The verdicts of a run as rows: one per condition, metric and transaction type. CSV; Parquet has the same rows."""
+"""The verdicts of a run as rows: one per condition, metric and transaction type, as CSV."""
 
 from __future__ import annotations
 
