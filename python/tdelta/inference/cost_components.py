@@ -125,9 +125,7 @@ def _absent(prices: PagePrices) -> Iterator[Reason]:
     if prices.mac and prices.bare_read is None:
         yield Reason.of("unexplained", what="integrity", why=f"{prices.mac} is part of the cipher's component")
     if prices.counted == BLOCKS:
-        yield Reason.of(
-            "unexplained", what="log", why="counted as blocks; extra time for short records is in the residual"
-        )
+        yield Reason.of("unexplained", what="log", why="counted as blocks; the residual has the rest of short records")
     else:
         yield Reason.of("unexplained", what="log", why="its pages are in the cipher's component")
     if prices.plain_read is None:
