@@ -28,9 +28,7 @@ class PageSizes(click.ParamType[tuple[int, ...]]):
         wrong = [word for word, size in sizes.items() if size is None]
         if wrong:
             listed = ", ".join(repr(word) for word in wrong)
-            raise BadValue(
-                Refusal.of("unexpected", expected="page sizes such as 4k,16k or 4096,64KiB", found=listed), ctx, param
-            )
+            raise BadValue(Refusal.of("unexpected", expected="page sizes such as 4k,64KiB", found=listed), ctx, param)
         return tuple(size for size in sizes.values() if size is not None)
 
 
@@ -45,9 +43,7 @@ class Names(click.ParamType[tuple[str, ...]]):
             return value
         names = tuple(word.strip().lower() for word in str(value).split(","))
         if not all(names):
-            raise BadValue(
-                Refusal.of("unexpected", expected="names separated by commas", found=repr(value)), ctx, param
-            )
+            raise BadValue(Refusal.of("unexpected", expected="names with commas", found=repr(value)), ctx, param)
         return names
 
 

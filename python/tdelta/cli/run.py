@@ -164,6 +164,4 @@ def typed_of(given: dict[str, object]) -> dict[str, object]:
 def _refuse_settings(ctx: click.Context) -> None:
     """A run resumes with the settings it began with; other ones would make it another run."""
     if typed := typed_flags(ctx, ctx.command.params, _BESIDES_RESUME):
-        raise Mistyped(
-            Refusal.of("conflict", one=", ".join(typed), other="--resume, which keeps the settings of the run"), ctx
-        )
+        raise Mistyped(Refusal.of("conflict", one=", ".join(typed), other="--resume, which keeps all settings"), ctx)

@@ -227,33 +227,23 @@ def failure(kind: str, said: str) -> TdeltaError:
     if kind in ("full", "io", "read_only"):
         return StorageFault(disk_refusal(said))
     if kind == "cannot_open":
-        return StorageFault(
-            Refusal.of("database-answer", said=said, fix="choose another folder with --dir, or raise ulimit -n")
-        )
+        return StorageFault(Refusal.of("database-answer", said=said, fix="use another --dir, or raise ulimit -n"))
     if kind == "connection":
         return ServerLost(Refusal.of("database-says", said=said))
     if kind in ("auth", "denied", "unknown_database", "tls"):
         return UsageError(Refusal.of("database-says", said=said))
     if kind == "key":
-        return EnvironmentFault(
-            Refusal.of("database-answer", said=said, fix="its key file is missing or another one, so start a new run")
-        )
+        return EnvironmentFault(Refusal.of("database-answer", said=said, fix="its keys changed, so start a new run"))
     if kind in ("out_of_memory", "too_many_connections"):
         return EnvironmentFault(
             Refusal.of("database-answer", said=said, fix="close other programs, or use fewer --threads")
         )
     if kind == "threads":
-        return EnvironmentFault(
-            Refusal.of("database-answer", said=said, fix="raise ulimit -u and -v, or use fewer --threads")
-        )
+        return EnvironmentFault(Refusal.of("database-answer", said=said, fix="raise ulimit -u, or use fewer --threads"))
     if kind == "library":
         return EngineUnavailable(Refusal.of("database-says", said=said))
     if kind in _STATEMENT:
-        return StatementFault(
-            Refusal.of(
-                "database-answer", said=said, fix="see the scripts of the workload, which contain this statement"
-            )
-        )
+        return StatementFault(Refusal.of("database-answer", said=said, fix="see the scripts of the workload"))
     if kind == "no_twin":
         return TdeltaError(Refusal.of("no-twin-open"))
     return Defect(said)

@@ -130,9 +130,7 @@ def _marker(text: str) -> Marker | Refusal:
         try:
             needles: tuple[tuple[str, bytes], ...] = (("bytes", bytes.fromhex(text.removeprefix(_HEX))),)
         except ValueError:
-            return Refusal.of(
-                "unexpected", expected="pairs of hexadecimal digits after hex:", found="another character"
-            )
+            return Refusal.of("unexpected", expected="hexadecimal digits after hex:", found="another character")
     else:
         needles = (
             ("utf-8", text.encode("utf-8", "surrogateescape")),

@@ -298,9 +298,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
-        problems.add(
-            Refusal.of("unexpected", expected="a number above 0 in Throughput (requests/second)", found=shown(rate))
-        )
+        problems.add(Refusal.of("unexpected", expected="Throughput (requests/second) above 0", found=shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)

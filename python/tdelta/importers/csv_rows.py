@@ -98,9 +98,7 @@ class CsvRows:
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         table = self._table(source, naming.column)
         if table is None:
-            raise ImportFault(
-                Refusal.of("missing", what="a CSV header such as condition,transaction,response_ms").at(source.name)
-            )
+            raise ImportFault(Refusal.of("missing", what="a header such as condition,response_ms").at(source.name))
         reader = _Reader(self.name, self._opened(source), table, _columns(table, source, naming), naming)
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(

@@ -98,9 +98,7 @@ class _Document:
             for line, text in self._source.text_lines():
                 self._silent_bytes += len(text)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(
-                        Refusal.of("unexpected", expected="tags of a few characters", found="one without an end")
-                    )
+                    raise _Unusable(Refusal.of("unexpected", expected="short tags", found="one without an end"))
                 self._last = line
                 self._parser.Parse(f"{text}\n", False)
             self._end_of_file()
@@ -119,9 +117,7 @@ class _Document:
             self.cut_off = self._last
 
     def _refuse(self, *_declared: object) -> None:
-        raise _Unusable(
-            Refusal.of("unexpected", expected="results only", found="a document type or an entity declaration")
-        )
+        raise _Unusable(Refusal.of("unexpected", expected="results only", found="a document type or entity"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._silent_bytes = 0

@@ -22,9 +22,7 @@ def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_
     try:
         return _loaded(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        problems.add(
-            Refusal.of("unexpected", expected="JSON in UTF-8", found=f"the byte {error.object[error.start]:#04x}")
-        )
+        problems.add(Refusal.of("unexpected", expected="UTF-8", found=f"the byte {error.object[error.start]:#04x}"))
     except json.JSONDecodeError as error:
         problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):

@@ -160,10 +160,7 @@ class _Reader:
         if metric is None:
             raise ImportFault(
                 Refusal.of(
-                    "unknown",
-                    kind="metric",
-                    found=", ".join(_wanted(self.naming)),
-                    hint=" Name another with --column METRIC.",
+                    "unknown", kind="metric", found=", ".join(_wanted(self.naming)), hint=" See --column METRIC."
                 ).at(self.source.name)
             )
         if not found[metric]:
@@ -301,9 +298,7 @@ def _summary(
     metric = next((name for name in _wanted(naming) if name in metrics), None)
     if metric is None:
         if naming.column is not None:
-            problems.add(
-                Refusal.of("unknown", kind="metric", found=naming.column, hint=" Name another with --column METRIC.")
-            )
+            problems.add(Refusal.of("unknown", kind="metric", found=naming.column, hint=" See --column METRIC."))
         return
     figures, count, noted = _of_successful(metric, metrics)
     mean = number(figures.get("avg"))

@@ -73,9 +73,7 @@ class PgbenchLog:
             rows += len(chunk)
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
-            raise ImportFault(
-                Refusal.of("missing", what=f"the time of transactions in all {rows} rows").at(source.name)
-            )
+            raise ImportFault(Refusal.of("missing", what=f"the time in all {rows} rows").at(source.name))
         noted += [
             Caution.of("transactions-untimed", count=count, rows=rows, why=word)
             for word, count in sorted(without_time.items())

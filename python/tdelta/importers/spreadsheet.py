@@ -100,9 +100,7 @@ def _sheet_of(source: Source, column: str | None) -> _Sheet:
         return next(iter(tables.values()))
     titles = ", ".join(map(shown, list(tables or sheets)[:10])) or "none"
     if tables:
-        raise ImportFault(
-            Refusal.of("unexpected", expected="one sheet with a table of results", found=titles).at(source.name)
-        )
+        raise ImportFault(Refusal.of("unexpected", expected="one sheet of results", found=titles).at(source.name))
     raise ImportFault(
         Refusal.of(
             "unexpected",
@@ -163,9 +161,9 @@ def _must_be_bounded(content: io.BytesIO, name: str) -> None:
         for part in parts:
             if part.filename.endswith((".xml", ".rels")) and _has_declarations(archive, part):
                 raise ImportFault(
-                    Refusal.of(
-                        "unexpected", expected="results only", found="a document type or an entity declaration"
-                    ).at(f"{name}: {shown(part.filename)}")
+                    Refusal.of("unexpected", expected="results only", found="a document type or entity").at(
+                        f"{name}: {shown(part.filename)}"
+                    )
                 )
 
 

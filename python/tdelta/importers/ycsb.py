@@ -193,9 +193,7 @@ class _Run:
             rounding = half_unit(printed)
             yield Figure(own.throughput(), own.origin(line), rate, rounding=rounding, duration_seconds=seconds)
         elif printed:
-            problems.add(
-                Refusal.of("unexpected", expected="a number above 0 as Throughput(ops/sec)", found=shown(printed)), line
-            )
+            problems.add(Refusal.of("unexpected", expected="Throughput(ops/sec) above 0", found=shown(printed)), line)
         stretch = longest_stretch(self.seconds, self.rates) if self.seconds else None
         if stretch is not None:
             yield stretch.series(own.throughput(), own.origin(None, *stretch.notes), began=self.seconds[0])
@@ -326,19 +324,13 @@ def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str
                     [entry.get(key) for key in ("metric", "measurement", "value")] if isinstance(entry, dict) else []
                 )
                 if len(fields) != 3 or not isinstance(fields[0], str) or not isinstance(fields[1], str):
-                    problems.add(
-                        Refusal.of(
-                            "unexpected", expected="an object with metric, measurement and value", found=shown(entry)
-                        )
-                    )
+                    problems.add(Refusal.of("unexpected", expected="metric, measurement and value", found=shown(entry)))
                     if problems.count >= MOST_OPERATIONS:
                         raise problems.fault()
                     continue
                 yield fields[0], fields[1], "NaN" if fields[2] is None else str(fields[2])
     except UnicodeDecodeError as error:
-        problems.add(
-            Refusal.of("unexpected", expected="JSON in UTF-8", found=f"the byte {error.object[error.start]:#04x}")
-        )
+        problems.add(Refusal.of("unexpected", expected="UTF-8", found=f"the byte {error.object[error.start]:#04x}"))
     except json.JSONDecodeError as error:
         problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):

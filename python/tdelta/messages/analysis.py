@@ -35,11 +35,11 @@ ANALYSIS_REASONS = {
         " configurations"
     ),
     # lengths
-    "unequal-lengths": "runs of unequal length ({lengths}), without figures over time to compare the same part",
+    "unequal-lengths": "runs of unequal length ({lengths}), without figures over time for the same part",
     "lengths-cut": "runs of unequal length ({lengths}): the first {shortest} of each are compared",
     # priors
     "drift-taken-out": "the overhead is corrected for drift and differs from the ratio of the values shown",
-    "prior-draws": "the overhead is drawn towards 0 by the prior and differs from the ratio of the values shown",
+    "prior-draws": "the overhead is drawn towards 0 by the prior, unlike the ratio of the values shown",
     "prior-left-out": "omitted: only for single runs of response times with a spread",
     # tails: also of tdelta's own trials
     "tail-none": "none on {sides}, so at most {bound:.1%} of such blocks have any (95% sure)",

@@ -22,8 +22,8 @@ REASONS = {
     # why an interval that would decide does not
     "few-rounds": "only {rounds} {rounds:round|rounds}, so the 99% interval must also decide, and does not",
     "few-rounds-budget": "only {rounds} {rounds:round|rounds}, so a one-third wider interval must exclude the budget",
-    "overhead-wanders": "the overhead changed during the run, and the 99% interval does not confirm the verdict",
-    "typical-not-shown": f"the outlier-resistant estimate does not show it (95% interval {{typical}}){_BEYOND}",
+    "overhead-wanders": "the overhead changed during the run; the 99% interval does not confirm the verdict",
+    "typical-not-shown": f"not shown by the outlier-resistant estimate (95% interval {{typical}}){_BEYOND}",
     "outlying-trials": (
         f"outliers ({{outlying}} of {{trials}} trials, {{plain_outlying}} of {{plain_trials}} unencrypted){_BEYOND}"
     ),

@@ -43,7 +43,7 @@ CAUTIONS = {
         " another"
     ),
     "twins-differ": "identical copies ({twins}) differ by {difference}% (95% interval {interval})",
-    "stopped-by-budget": "the run stopped once the budget was decided; the estimate leans away from the budget",
+    "stopped-by-budget": "the run stopped once the budget was decided; the estimate leans away from it",
     "precision-missed": (
         "{condition}: target precision missed (interval {width:.1f} points wide, target {aim:.1f}); increase --max-time"
     ),
@@ -55,8 +55,8 @@ CAUTIONS = {
         "cache hit ratio {met:.1%} for {condition}, {baseline_met:.1%} unencrypted: not all of the difference is"
         " encryption"
     ),
-    "latency-limit-no-times": "--latency-limit has no answer: no complete block has times of single transactions",
-    "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop: overheads are too low by that share",
+    "latency-limit-no-times": "no answer to --latency-limit: no block with times of single transactions",
+    "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop: overheads are that much too low",
     "late-arrivals": (
         "{share:.0%} of the transactions waited for a connection (up to {backlog:,} at once): the rate is near the"
         " limit"
@@ -115,7 +115,7 @@ CAUTIONS = {
         "all transactions use READ COMMITTED: with REPEATABLE READ, {product} fails those that began before a table was"
         " converted (error 1412)"
     ),
-    "encrypted-folder": "the copies are on different file systems: device and mount options are also compared",
+    "encrypted-folder": "the copies are on different file systems: device and options are also compared",
     "extension-untried": "{extension} is untested: tdelta's developers only had its documentation",
     # a database or dump of the user
     "proposed-workload": "the workload was proposed from the schema; your own transactions (--workload) are better",
@@ -139,7 +139,7 @@ CAUTIONS = {
     ),
     "study-left-to-servers": "study {study} cannot set these on your own servers: {left}",
     "trace-without-cpu": "no CPU time of single statements: not reported by the server, whose threads are not visible",
-    "servers-cpu-unknown": "no CPU time and I/O of the servers: their processes are not visible on this machine",
+    "servers-cpu-unknown": "no CPU time and I/O of the servers: their processes are not visible here",
     "servers-cpu-accounted": "CPU time is as reported by the servers and may exclude background work",
     "engine-untried": (
         "{product} is untested: tdelta's developers had no such server. Please send us the report of: tdelta"
@@ -152,7 +152,7 @@ CAUTIONS = {
     "replication-unseen": "stopped replication cannot be detected without the privilege {right}",
     "replicas-read": "{replicas} replicas read its log and receive all writes of tdelta",
     "other-sessions": "{sessions} other sessions were active; their load affects the result",
-    "encryption-assumed": "not verified: you stated that only one of the disks is encrypted (--assume-encrypted)",
+    "encryption-assumed": "not verified: you stated that only one disk is encrypted (--assume-encrypted)",
     "tables-plain-on-both": "tables are unencrypted on both servers; encrypted is only: {encrypted}",
     "baseline-encrypted-too": "the baseline also encrypts {scope}: its cost is not in the result",
     "scope-not-encrypted": "the encrypted server does not encrypt {scope} ({said})",
@@ -164,10 +164,10 @@ CAUTIONS = {
     ),
     "storage-kernel-threads": "kernel threads (fscrypt, LUKS, loop devices) are in response times, not in CPU time",
     "storage-fuse": "files pass through gocryptfs (FUSE): figures include that file system as well as its cipher",
-    "storage-own-folder": "{folder} is on its own disk and file system: the figures include those differences",
-    "storage-folders": "copies are in folders of one file system: separate images require root and loop devices",
+    "storage-own-folder": "{folder} is on its own disk and file system: figures include those differences",
+    "storage-folders": "copies are in folders of one file system: images require root and loop devices",
     "storage-alone": "{product} itself encrypts nothing in this run: only storage is compared",
-    "storage-on-encrypted-disk": "{folder} itself is on {found}: every figure includes it, also the baseline's",
+    "storage-on-encrypted-disk": "{folder} is on {found}: every figure includes it, also the baseline's",
     # costs and profiles
     "prices-unknown": "cost breakdown: some unit costs could not be measured: {fault}",
     "no-profile": "no CPU profile: {why}",

@@ -35,7 +35,7 @@ IMPORTED_CAUTIONS = {
     "file-cut-off": "the file ends within line {line}, which is omitted",
     "sysbench-reported": "sysbench reported {said}",
     "run-aborted": "pgbench reported an aborted run with incomplete results",
-    "mean-with-failed": "the mean response time is computed from the run's length, with failures; -P measures it",
+    "mean-with-failed": "the mean response time is the run's length per transaction, with failures; -P measures it",
     "mean-by-length": "the mean response time is computed from the run's length; -P measures it",
     "transactions-untimed": "{count} of {rows} transactions have no time: {why}",
     "times-from-due": "with --rate, response times begin when a transaction is due",

@@ -1,4 +1,4 @@
-"""The English of what calibrations, plans and cipher costs say of the instrument and of the machine, by code."""
+"""The English of calibrations, plans and cipher costs about the instrument and the machine, by code."""
 
 INSTRUMENT_REASONS = {
     # why a calibration fails

@@ -93,9 +93,7 @@ class Perf:
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
             if not pids:
-                raise EnvironmentFault(
-                    Refusal.of("perf-failed", fault="the database's processes are unknown on this machine")
-                )
+                raise EnvironmentFault(Refusal.of("perf-failed", fault="unknown processes of the database"))
             if self.looks_at_cpus and not all(map(has_maps, pids)):
                 raise EnvironmentFault(Refusal.of("perf-failed", fault="the database runs as another user"))
             try:

@@ -226,9 +226,7 @@ def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
     if "unknown option" in lower or "usage: perf record" in lower or "usage: perf <" in lower:
         return EnvironmentFault(Refusal.of("perf-failed", fault="--control requires perf of Linux 5.10 or newer"))
     if "size limit reached" in lower:
-        return EnvironmentFault(
-            Refusal.of("perf-failed", fault=f"its file reached {_MOST_ON_DISK_MIB} MiB, since trials are too long")
-        )
+        return EnvironmentFault(Refusal.of("perf-failed", fault=f"its file reached {_MOST_ON_DISK_MIB} MiB"))
     # Of a thread that ends while perf attaches, perf 6.1 says one of these, or nothing.
     gone = ("no such process", "couldn't create thread/cpu maps", "ignored open failure for pid")
     if any(part in lower for part in gone) or (not words.strip() and code == _FAILED):

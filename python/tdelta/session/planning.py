@@ -288,9 +288,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
     if workload.connects and not chosen.profile.connects:
-        raise UsageError(
-            Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs within the process")
-        )
+        raise UsageError(Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs in the process"))
     key = request.twins.key
     if isinstance(chosen, Keyed):
         key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))

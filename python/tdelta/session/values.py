@@ -134,9 +134,7 @@ class Size(Value):
     def parse(self, text: str) -> int:
         found = self.of(text)
         if found is None:
-            raise ValueError(
-                Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB, 64MiB or 10G", found=repr(text))
-            )
+            raise ValueError(Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB or 64MiB", found=repr(text)))
         return found
 
     def write(self, value: Any) -> str:
@@ -219,7 +217,7 @@ class Duration(Number):
         is_allowed = seconds > 0 or (self.zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
             raise ValueError(
-                Refusal.of("unexpected", expected="a duration such as 90s, 5m, 1h30m, 30d or 250ms", found=repr(text))
+                Refusal.of("unexpected", expected="a duration such as 90s, 1h30m, 250ms", found=repr(text))
             )
         return seconds
 

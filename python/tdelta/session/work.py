@@ -79,7 +79,7 @@ def check_actions(
             faults.append(Refusal.of("unsupported", what=f"{factor}={asked.name}", by="your own servers"))
         elif asked.name not in known:
             has = ", ".join(known) or "none"
-            faults.append(Refusal.of("unknown", kind=factor, found=asked.name, hint=f" {product} supports: {has}."))
+            faults.append(Refusal.of("unknown", kind=factor, found=asked.name, hint=f" {product} has {has}."))
         else:
             faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:

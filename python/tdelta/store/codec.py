@@ -96,9 +96,7 @@ def _key(kind: Any, key: str, where: str) -> object:
     try:
         return int(key)
     except ValueError as error:
-        raise StoreError(
-            Refusal.of("unexpected", expected="a whole number as the key", found=repr(key)).at(where)
-        ) from error
+        raise StoreError(Refusal.of("unexpected", expected="a number as the key", found=repr(key)).at(where)) from error
 
 
 def _decode(kind: Any, data: object, where: str) -> object:

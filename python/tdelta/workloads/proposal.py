@@ -135,9 +135,7 @@ def propose(database: Database, dialect: Dialect) -> Proposal:
         notes.append(
             Detail.of("left-out", what=f"table {left.name!r}", why="no key to find a row by")
             if left.key is None
-            else Detail.of(
-                "left-out", what=f"table {left.name!r}", why="its name has a character that scripts do not support"
-            )
+            else Detail.of("left-out", what=f"table {left.name!r}", why="its name has an unsupported character")
         )
     given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
     kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, dialect)))
@@ -324,15 +322,11 @@ class _Writer:
         if not self.key.is_integer:
             return Detail.of("no-insert", table=table.name, why="its primary key is not one integer")
         if unique := next((index.name for index in table.indexes if index.is_unique), None):
-            return Detail.of(
-                "no-insert", table=table.name, why=f"the unique index {unique} would reject a copy of a row"
-            )
+            return Detail.of("no-insert", table=table.name, why=f"the unique index {unique} would reject a copied row")
         if (table.highest or 0) > _LARGEST_KEY:
             return Detail.of("no-insert", table=table.name, why="no room for keys above the highest one")
         if not all(is_writable_name(column) for column in self._copied()):
-            return Detail.of(
-                "no-insert", table=table.name, why="a column's name has a character that scripts do not support"
-            )
+            return Detail.of("no-insert", table=table.name, why="a column's name has an unsupported character")
         return None
 
     def _insert(self) -> str:

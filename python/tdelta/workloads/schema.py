@@ -64,9 +64,7 @@ class _Reader:
                 self.table(tree, text, line)
         else:
             found = " ".join(text.split()[:2])
-            self.faults.add(
-                self.file, line, Refusal.of("unexpected", expected="CREATE TABLE or CREATE INDEX", found=found)
-            )
+            self.faults.add(self.file, line, Refusal.of("unexpected", expected="CREATE TABLE or INDEX", found=found))
 
     def table(self, tree: exp.Create, text: str, line: int) -> None:
         definition = tree.this

@@ -316,9 +316,7 @@ class _Checker:
                 )
             )
         if piece.gset is None and declared.columns:
-            self.faults.append(
-                (piece.line, Refusal.of("requires", what="\\raw … into", needs="\\gset at the end of the statement"))
-            )
+            self.faults.append((piece.line, Refusal.of("requires", what="\\raw … into", needs="\\gset at its end")))
         for column in declared.columns if piece.gset is not None else ():
             self.assign(piece.line, f"{piece.gset}{column}")
         tree = exp.Command(this=piece.code.split(maxsplit=1)[0], expression="WRITE" if declared.writes else "")

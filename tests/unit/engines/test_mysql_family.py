@@ -273,7 +273,7 @@ def test_a_system_tablespace_that_stayed_plain_is_a_fault_where_all_is_encrypted
         [MYSQL.cipher_fault(settings, GOOD_MYSQL | on)],
         "wrong-count",
         count="0",
-        what=Part("of the server's own"),
+        what=Part("of its own"),
         expected="all",
     )
     assert MYSQL.cipher_fault(settings, GOOD_MYSQL | on | {"encrypted_system_tablespaces": "2"}) is None

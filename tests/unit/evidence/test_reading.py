@@ -172,7 +172,7 @@ def test_all_markers_that_are_none_are_named_at_once() -> None:
     with refused(
         UsageError,
         coded("out-of-range", wanted=Part("6"), found=5, where="--marker 'short'", what="a marker"),
-        coded("unexpected", where="--marker 'hex:00zz'", expected="pairs of hexadecimal digits after hex:"),
+        coded("unexpected", where="--marker 'hex:00zz'", expected="hexadecimal digits after hex:"),
         coded("out-of-range", wanted=Part("6"), found=2, where="--marker 'hex:0011'", what="a marker"),
     ):
         parse_markers(["short", "hex:00zz", "hex:0011", "long enough"])

@@ -144,7 +144,7 @@ def test_a_job_report_has_all_of_one_run():
             1,
             coded("unexpected", found="'2026-11-20 07:23:99: 306000'", expected="a time and a count"),
         ),
-        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, coded("unexpected", expected=Part("nopm and tpm of a"))),
+        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, coded("unexpected", expected="nopm and tpm")),
     ],
 )
 def test_what_is_no_figure_is_named_with_its_line(tmp_path: Path, fixture, old, new, line, said):
@@ -157,10 +157,10 @@ def test_an_object_that_was_cut_off_is_named_and_what_follows_is_read(tmp_path: 
     timing = (FOLDER / "timing.json").read_text(encoding="utf-8")
     path = written(tmp_path, timing[:200] + "\n" + timing, "log")
     observations, fault = faulty(IMPORTERS, path)
-    assert has(fault, "unexpected", found=Part("another"), where="log:1", expected="a complete JSON object")
+    assert has(fault, "unexpected", found=Part("another"), where="log:1", expected="a whole JSON object")
     assert set(summaries(observations)) == {"NEWORD", "PAYMENT"}
     _, fault = faulty(IMPORTERS, written(tmp_path, timing[:-3], "cut"))
-    assert has(fault, "unexpected", found=Part("end"), where="cut:1", expected="a complete JSON object")
+    assert has(fault, "unexpected", found=Part("end"), where="cut:1", expected="a whole JSON object")
 
 
 def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
@@ -171,7 +171,7 @@ def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
 def test_nesting_without_end_is_refused(tmp_path: Path):
     deep = '{"a tpm": ' * 50_000 + "1" + "}" * 50_000
     _, fault = faulty(IMPORTERS, written(tmp_path, deep))
-    assert has(fault, "unexpected", where="given:1", expected="a complete JSON object")
+    assert has(fault, "unexpected", where="given:1", expected="a whole JSON object")
 
 
 def test_a_log_without_results_says_what_to_print(tmp_path: Path):

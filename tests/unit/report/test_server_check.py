@@ -47,7 +47,7 @@ def test_the_documentation_of_a_server_check_names_exactly_its_fields() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "requires --baseline DSN and --encrypted DSN"),
+        ((), "requires --baseline and --encrypted"),
         (("--baseline", "mysql://a@b/"), "--encrypted is missing"),
         (
             ("--baseline", "mysql://a@b/?client=x", "--encrypted", "mysql://a@c/"),

@@ -84,7 +84,7 @@ class Counted:
 
 def test_lists_and_whole_numbers_as_keys_come_back_as_they_were():
     assert loads(Counted, dumps(Counted({0: [1.0, math.inf], 12: []}))) == Counted({0: [1.0, math.inf], 12: []})
-    with refused(StoreError, "unexpected", found="'x'", expected="a whole number as the key"):
+    with refused(StoreError, "unexpected", found="'x'", expected="a number as the key"):
         decode(Counted, {"of": {"x": []}})
 
 

@@ -311,10 +311,7 @@ def test_a_name_that_reads_like_the_clock_is_left_out_aloud() -> None:
 def test_a_name_with_a_line_break_is_left_out_aloud() -> None:
     _, _, proposal = proposed('CREATE TABLE "a\r\nb" (id INTEGER PRIMARY KEY, x);', filled('"a\r\nb"', "i, i"))
     assert proposal.choices == ()
-    check_messages(
-        proposal.notes,
-        coded("left-out", what=Part(r"a\r\nb"), why="its name has a character that scripts do not support"),
-    )
+    check_messages(proposal.notes, coded("left-out", what=Part(r"a\r\nb"), why="its name has an unsupported character"))
     assert proposal.notes[0].text.isprintable()
 
 

@@ -236,9 +236,7 @@ def parse_load(
     except ValueError as error:
         raise LoadGeneratorError("", [Refusal.of("invalid", kind="command", fault=error)]) from error
     if not words:
-        raise LoadGeneratorError(
-            "", [Refusal.of("missing", what="the command, such as 'sysbench oltp_read_only run',")]
-        )
+        raise LoadGeneratorError("", [Refusal.of("missing", what="the command ('sysbench oltp_read_only run')")])
     at = _tool_index(words)
     pattern, pattern_faults = _pattern(operations)
     any_command = AnyCommand(words[at], pattern)

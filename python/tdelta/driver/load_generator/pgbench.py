@@ -98,9 +98,7 @@ class _Given:
         try:
             pairs, others = getopt.gnu_getopt(list(words), _SHORT, _LONG.split())
         except getopt.GetoptError as error:
-            return cls(
-                {}, (), Refusal.of("load-option", option=error.msg, why="not an option of pgbench (`pgbench --help`)")
-            )
+            return cls({}, (), Refusal.of("load-option", option=error.msg, why="not an option of pgbench"))
         names = ((name.lstrip("-"), value) for name, value in pairs)
         return cls({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
@@ -158,9 +156,7 @@ class Pgbench:
         if processed == 0:
             raise unreadable(finished, Refusal.of("load-output", what="a finished transaction"))
         if not processed or not per_second:
-            raise unreadable(
-                finished, Refusal.of("load-output", what="pgbench's report with `number of transactions …` and `tps`")
-            )
+            raise unreadable(finished, Refusal.of("load-output", what="pgbench's `number of transactions …` and `tps`"))
         retries = int(number(_RETRIES, finished.out) or 0)
         elapsed_ns = round(processed / per_second * 1e9)
         if finished.log_folder is None:
@@ -221,9 +217,7 @@ def _from_logs(finished: Finished, scripts: Sequence[str]) -> tuple[TimesSeen, C
         for path in paths:
             _read_log(path, scripts, times, failed)
     except (ValueError, IndexError, OSError) as error:
-        raise unreadable(
-            finished, Refusal.of("load-output", what=f"pgbench's log in its usual form ({error})")
-        ) from error
+        raise unreadable(finished, Refusal.of("load-output", what=f"a readable pgbench log ({error})")) from error
     return times, failed
 
 

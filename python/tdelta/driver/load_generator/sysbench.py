@@ -180,9 +180,7 @@ def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
         if found not in _DRIVERS.values():
             continue
         if found != driver:
-            yield Refusal.of(
-                "load-option", option=f"--{name}", why=f"{asked.protocol} requires options that begin with --{driver}-"
-            )
+            yield Refusal.of("load-option", option=f"--{name}", why=f"{asked.protocol} requires options --{driver}-…")
         elif part in _PLACES and given.own(name) is not None:
             yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
     if given.own("db-driver") not in (None, driver):

@@ -115,9 +115,7 @@ class CommandLoad:
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
         except Declined as error:
-            raise LoadFault(
-                Refusal.of("load-failed", tool=name, how=f"could not run: {error} ({error.kind})")
-            ) from error
+            raise LoadFault(Refusal.of("load-failed", tool=name, how=f"failed: {error} ({error.kind})")) from error
         finally:
             self._remove_logs()
 
@@ -200,9 +198,7 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
     """What went wrong with a command that was not asked to stop."""
     if answer["ended_by"] == "deadline":
-        return Refusal.of(
-            "load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1000000000.0:.0f} s"
-        )
+        return Refusal.of("load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s")
     if answer["status"] < 0:
         return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-answer['status']}")
     if answer["status"] > 0:

@@ -40,9 +40,7 @@ def require_storage(level: str, root: Path = Path("/")) -> None:
 
 def _require_folder(folder: Path) -> None:
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(
-            Refusal.of("path-unusable", path=str(folder), fault="not a folder that this user can write to")
-        )
+        raise UsageError(Refusal.of("path-unusable", path=str(folder), fault="not a writable folder"))
     if encryption_of(folder) is None:
         raise UsageError(Refusal.of("folder-not-encrypted", option=f"--vary storage={folder!s}", found="none"))
 

@@ -122,9 +122,7 @@ class DuckdbDriver:
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:
             known = ", ".join(SCOPES)
-            raise UsageError(
-                Refusal.of("unknown", kind="scope", found=scope, hint=f" {self.product} supports: {known}.")
-            )
+            raise UsageError(Refusal.of("unknown", kind="scope", found=scope, hint=f" Supported: {known}."))
 
     def covered(self, settings: DuckdbSettings) -> frozenset[FileClass]:
         return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}

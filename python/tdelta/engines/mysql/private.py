@@ -281,9 +281,7 @@ def _system_fault(found: Mapping[str, str]) -> Detail | None:
     encrypted = found["encrypted_system_tablespaces"]
     if encrypted == found["system_tablespaces"]:
         return None
-    return Detail.of(
-        "wrong-count", count=encrypted, what="of the server's own tablespaces are encrypted", expected="all"
-    )
+    return Detail.of("wrong-count", count=encrypted, what="of its own tablespaces are encrypted", expected="all")
 
 
 def _plugins(place: ServerPaths) -> Path:

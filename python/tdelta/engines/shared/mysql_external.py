@@ -132,9 +132,7 @@ class MySqlFamily:
         if is_on(variables, "read_only") or is_on(variables, "super_read_only"):
             faults.append(Refusal.of("read-only", setting="read_only"))
         if is_on(variables, "wsrep_on") and variables.get("wsrep_cluster_address", ""):
-            faults.append(
-                Refusal.of("server-unfit", why="it is a node of a Galera cluster, which replicates every change")
-            )
+            faults.append(Refusal.of("server-unfit", why="it is a Galera node, which replicates every change"))
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:

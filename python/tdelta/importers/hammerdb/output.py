@@ -161,9 +161,7 @@ class _Objects:
     def _note(self, text: str, found: str) -> None:
         """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
         if _ANSWER.search(text) is not None:
-            self._problems.add(
-                Refusal.of("unexpected", expected="a complete JSON object", found=found), self._begins_at
-            )
+            self._problems.add(Refusal.of("unexpected", expected="a whole JSON object", found=found), self._begins_at)
 
 
 def _take_result(line: int, text: str, users: int | None, found: _Contents, problems: Problems) -> None:
@@ -186,9 +184,7 @@ def _take_object(line: int, document: object, found: _Contents, problems: Proble
     if not isinstance(document, dict) or not document:
         return
     if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
-        problems.add(
-            Refusal.of("too-many", what=f"runs of at most {MOST_READINGS} readings", most=MOST_OF_A_KIND), line
-        )
+        problems.add(Refusal.of("too-many", what=f"runs of {MOST_READINGS} readings each", most=MOST_OF_A_KIND), line)
     elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
         _take_report(line, document, found, problems)
     elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
@@ -206,10 +202,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
     if nopm is not None and tpm is not None:
         found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
     else:
-        problems.add(
-            Refusal.of("unexpected", expected="nopm and tpm of a TPROC-C result", found=shown(document.get("result"))),
-            line,
-        )
+        problems.add(Refusal.of("unexpected", expected="nopm and tpm", found=shown(document.get("result"))), line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
     if rows:
         found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))

@@ -219,9 +219,7 @@ def _series(
         return None, ()
     mean = sum(readings.rates) / len(readings.rates)
     if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
-        return None, (
-            Caution.of("not-used", what=f"TPSReadings with a mean of {mean:g}", why="not transactions per second"),
-        )
+        return None, (Caution.of("not-used", what=f"TPSReadings with a mean of {mean:g}", why="not per second"),)
     stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
     if stretch is None:
         return None, (Caution.of("not-used", what="TPSReadings", why="too few, or irregular"),)

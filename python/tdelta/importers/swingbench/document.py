@@ -79,9 +79,7 @@ class Document:
                 self._silent_bytes += len(piece)
                 self._parser.Parse(piece, False)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(
-                        Refusal.of("unexpected", expected="tags of a few characters", found="one without an end")
-                    )
+                    raise _Unusable(Refusal.of("unexpected", expected="short tags", found="one without an end"))
             self._parser.Parse(b"", True)
         except _Unusable as refused:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
@@ -92,9 +90,7 @@ class Document:
             self._problems.add(Refusal.of("unexpected", expected="XML in a known encoding (UTF-8)", found="another"), 1)
 
     def _refuse_declarations(self, *_declared: object) -> None:
-        raise _Unusable(
-            Refusal.of("unexpected", expected="results only", found="a document type or an entity declaration")
-        )
+        raise _Unusable(Refusal.of("unexpected", expected="results only", found="a document type or entity"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)

@@ -119,16 +119,12 @@ class AnalysisSettings:
         faults = []
         if not 0.0 < self.tolerance < 1.0:
             faults.append(
-                Refusal.of(
-                    "out-of-range", what="the tolerance", wanted="above 0 and below 1 (100%)", found=self.tolerance
-                )
+                Refusal.of("out-of-range", what="the tolerance", wanted="between 0 and 100%", found=self.tolerance)
             )
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
             faults.append(Refusal.of("out-of-range", what="the budget", wanted="0 or more", found=self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
-            faults.append(
-                Refusal.of("out-of-range", what="--run-sd", wanted="above 0 and below 1 (100%)", found=self.run_sd)
-            )
+            faults.append(Refusal.of("out-of-range", what="--run-sd", wanted="between 0 and 100%", found=self.run_sd))
         if self.latency_limit_ms is not None and not 0.0 < self.latency_limit_ms < math.inf:
             faults.append(
                 Refusal.of("out-of-range", what="--latency-limit", wanted="above 0 ms", found=self.latency_limit_ms)

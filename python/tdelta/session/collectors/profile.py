@@ -192,9 +192,7 @@ class CpuProfiles:
         if self._found and not self._notes.has_kernel:
             noted.append(Caution.of("profile-limited", why="no kernel functions (sysctl kernel.perf_event_paranoid=1)"))
         if self._found and self._notes.follows_threads and self._notes.why_threads:
-            noted.append(
-                Caution.of("profile-limited", why=f"single threads instead of whole CPUs ({self._notes.why_threads})")
-            )
+            noted.append(Caution.of("profile-limited", why=f"threads, not whole CPUs ({self._notes.why_threads})"))
         elif self._found and self._notes.follows_threads and self._plan.request.is_served:
             noted.append(
                 Caution.of(

@@ -63,9 +63,7 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
     request = request.replace(**_WORK)
     dsns = external_dsns(request.values)
     if dsns is None:
-        raise UsageError(
-            Refusal.of("requires", what="tdelta check-servers", needs="--baseline DSN and --encrypted DSN")
-        )
+        raise UsageError(Refusal.of("requires", what="tdelta check-servers", needs="--baseline and --encrypted"))
     check(request)
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (

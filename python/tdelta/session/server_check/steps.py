@@ -103,9 +103,7 @@ def state_read(bench: Bench) -> Found:
     for server in bench.both:
         name = server.option.removeprefix("--")
         if not server.settings:
-            raise AbilityFails(
-                Refusal.of("server-check-missing", what="the server settings (a missing privilege?)"), name
-            )
+            raise AbilityFails(Refusal.of("server-check-missing", what="the settings (a missing privilege?)"), name)
         if not server.identity.version:
             raise AbilityFails(Refusal.of("server-check-missing", what="the server's version"), name)
         unsaid = [scope.name for scope in server.encryption.scopes if not scope.said]
@@ -133,14 +131,12 @@ def schemas_made(bench: Bench) -> Found:
         name = server.option.removeprefix("--")
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
-            raise AbilityFails(
-                Refusal.of("server-check-missing", what="the created schema, from another session,"), name
-            )
+            raise AbilityFails(Refusal.of("server-check-missing", what="the schema, from another session,"), name)
         if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
             raise AbilityFails(Refusal.of("server-check-missing", what="the run's mark in the schema"), name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
             raise AbilityFails(
-                Refusal.of("server-check-missing", what="the lock on the schema, from another session,"), name
+                Refusal.of("server-check-missing", what="the schema's lock, from another session,"), name
             )
     return {"schemas": len(bench.schemas)}
 
@@ -230,9 +226,7 @@ def traced(bench: Bench) -> Found:
             )
         costs = twin.traced(further).traced
         if not costs or not all(cost.calls for cost in costs.values()):
-            raise AbilityFails(
-                Refusal.of("server-check-missing", what="a call of each metered statement"), settings.place
-            )
+            raise AbilityFails(Refusal.of("server-check-missing", what="a call of each statement"), settings.place)
     return {"statements": len(costs), "calls": sum(cost.calls for cost in costs.values())}
 
 
@@ -282,11 +276,7 @@ def evidence_kept(bench: Bench) -> Found:
                 )
         words.append(facts["tables"])
     if words[0] == words[1] and bench.expected(bench.both[1]):
-        raise AbilityFails(
-            Refusal.of(
-                "server-check-missing", what=f"a difference in encryption between the servers (both: {words[0]})"
-            )
-        )
+        raise AbilityFails(Refusal.of("server-check-missing", what=f"any difference in encryption ({words[0]})"))
     return {"baseline: tables": words[0], "encrypted: tables": words[1]}
 
 

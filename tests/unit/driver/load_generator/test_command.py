@@ -160,7 +160,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
 @pytest.mark.parametrize(
     ("text", "protocol", "part"),
     [
-        ("", "mysql", coded("missing", what="the command, such as 'sysbench oltp_read_only run',")),
+        ("", "mysql", coded("missing", what="the command ('sysbench oltp_read_only run')")),
         ("sysbench 'oltp", "mysql", coded("invalid", kind="command")),
         ("nosuchtool --x", "mysql", coded("program-missing", program="nosuchtool")),
         ("sysbench oltp_read_only prepare", "mysql", coded("load-command", found="prepare")),

@@ -187,15 +187,13 @@ def parse_dsn(text: str, option: str = "DSN") -> Dsn:
     if len(text) > _MOST_CHARACTERS:
         raise DsnFault(
             option,
-            [Refusal.of("dsn-malformed", expected=f"at most {_MOST_CHARACTERS:,} characters instead of {len(text):,}")],
+            [Refusal.of("dsn-malformed", expected=f"at most {_MOST_CHARACTERS:,} characters")],
         )
     parts = _SHAPE.match(text)
     engine = engines().get(parts["scheme"].lower()) if parts is not None else None
     if parts is None or engine is None:
         known = ", ".join(dict.fromkeys(engines().values()))
-        raise DsnFault(
-            option, [Refusal.of("dsn-malformed", expected=f"ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE")]
-        )
+        raise DsnFault(option, [Refusal.of("dsn-malformed", expected=f"ENGINE://USER@HOST:PORT/ (ENGINE: {known})")])
     behind = (parts["path"] or "") + (parts["query"] or "") + (parts["fragment"] or "")
     if "@" in behind:  # what stands before it may be a password that has one of / ? # in it: say nothing of the rest
         raise DsnFault(
@@ -292,9 +290,7 @@ class _Reader:
         default = self.known.port
         parts = _HOST.match(text)
         if parts is None or "," in text:
-            self.faults.append(
-                Refusal.of("dsn-malformed", expected="one host, or an IPv6 address in brackets: [::1]:3306")
-            )
+            self.faults.append(Refusal.of("dsn-malformed", expected="one host, or an IPv6 address as in [::1]:3306"))
             return "", default
         return self._host(parts["six"], parts["host"]), self._port(parts["port"], default)
 
@@ -324,9 +320,7 @@ class _Reader:
         socket = given if given is not None else host if host.startswith("/") else None
         if socket is None:
             if not host and not self.faults:
-                self.faults.append(
-                    Refusal.of("dsn-malformed", expected="a host (ENGINE://USER@HOST/) or a Unix socket (?socket=PATH)")
-                )
+                self.faults.append(Refusal.of("dsn-malformed", expected="a host, or a Unix socket (?socket=PATH)"))
             return None
         if not socket.startswith("/"):
             self.faults.append(Refusal.of("dsn-malformed", expected="an absolute path").at("socket"))
@@ -346,11 +340,7 @@ class _Reader:
                 self.faults.append(Refusal.of("dsn-malformed", expected="%2F for '/' in its name").at("database"))
             return name or user  # as all clients of PostgreSQL have it
         if name:
-            self.faults.append(
-                Refusal.of(
-                    "dsn-malformed", expected="no database, since tdelta creates its own schema (--schema names it)"
-                )
-            )
+            self.faults.append(Refusal.of("dsn-malformed", expected="no database (--schema names tdelta's own)"))
         return None
 
     def _tls(self, host: str, socket: str | None, given: Mapping[str, str]) -> str:
@@ -361,9 +351,7 @@ class _Reader:
         elif socket is not None and tls != "disable":
             self.faults.append(Refusal.of("conflict", one="?tls=", other="a Unix socket").at("tls"))
         elif tls.startswith("verify") and authority is None:
-            self.faults.append(
-                Refusal.of("requires", what=f"tls={tls}", needs="tls-ca=PATH, the trusted certificates (PEM)")
-            )
+            self.faults.append(Refusal.of("requires", what=f"tls={tls}", needs="tls-ca=PATH (certificates, PEM)"))
         elif not tls.startswith("verify") and authority is not None:
             self.faults.append(
                 Refusal.of("conflict", one="?tls-ca=", other=f"tls={tls}, only verify-ca or verify-full").at("tls-ca")
@@ -374,9 +362,7 @@ class _Reader:
         if "password-env" in given and "password-file" in given:
             self.faults.append(Refusal.of("conflict", one="password-env", other="password-file"))
         if not _NAME.match(given.get("password-env", "x")):
-            self.faults.append(
-                Refusal.of("dsn-malformed", expected="the name of an environment variable").at("password-env")
-            )
+            self.faults.append(Refusal.of("dsn-malformed", expected="an environment variable").at("password-env"))
 
     def _client(self, given: str | None) -> None:
         if given is not None and not self.known.driven:

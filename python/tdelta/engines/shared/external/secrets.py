@@ -146,7 +146,5 @@ def _only_line(path: str, content: bytes) -> str:
             Refusal.of("dsn-malformed", expected="UTF-8").at(f"password-file={path}")
         ) from None  # the error holds the content
     if not text or len(content) > _MOST_BYTES or any(mark in text for mark in "\n\r\0"):
-        raise _Unreadable(
-            Refusal.of("dsn-malformed", expected="one line with the password only").at(f"password-file={path}")
-        )
+        raise _Unreadable(Refusal.of("dsn-malformed", expected="one line, the password").at(f"password-file={path}"))
     return text

@@ -130,9 +130,7 @@ def _fault(kind: str, said: str) -> Refusal | None:
         case "unknown_database":
             return Refusal.of("server-stopped", said=said, fix="keep tdelta's schema, which was dropped,")
         case "tls":
-            return Refusal.of(
-                "database-answer", said=said, fix="the server's TLS settings changed, so adapt ?tls= in the DSN"
-            )
+            return Refusal.of("database-answer", said=said, fix="the server's TLS changed, so adapt ?tls= in the DSN")
         case "out_of_memory":
             return Refusal.of("server-stopped", said=said, fix="use fewer --threads, or give the server more memory")
         case "busy" | "locked":

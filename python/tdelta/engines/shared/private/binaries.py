@@ -158,9 +158,7 @@ def interpreter(path: Path) -> Path | None:
 
 def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
     if not path.is_file():
-        raise EngineUnavailable(
-            Refusal.of("unexpected", expected="a server's program", found="no file there").at(place)
-        )
+        raise EngineUnavailable(Refusal.of("unexpected", expected="a server's program", found="no file").at(place))
     server, said = _examined(path, _root_of(path.resolve()))
     if server is None:
         raise EngineUnavailable(

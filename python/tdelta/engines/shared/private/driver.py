@@ -206,9 +206,7 @@ class PrivateDriver:
         for engine in self._engines:
             if scope not in engine.scopes:
                 known = ", ".join(engine.scopes)
-                raise UsageError(
-                    Refusal.of("unknown", kind="scope", found=scope, hint=f" {self.product} supports: {known}.")
-                )
+                raise UsageError(Refusal.of("unknown", kind="scope", found=scope, hint=f" Supported: {known}."))
 
     def _check_compression(self, levels: Mapping[str, Sequence[Level]]) -> None:
         """Refuse what the server does not have; an engine without any does not take the factor."""
@@ -217,7 +215,7 @@ class PrivateDriver:
         asked = [str(level) for level in levels.get("compression", ())]
         known = ", ".join(self.engine.compressions)
         wrong = [
-            Refusal.of("unknown", kind="compression", found=level, hint=f" {self.product} supports: {known}.")
+            Refusal.of("unknown", kind="compression", found=level, hint=f" Supported: {known}.")
             for level in asked
             if level not in self.engine.compressions
         ]
