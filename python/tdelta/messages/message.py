@@ -79,11 +79,13 @@ class Message:
 
     @property
     def text(self) -> str:
-        """In English; the code and its parameters if this version does not know the code."""
-        template = self.TEMPLATES.get(self.code)
-        if template is None:
-            return str(self.parameters.get(TEXT, "")) if self.code == TEXT else f"{self.code} {dict(self.parameters)}"
-        text = _TEMPLATES.vformat(template, (), self.parameters)
+        """In English; the code and its parameters if the catalogue has no such code, or one with other parameters."""
+        if self.code == TEXT:
+            return str(self.parameters.get(TEXT, ""))
+        try:
+            text = _TEMPLATES.vformat(self.TEMPLATES[self.code], (), self.parameters)
+        except (KeyError, ValueError):  # of a file that somebody else wrote
+            return f"{self.code} {dict(self.parameters)}"
         return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
 
     @property

@@ -29,6 +29,8 @@ class Sample(Message):
         (Sample.of("share", share=0.0312, whole=2.0), "3.1% of 2"),
         (Sample.verbatim("as {it} was"), "as {it} was"),
         (Sample.of("newer", a=1), "newer {'a': 1}"),
+        (Sample.of("counted", a=1), "counted {'a': 1}"),
+        (Sample.of("share", share="much", whole=2.0), "share {'share': 'much', 'whole': 2.0}"),
     ],
 )
 def test_a_text_is_its_template_filled_in(message: Message, text: str) -> None:
