@@ -113,9 +113,9 @@ def test_more_blocks_than_can_be_told_apart_are_drawn_as_means_within_a_round() 
 def test_panels_are_at_one_scale_also_where_their_windows_are_moved() -> None:
     small, large = [0.02 * math.sin(k) for k in range(20)], [1.5 + 0.02 * math.cos(k) for k in range(20)]
     figure = differences([pairs(small), pairs(large, of=3)], {}, t.settings())
-    assert "window is moved" in figure.caption
+    assert "each around its own estimate" in figure.caption
     together = differences([pairs(small), pairs([v + 0.01 for v in small], of=3)], {}, t.settings())
-    assert "window is moved" not in together.caption
+    assert "each around its own estimate" not in together.caption
 
 
 def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(valid: RunData) -> None:

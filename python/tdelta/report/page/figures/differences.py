@@ -258,14 +258,11 @@ def _words(panel: _Points) -> str:
 
 def _caption(together: int, beyond: int, *, moved: bool) -> str:
     each = "one block" if together == 1 else f"the mean of up to {together} neighbouring blocks of a round"
-    window = (
-        " Each panel's window is moved to its own figure; all are equally high, so scatter compares." if moved else ""
-    )
+    window = " All panels have the same scale, each around its own estimate." if moved else ""
     outside = f" Triangles at an edge: {beyond} beyond it." if beyond else ""
     return (
-        f"Each point is {each}: the encrypted copy compared with the plain ones, or one plain copy with the other."
-        " Line and band: estimate and 95% interval. Rounds, each with new copies, alternate between discs and"
-        f" open diamonds.{window}{outside}"
+        f"Point: {each}. Line and band: estimate and 95% interval. Rounds alternate between discs and open"
+        f" diamonds.{window}{outside}"
     )
 
 
