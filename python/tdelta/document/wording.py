@@ -95,11 +95,6 @@ def date_text(unix_seconds: float) -> str:
     return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence: ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
 def run_words(result: RunResult) -> str:
     """A run in a few words: ``run 20261121-zvwp: sqlite, workload order-entry``."""
     settings = result.settings

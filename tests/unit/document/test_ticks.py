@@ -13,7 +13,6 @@ from tdelta.document.plot import (
     overhead_ticks,
     plain_ticks,
     quantile_ticks,
-    share_ticks,
 )
 
 ends = st.floats(min_value=-1e4, max_value=1e4)
@@ -98,7 +97,3 @@ def test_times_are_marked_with_their_unit() -> None:
 def test_quantiles_are_marked_as_far_as_they_are_drawn() -> None:
     assert [t.label for t in quantile_ticks(0.9995)] == ["p50", "p90", "p99", "p99.9"]
     assert [t.value for t in quantile_ticks(0.99)] == pytest.approx([2, 10, 100])
-
-
-def test_shares_are_marked_from_zero_in_per_cent() -> None:
-    assert [t.label for t in share_ticks(0.42, 3)] == ["0%", "20%", "40%"]

@@ -44,7 +44,6 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         metric = "cpu_per_operation"
         no-bb = true
         trace = false
-        inject = ["5%", "10%"]
         page-size = "8KiB"
         labels = ["ci", "v1"]
     """
@@ -57,7 +56,6 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         trial_seconds=0.5,
         metric=Metric.CPU_PER_OPERATION,
         bb_control=False,
-        inject=(0.05, 0.1),
         page_size=8192,
         labels=("ci", "v1"),
     )

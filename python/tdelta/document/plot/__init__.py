@@ -38,5 +38,4 @@ from tdelta.document.plot.ticks import (
     overhead_ticks,
     plain_ticks,
     quantile_ticks,
-    share_ticks,
 )

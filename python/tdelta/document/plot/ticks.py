@@ -78,13 +78,6 @@ def plain_ticks(low: float, high: float, about: int, unit: str = "") -> tuple[Ti
     return tuple(Tick(step, f"{step:,.{places}f}{behind}") for step in steps)
 
 
-def share_ticks(high: float, about: int) -> tuple[Tick, ...]:
-    """Marks of an axis of shares from 0: ``10%``."""
-    steps = linear_steps(0.0, 100 * high, about)
-    places = _places(steps)
-    return tuple(Tick(step / 100, f"{step:.{places}f}%") for step in steps)
-
-
 def clock_ticks(high_seconds: float, about: int) -> tuple[Tick, ...]:
     """Marks of wall clock from 0: ``20 s``, ``5 min``, ``2 h``, all in one unit."""
     step = next((s for s in _CLOCK_STEPS if high_seconds / s <= max(2, about)), _CLOCK_STEPS[-1])

@@ -22,8 +22,7 @@ from tdelta.records import (
 from tdelta.report.details import VALUES_NOTE
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
-from tdelta.report.page.figures.pressure import pressure
-from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
+from tdelta.report.page.figures.resources import pressure_table, resource_tables, resource_values
 from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
 
@@ -101,8 +100,6 @@ def resource_section(data: RunData) -> Section:
     result = data.result
     blocks: list[Block] = [*_metric_forest(result)]
     values = resource_values(data.trials, result.settings)
-    bars = resource_bars(values, result.settings)
-    blocks += [bars] if bars else []
     blocks += resource_tables(values, result.settings)
     return Section("resources", "CPU, I/O and cache", [*blocks, *placed("resources", result)])
 
@@ -222,16 +219,15 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 
 def trust_section(data: RunData) -> Section:
     result = data.result
-    nothing = "This run did not search its files for planted plain text. What is known is under the checks below."
+    nothing = "This run did not search its files for plaintext. The checks below show what is known."
     blocks: list[Block] = [
-        Heading("Is it really encrypted"),
         *(tuple(placed("trust", result)) or (Paragraph(nothing, "note"),)),
         *_checks(result),
         *_cautions(result),
         *placed("settings", result),
     ]
-    strips = pressure(data.trials)
-    blocks += [strips] if strips else []
+    pressure = pressure_table(data.trials)
+    blocks += [pressure] if pressure else []
     return Section("trust", "Checks and cautions", blocks)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.report.page.clock import clock
+from tdelta.report.page.figures.differences import clock
 
 moments = st.lists(st.floats(min_value=1e9, max_value=2e9), min_size=1, max_size=20)
 

@@ -1,9 +1,4 @@
-"""Each block's own ratio against the clock, round by round: what was compared, before any model.
-
-A panel for each condition, A/A twins below, all at the same scale of logarithmic ratios, so that the scatter of one can
-be held against the scatter of the other. Where showing everything in one window would squeeze the scatter out of sight,
-each panel's window is moved to its own figure, and the scale stays. Rounds are set apart by stripes, and by shape.
-"""
+"""Each block's own ratio over time, round by round: the comparisons before any model."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
@@ -22,7 +18,48 @@ from tdelta.document.quantities import percent
 from tdelta.document.wording import is_known, label, median_text
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
-from tdelta.report.page.clock import Clock, clock
+
+_LEAST_PAUSE_SECONDS = 60.0
+_PAUSE_GAPS = 20.0
+_SHOWN_GAPS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Turns moments into seconds since the first block, pauses cut short.
+
+    Attributes:
+        moments: shape (n,), Unix seconds, increasing.
+        seconds: shape (n,), where each is drawn.
+        pauses: how many were cut.
+    """
+
+    moments: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    pauses: int
+
+    def at(self, unix_seconds: float) -> float:
+        return float(np.interp(unix_seconds, self.moments, self.seconds))
+
+    @property
+    def title(self) -> str:
+        if not self.pauses:
+            return "since the first block"
+        return f"since the first block, {self.pauses} pause{'' if self.pauses == 1 else 's'} cut short"
+
+
+def clock(moments: Sequence[float]) -> Clock:
+    """The clock of these moments, in any order; at least one.
+
+    A pause is a gap of more than a minute that is also twenty times the usual one.
+    """
+    known = np.unique(np.array(moments, dtype=np.float64))
+    gaps = np.diff(known)
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    is_pause = gaps > max(_LEAST_PAUSE_SECONDS, _PAUSE_GAPS * usual)
+    drawn = np.where(is_pause, _SHOWN_GAPS * usual, gaps)
+    return Clock(known, np.concatenate([[0.0], np.cumsum(drawn)]), int(is_pause.sum()))
+
 
 _PANEL = 150.0
 _TITLE = 26.0
@@ -221,14 +258,11 @@ def _words(panel: _Points) -> str:
 
 def _caption(together: int, beyond: int, *, moved: bool) -> str:
     each = "one block" if together == 1 else f"the mean of up to {together} neighbouring blocks of a round"
-    window = (
-        " Each panel's window is moved to its own figure; all are equally high, so scatter compares." if moved else ""
-    )
+    window = " All panels have the same scale, each around its own estimate." if moved else ""
     outside = f" Triangles at an edge: {beyond} beyond it." if beyond else ""
     return (
-        f"Each point is {each}: the encrypted copy compared with the plain ones, or one plain copy with the other."
-        " Line and band: estimate and 95% interval. Rounds, each with new copies, alternate between discs and"
-        f" open diamonds.{window}{outside}"
+        f"Point: {each}. Line and band: estimate and 95% interval. Rounds alternate between discs and open"
+        f" diamonds.{window}{outside}"
     )
 
 

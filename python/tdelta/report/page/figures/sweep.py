@@ -85,9 +85,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
     title = f"Overhead in {what}, against threads"
     description = "; ".join(_words(panel, limits) for panel in panels) + "."
     drawn = _layout(panels, limits, title, description)
-    published = (
-        " Diamond: what was published for these levels." if any(c.published for p in panels for c in p.cells) else ""
-    )
+    published = " Diamond: published figure." if any(c.published for p in panels for c in p.cells) else ""
     words = (
         "Higher is slower; all panels have the same scale. Circle: best estimate; thick bar: 95% interval; thin bar:"
         f" 99% interval; {caption}. Gray square: A/A control (noise).{published}"
