@@ -20,6 +20,7 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.report.details import VALUES_NOTE
+from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
 from tdelta.report.page.figures.resources import pressure_table, resource_tables, resource_values
@@ -41,7 +42,8 @@ def confidence_section(data: RunData) -> Section | None:
     bounds, tolerance = limits(result.settings), result.settings.tolerance
     rows = [
         (
-            label(verdict.condition, result.settings),
+            label(verdict.condition, result.settings)
+            + ("" if shown_ratio(verdict, result) is verdict.ratio else ", whole trials"),
             median_text(verdict.ratio, bounds),
             *(interval_of(verdict.ratio, ends, bounds) for ends in (verdict.ratio.hdi95, verdict.ratio.hdi99)),
             chance(verdict.ratio.mass_above_tolerance),
