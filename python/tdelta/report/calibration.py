@@ -160,10 +160,10 @@ def held_text(result: RunResult) -> str | None:
         return None
     found = _held(result)
     rounds = result.counts.rounds
-    runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three rounds or more"
+    runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three or more rounds"
     return (
-        f"In simulated runs of {runs}, the 95% interval covered the truth or the verdict was undecided"
-        f" {found.fewest} to {found.most} times in 100."
+        f"In simulations with {runs}, the interval contained the true value or the verdict was undecided in"
+        f" {found.fewest}% to {found.most}% of runs."
     )
 
 

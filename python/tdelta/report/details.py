@@ -224,7 +224,7 @@ def facts(result: RunResult) -> Iterator[str]:
         yield f"library: {name}"
     if (compared := result.one(SettingsCompared)) is not None and result.of(ServerMeasures):
         for kind, names in compared.differing.items():
-            yield f"set on {kind} and not on plain twins: {', '.join(names)}"
+            yield f"set on {kind}, not on unencrypted copies: {', '.join(names)}"
     if settings.database is not None:
         yield f"{database_text(settings.database)}; {origin_text(settings.database)}"
     if settings.external_servers is not None:
