@@ -84,7 +84,7 @@ class Message:
             return str(self.parameters.get(TEXT, ""))
         try:
             text = _TEMPLATES.vformat(self.TEMPLATES[self.code], (), self.parameters)
-        except (KeyError, ValueError):  # of a file that somebody else wrote
+        except (KeyError, ValueError):  # of a foreign file
             return f"{self.code} {dict(self.parameters)}"
         return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
 

@@ -111,7 +111,7 @@ def test_every_figure_is_drawn_and_scrolls_where_it_has_no_room(
 ) -> None:
     with opened(browser, path, size) as found:
         figures = found.page.evaluate(_FIGURES)
-    assert len(figures) >= {"served": 4, "published": 1}.get(path.stem, 6)
+    assert len(figures) >= {"served": 4, "published": 1, "analysis": 5}.get(path.stem, 6)
     for figure in figures:
         assert figure["shown"] == 1, figure["id"]
         assert figure["marks"] >= 5, figure["id"]
@@ -262,6 +262,6 @@ def test_the_skip_link_leads_to_the_answer_and_a_summary_opens_with_a_key(browse
 
 def test_the_alarm_of_a_leak_is_seen_and_names_the_file(browser: Any, files: dict[str, Path]) -> None:
     with opened(browser, files["leaking"]) as found:
-        assert found.page.locator("h1").inner_text().startswith("Invalid: ")
+        assert found.page.locator("h1").inner_text().startswith("INVALID: ")
         assert found.page.locator("p.alarm", has_text="etilqs_7f (unlinked)").is_visible()
         assert found.page.locator("td .bad").count() == 1

@@ -39,7 +39,7 @@ def test_a_server_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_r
     read_until(process, "again: block 1, since the server was stopped by a signal")
     time.sleep(0.5)
     os.kill(the_one_at_work(place), signal.SIGSTOP)
-    read_until(process, "lost: block 1, since the server was stopped by a signal and had not gone on 10 s later")
+    read_until(process, "lost: block 1, since the server was stopped by a signal for 10 s")
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
     document = place.tdelta("show", "--json").document

@@ -25,7 +25,7 @@ MACHINE = {
     # processes and servers of tdelta
     "process-silent": "{process} did not answer within {seconds:.0f} s and was ended",
     "process-died": "{process} {ending}: {words}",
-    "stopped-by-signal": "{process} was suspended by a signal for {seconds:.0f} s",
+    "stopped-by-signal": "{process} was stopped by a signal for {seconds:.0f} s",
     "stood-still": "{said}",
     "losses-too-many": "a server or worker of this run was lost {losses} times; most recently {loss}",
     "server-not-started": "the server was not started",
