@@ -67,6 +67,9 @@ _CHANCE = (1.96 + 0.84) / 1.96
 _TOO_LONG_SECONDS = 4 * 3600.0
 """A longer run is for `tdelta plan` to weigh."""
 
+_IN_SECONDS = 100
+"""Shorter runs are given in seconds, others in minutes."""
+
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Too few blocks go without saying if there are too few rounds."""
 
@@ -140,12 +143,16 @@ def run_answer(result: RunResult, name: str = "last") -> Answer:
         *(_values(judged, result) if has_answer else ()),
         *(_cpu(result) if has_answer else ()),
         *(line for line in answer_lines(result) if has_answer or line.title != "Stalls"),
-        Line("Compared", subject(result)),
+        Line("Compared", f"{subject(result)}; {_effort(result)}"),
         *why,
         *_noise(result),
         *_encrypted(result),
     )
-    below = (Line("Valid for", _valid_for(result)), Line("Next", _next(result, name), is_command=True))
+    is_valid = decision is not Decision.INVALID
+    below = (
+        *([Line("Valid for", _valid_for(result))] if is_valid else []),
+        Line("Next", _next(result, name), is_command=True),
+    )
     lines = _with_cautions(above, against_trust(result), below)
     rows = _rows(outcomes, MOST_LINES - _height(lines)) if has_answer else ()
     return Answer(text, decision, lines, rows, limit.level)
@@ -197,6 +204,13 @@ def _height(lines: Sequence[Line]) -> int:
     """Lines of a terminal."""
     room = WIDTH - max(len(line.title) for line in lines) - 2
     return sum(len(wrap(line.text, room)) for line in lines)
+
+
+def _effort(result: RunResult) -> str:
+    """``7 rounds, 77 s``."""
+    seconds = result.counts.elapsed_seconds
+    time = f"{seconds:.0f} s" if seconds < _IN_SECONDS else f"{seconds / 60:.0f} min"
+    return f"{counted(result.counts.rounds, 'round')}, {time}"
 
 
 def _sentence(outcomes: Sequence[Outcome], limit: Limit, decision: Decision) -> str:
@@ -262,7 +276,7 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
         direction = effect.degree(one.cost, *_words(one)).partition(" ")[2]
         best = f" (best estimate {effect.amount()})" if has_span else ""
         reached = _phrase(one, f"{effect.span()} {direction}")
-        return f"{where}{reached}{best}, less or more than {_limit_words(limit)}"
+        return f"{where}{reached}{best}, which may be below or above {_limit_words(limit)}"
     span = f" ({effect.span()})" if has_span else ""
     text = f"{where}{_phrase(one, effect.degree(one.cost, *_words(one)), is_multiple=effect.is_multiple)}{span}"
     if one.decision is Decision.UNDECIDED:
@@ -430,10 +444,11 @@ def _without_answer(result: RunResult) -> tuple[str, tuple[Line, ...]]:
     is_open = all(v.condition.is_encrypted and v.decision is Decision.UNDECIDED for v in result.primary)
     if is_open and is_whole_run(result.barely_encrypted, result.settings):
         pages = max(result.barely_encrypted.values())
+        few = "almost nothing" if pages else "nothing"
         data = "" if result.settings.database is not None else ", or more data (--size)"
         less = "less cache on both servers" if result.settings.external_servers is not None else "a smaller --cache"
         return (
-            "NO ANSWER YET: the data fits in the cache, so almost nothing was encrypted or decrypted"
+            f"NO ANSWER YET: the data fits in the cache, so {few} was encrypted or decrypted"
             f" ({pages:.2g} pages per transaction).",
             (Line("What helps", f"{less}{data}"),),
         )
@@ -447,7 +462,8 @@ def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[
         found = "; ".join(dict.fromkeys(f"{one.file_class}: {', '.join(one.leaking[:_LEAKS])}" for one in leaks[:1]))
         more = f" (and {len(leaks) - 1} more with --details)" if len(leaks) > 1 else ""
         return (
-            f"INVALID: plaintext was found in files of the {names} copies, so this run does not measure encryption.",
+            f"INVALID: plaintext was found in files of the {names} copies. Not everything was encrypted, so no overhead"
+            " is reported.",
             (Line("Found in", found + more),),
         )
     floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
@@ -478,7 +494,7 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     judged = [one for one in outcomes if one.effect is not None and one.kind in (Kind.WORKLOAD, Kind.OPERATION)]
     if not judged:
         if any(one.effect is None and one.is_of_files for one in outcomes):
-            return (Line("What helps", "at least three runs of each, in turn"),)
+            return (Line("What helps", "at least three runs of each, alternating"),)
         return ()
     none = f"differences under {share(limit.tolerance)} count as none (--tolerance)"
     if len(outcomes) > 1:
@@ -488,7 +504,7 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     budget = share(limit.budget or 0.0)
     match one.decision:
         case Decision.UNDECIDED if one.is_lone:
-            return (Line("What helps", "at least three runs of each, in turn"),)
+            return (Line("What helps", "at least three runs of each, alternating"),)
         case Decision.UNDECIDED if _names_limit(one):
             return (Line("Confidence", f"{limit.level}; {none}"),)
         case Decision.UNDECIDED:
@@ -499,11 +515,15 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
             )
             return (Line("Why", one.doubt or across),)
         case Decision.NEGLIGIBLE:
-            return (Line("Confidence", f"95% that the difference is under {share(limit.tolerance)} (--tolerance)"),)
+            return (
+                Line(
+                    "Confidence", f"95% probability that the difference is under {share(limit.tolerance)} (--tolerance)"
+                ),
+            )
         case Decision.OVER:
-            return (Line("Confidence", f"99% that it is above {budget}"),)
+            return (Line("Confidence", f"99% probability that the overhead is above {budget}"),)
         case Decision.WITHIN:
-            return (Line("Confidence", f"99% that it is below {budget}"),)
+            return (Line("Confidence", f"99% probability that the overhead is below {budget}"),)
         case Decision.INVALID:
             return ()
         case _:
@@ -542,7 +562,9 @@ def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
     title = metric_title(verdict.metric, result.settings)
     per = "" if one.kind is Kind.OPERATION else " per transaction"
     found = throughputs(verdict, result)
-    also = "" if found is None else f"; {rate(found[0])} → {rate(found[1])} per second"
+    also = ""
+    if found is not None:
+        also = f"; {rate(found[0])}/s → {rate(found[1])}/s ({change(found[1] / found[0], 0)})"
     yield Line(title, f"{one.values}{per}{also}")
 
 
@@ -636,7 +658,7 @@ def _encrypted(result: RunResult) -> Iterator[Line]:
         yield Line("Encrypted", f"{instead}not tested in files: tdelta verify DIR does")
         return
     clear = dict.fromkeys(one.file_class for one in result.of(FileEvidence) if one.state in _IN_CLEAR)
-    proof = f"all but {', '.join(clear)}: plaintext is left there" if clear else "no plaintext found in its files"
+    proof = f"all but {', '.join(clear)}, outside its scope" if clear else "no plaintext in files of encrypted copies"
     yield Line("Encrypted", f"{instead or 'yes: '}{proof}")
 
 
@@ -681,13 +703,13 @@ def _valid_for(result: RunResult) -> str:
     has_aes = flags.get("aes") if isinstance(flags, Mapping) else None
     cores = facts.get("usable_cpus") or facts.get("logical_cpus")
     name = re.sub(r"\([^)]*\)| CPU\b| Processor\b| @.*", "", str(facts.get("cpu_model") or "")).strip()
-    parts = [
+    parts = (
+        name[:_CPU_CHARACTERS].strip(),
         counted(cores, "CPU") if isinstance(cores, int) else "",
-        "" if has_aes is None else f"{'with' if has_aes else 'without'} AES instructions",
-    ]
-    detail = " ".join(filter(None, parts))
-    machine = ", ".join(filter(None, (name[:_CPU_CHARACTERS].strip(), detail)))
-    return f"this workload, size and cache on this machine{f' ({machine})' if machine else ''}"
+        "" if has_aes is None else "AES-NI" if has_aes else "no AES-NI",
+    )
+    machine = ", ".join(filter(None, parts))
+    return f"this workload, size, cache, machine{f' ({machine})' if machine else ''}"
 
 
 def _next(result: RunResult, name: str) -> str:
@@ -760,7 +782,7 @@ def _drawn(comparison: Comparison) -> str:
 
 
 def _files(result: AnalysisResult) -> str:
-    files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in result.formats.items())
+    files = ", ".join(counted(number, f"{name} file") for name, number in result.formats.items())
     sides = {side.condition: side.runs for c in result.primary for side in (c.baseline, c.condition) if side.runs}
     runs = ", ".join(f"{counted(number, 'run')} of {printable(name)}" for name, number in list(sides.items())[:4])
     return "; ".join(filter(None, (runs, files, printable(result.source or ""))))

@@ -261,7 +261,7 @@ MACHINE: dict[str, object] = {"cpu_model": "Some(R) CPU @ 2 GHz", "usable_cpus":
 
 @pytest.mark.parametrize(
     ("state", "in_clear", "proof"),
-    [(CheckState.OK, False, "no plaintext found"), (CheckState.OK, True, "all but temp"), (None, False, "")],
+    [(CheckState.OK, False, "no plaintext in files"), (CheckState.OK, True, "all but temp"), (None, False, "")],
 )
 def test_the_machine_and_the_proof_of_encryption_have_a_line(
     state: CheckState | None, in_clear: bool, proof: str
@@ -269,7 +269,7 @@ def test_the_machine_and_the_proof_of_encryption_have_a_line(
     checks = () if state is None else (Validity(NO_MARKER, state),)
     clear = s.evidence(EvidenceState.UNCOVERED, 7) if in_clear else ()
     answer = run_answer(replace(s.slower(), machine=MACHINE, validity=checks, findings=clear))
-    assert "(Some, 2 CPUs with AES instructions)" in line(answer, "Valid for")
+    assert "(Some, 2 CPUs, AES-NI)" in line(answer, "Valid for")
     assert proof in line(answer, "Encrypted")
 
 
