@@ -2,14 +2,14 @@
 
 ANALYSIS_REASONS = {
     # the data
-    "one-run-only": "only one run each",
+    "one-run-only": "only one run of each configuration",
     "one-run-of-each": (
         "one run each, and runs of the same system often differ; if by 3% (standard deviation), {false_alarms} of 100"
         " identical pairs would look different ({drift_least} to {drift_most} with drift)"
     ),
     "no-replication": "no replication: {why}",
     "heavy-tailed": (
-        "heavy-tailed values in unknown order: after bursts of slow ones the interval is too narrow (simulated:"
+        "heavy-tailed values in unknown order: if slow values come in bursts, the interval is too narrow (simulated:"
         " {false_alarms} of 100 identical pairs looked different)"
     ),
     "clock-too-coarse": (

@@ -77,7 +77,7 @@ CAUTIONS = {
         "round {round}: the cache of {condition} did not settle in {trials} warm-up trials ({misses} misses per"
         " transaction)"
     ),
-    "server-lost": "round {round}: {void} was discarded and the copies were recreated: {why}",
+    "server-lost": "round {round}: lost a server ({why}); {void} was discarded and the copies were recreated",
     "block-void": "round {round}: block {block} was discarded and repeated: {why}",
     # load generators and hosts
     "agents-differ": (

@@ -15,8 +15,8 @@ AA_CHECK = "aa-twins"
 BB_CHECK = "bb-twins"
 
 CHECKS = {
-    ROWS_BEFORE: "rows match before the first trial",
-    ROWS_AFTER: "rows match after the last trial",
+    ROWS_BEFORE: "all copies have the same rows before the first trial",
+    ROWS_AFTER: "all copies have the same rows after the last trial",
     SETTINGS: "settings match",
     FILES: "files are encrypted as requested",
     IN_FORCE: "the active cipher is the requested one",
@@ -70,7 +70,7 @@ DETAILS = {
     "markers-absent": "not found in {classes} of {twins} {twins:copy|copies}, {read:,} bytes read",
     "markers-present": "markers in {classes} of {twins} {twins:copy|copies}",
     "left-in-the-clear": "in the clear and out of the scope of {condition}: {classes}",
-    "clear-while-mounted": "in the clear while mounted, on {condition}: {classes}",
+    "clear-while-mounted": "{condition}: readable while its file system is mounted: {classes}",
     "home-without-marker": "no marker in the {home} of {condition}, whose rows contain them: the search proves nothing",
     # temporary data
     "spilled": "in all {trials} trials ({counted})",

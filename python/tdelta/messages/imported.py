@@ -31,7 +31,7 @@ IMPORTED_CAUTIONS = {
     "whole-iterations": "whole script iterations are compared, pauses included: no HTTP or gRPC requests in the file",
     "times-corrected": "wrk's mean includes requests that a stall kept from being sent",
     "repetitions-in-process": "up to {most} repetitions in one file are one run, without variation between starts",
-    "report-missing": "{tool}'s final report is missing: an unfinished run, or an incomplete file",
+    "report-missing": "{tool}'s final report is missing; the run did not finish, or the file is truncated",
     "file-cut-off": "the file ends within line {line}, which is omitted",
     "sysbench-reported": "sysbench reported {said}",
     "run-aborted": "pgbench reported an aborted run with incomplete results",

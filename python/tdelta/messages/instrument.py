@@ -23,7 +23,7 @@ INSTRUMENT_CAUTIONS = {
         "{runs} {runs:run|runs}: with no false result, up to {false:.0%} may still be wrong; increase --max-time"
     ),
     "reads-too-much": "results are {points:.1f} points too high (95% interval {interval})",
-    "reads-too-little": "results are {points:.1f} points too low (95% interval {interval})",
+    "reads-too-little": "results are {points:.1f} percentage points too low (95% interval {interval})",
     "injected-is-no-truth": "threads wait for each other, so the injected cost is no exact reference for response time",
     "calibration-interrupted": "the calibration was interrupted; these are the results up to then",
     "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds; increase --max-time",

@@ -81,8 +81,8 @@ REQUESTS = {
         "run {run} ({engine}, {workload}) and run {other} ({other_engine}, {other_workload}) must be planned separately"
     ),
     "one-block-a-round": (
-        "run {run} has one complete block in each round, which cannot separate trial noise from copy-to-copy variation;"
-        " run it with --blocks 6"
+        "run {run} has one complete block per round, so trial noise and copy-to-copy variation cannot be separated;"
+        " repeat it with --blocks 6"
     ),
     "no-complete-block": (
         "run {run} has no complete block with {metric} above zero; complete it (tdelta run --resume), or use another"
@@ -100,7 +100,7 @@ REQUESTS = {
         "no other finished runs of the same experiment as {run} ({left} excluded as invalid, without figures or without"
         " a label); list them with: tdelta runs"
     ),
-    "nothing-to-hold-against": "no figure of another configuration can be compared with {baseline}:\n{listed}",
+    "nothing-to-hold-against": "no other configuration has a result comparable with {baseline}:\n{listed}",
     "one-condition": (
         "the only configuration is {condition}; a comparison requires two. Assign the files, for example:\n  {command}"
     ),
