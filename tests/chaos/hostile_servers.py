@@ -51,7 +51,7 @@ STOPPED_REPLICA = {
 }
 """What makes a server a replica that is stopped, what takes it back, and the right to see it."""
 
-_LEFT = re.compile(r"remove it: (DROP SCHEMA \S+(?: CASCADE)?)")
+_LEFT = re.compile(r"remove it with: (DROP SCHEMA \S+(?: CASCADE)?)")
 Act = Callable[[Any, tuple[Any, Any], "subprocess.Popen[str]"], None]
 
 

@@ -62,7 +62,7 @@ class DisturbedRuns(RunsOnTwoServers):
                     asked.run(statement)
         check_refused(ran, "server-stopped", fix="set read_only (default_transaction_read_only) off")
         assert "--dir" not in ran.err
-        (left,) = re.findall(r"remove it: (DROP SCHEMA \S+(?: CASCADE)?)", ran.err)
+        (left,) = re.findall(r"remove it with: (DROP SCHEMA \S+(?: CASCADE)?)", ran.err)
         with contextlib.closing(self.own.root(servers[1])) as asked:
             asked.run(left)
         assert self.objects(servers) == left_as_they_were
@@ -85,7 +85,7 @@ class SilencedRuns(RunsOnTwoServers):
         assert ran.code == 2, ran.err
         assert "Traceback" not in ran.err
         assert workers_left(process.pid) == []
-        (left,) = re.findall(r"remove it: (DROP SCHEMA \S+(?: CASCADE)?)", ran.err)
+        (left,) = re.findall(r"remove it with: (DROP SCHEMA \S+(?: CASCADE)?)", ran.err)
         with contextlib.closing(self.own.root(other)) as asked:
             asked.run(left)
         assert self.objects(servers) == left_as_they_were

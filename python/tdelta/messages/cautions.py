@@ -192,6 +192,8 @@ AGAINST_TRUST = (
     "caches-differ",
     # the measurement
     "one-sided-failures",
+    "others-delayed-database",
+    "machine-busy",
     "carried-over",
     "round-effect",
     "block-effect",
@@ -205,8 +207,6 @@ AGAINST_TRUST = (
     "loop-dilutes",
     "load-timed",
     # the machine
-    "others-delayed-database",
-    "machine-busy",
     "host-took-cpu",
     # the workload
     "proposed-workload",

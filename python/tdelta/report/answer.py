@@ -189,10 +189,9 @@ def _decision(whole: Decision, outcomes: Sequence[Outcome]) -> Decision:
 
 
 def _with_cautions(above: tuple[Line, ...], found: Sequence[str], below: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines with as many cautions as there is room for, at least one; the others are counted."""
+    """The lines with as many cautions as there is room for, at least one."""
     for shown in range(min(len(found), _MOST_CAUTIONS), -1, -1):
-        more = len(found) - shown
-        rest = f" (and {more} more with --details)" if more else ""
+        rest = " (and more with --details)" if shown < len(found) else ""
         texts = [f"{text}{rest if at == shown - 1 else ''}" for at, text in enumerate(found[:shown])]
         lines = (*above, *(Line("Caution", text, is_warning=True) for text in texts), *below)
         if shown <= 1 or _height(lines) <= MOST_LINES:
