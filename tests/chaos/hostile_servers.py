@@ -62,7 +62,7 @@ def cases() -> Iterator[Case]:
             continue
         during: dict[str, tuple[Act, tuple[int, ...], str]] = {
             "KILL of all sessions": (_kill_sessions, ANSWERED, ""),
-            "read only": (_make_read_only, (2,), "takes no writes"),
+            "read only": (_make_read_only, (2,), "default_transaction_read_only"),
             "a stranger's table in its schema": (_add_table, ANSWERED, ""),
             "SIGTERM five times": (_signals([signal.SIGTERM] * 5), (130,), "interrupted"),
             "SIGINT 40 times": (_signals([signal.SIGINT] * 40), (130,), "interrupted"),
@@ -73,7 +73,7 @@ def cases() -> Iterator[Case]:
             yield Case(f"{engine}: {name}", partial(_during, on, engine, act), codes, said)
         if engine in STOPPED_REPLICA:
             replica = partial(_stopped_replica, on, engine)
-            yield Case(f"{engine}: a replica that is stopped", replica, (2,), "replica whose replication is stopped")
+            yield Case(f"{engine}: a replica that is stopped", replica, (2,), "replica whose replication may resume")
 
 
 @cache

@@ -52,7 +52,7 @@ DETAILS = {
     "cipher-fault": "{condition}: {fault}",
     "file-unlike-cipher": "the file for cipher {cipher} is {found}",
     "other-cipher": "{cipher} was requested, but the server used {observed}; the results are for {found}",
-    "wrong-count": "{count} {what}, expected {expected}",
+    "wrong-count": "{what}: {count}, expected {expected}",
     "data-directory": "the data directory must be {wanted}, the server reports {found}",
     "tables-unlike": "tables must be {wanted}, the server's catalog reports: {found}",
     # work

@@ -26,6 +26,7 @@ from tdelta.document.quantities import (
     share,
     small_share,
     wrap,
+    wrap_command,
 )
 from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
@@ -67,8 +68,8 @@ _CHANCE = (1.96 + 0.84) / 1.96
 _TOO_LONG_SECONDS = 4 * 3600.0
 """A longer run is for `tdelta plan` to weigh."""
 
-_IN_SECONDS = 100
-"""Shorter runs are given in seconds, others in minutes."""
+_IN_SECONDS, _IN_MINUTES = 100, 7200
+"""Shorter runs are given in seconds, then in minutes."""
 
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Too few blocks go without saying if there are too few rounds."""
@@ -202,13 +203,19 @@ def _with_cautions(above: tuple[Line, ...], found: Sequence[str], below: tuple[L
 def _height(lines: Sequence[Line]) -> int:
     """Lines of a terminal."""
     room = WIDTH - max(len(line.title) for line in lines) - 2
-    return sum(len(wrap(line.text, room)) for line in lines)
+    return sum(len((wrap_command if line.is_command else wrap)(line.text, room)) for line in lines)
 
 
 def _effort(result: RunResult) -> str:
     """``7 rounds, 77 s``."""
     seconds = result.counts.elapsed_seconds
-    time = f"{seconds:.0f} s" if seconds < _IN_SECONDS else f"{seconds / 60:.0f} min"
+    time = (
+        f"{seconds:.0f} s"
+        if seconds < _IN_SECONDS
+        else f"{seconds / 60:.0f} min"
+        if seconds < _IN_MINUTES
+        else duration(seconds)
+    )
     return f"{counted(result.counts.rounds, 'round')}, {time}"
 
 
@@ -505,7 +512,9 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
         case Decision.UNDECIDED if one.is_lone:
             return (Line("What helps", "at least three runs of each, alternating"),)
         case Decision.UNDECIDED if _names_limit(one):
-            return (Line("Confidence", f"{limit.level}; {none}"),)
+            return (
+                Line("Confidence", f"{limit.level}; {none if limit.budget is None else f'the budget is {budget}'}"),
+            )
         case Decision.UNDECIDED:
             across = "the range includes " + (
                 f"the budget of {budget}"
@@ -563,7 +572,9 @@ def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
     found = throughputs(verdict, result)
     also = ""
     if found is not None:
-        also = f"; {rate(found[0])}/s → {rate(found[1])}/s ({change(found[1] / found[0], 0)})"
+        ratio = found[1] / found[0]
+        places = decimals((ratio,), edges(result.settings.tolerance))
+        also = f"; {rate(found[0])}/s → {rate(found[1])}/s ({change(ratio, places)})"
     yield Line(title, f"{one.values}{per}{also}")
 
 

@@ -98,7 +98,8 @@ def _drawn(block: Block, width: int) -> list[Text | Table]:
         case Heading():
             return [*_paragraph(block.text, width, "dim")]
         case Code():
-            return [Text(f"{block.label}: {block.text}" if block.label else f"  {block.text}", "cyan")]
+            text = printable(block.text)
+            return [Text(f"{block.label}: {text}" if block.label else f"  {text}", "cyan")]
         case Lines():
             return _lines(block.items, min(width, _WITHIN))
         case Listing(kind="checks"):

@@ -57,6 +57,10 @@ _OPERATIONS = {
 """Operations as the subject of a sentence, by their names."""
 
 
+_SIDES = (Decision.SLOWER, Decision.FASTER, Decision.NEGLIGIBLE, Decision.UNDECIDED)
+"""What an interval and the tolerance decide; a budget and a failed check decide otherwise."""
+
+
 class Kind(Enum):
     WORKLOAD = auto()
     """The workload, encrypted."""
@@ -164,7 +168,11 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         values=sides_text(left, right),
         actual=verdict.actual,
         seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
-        is_of_part=estimate is not verdict.ratio and _side(estimate, settings) is not verdict.decision,
+        is_of_part=(
+            estimate is not verdict.ratio
+            and verdict.decision in _SIDES
+            and _side(estimate, settings) is not verdict.decision
+        ),
         is_encryption=is_encryption(condition),
         than="one with them" if kind is Kind.WORKLOAD and condition.is_plain else "",
     )

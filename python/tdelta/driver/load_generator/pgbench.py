@@ -98,7 +98,7 @@ class _Given:
         try:
             pairs, others = getopt.gnu_getopt(list(words), _SHORT, _LONG.split())
         except getopt.GetoptError as error:
-            return cls({}, (), Refusal.of("load-option", option=error.msg, why="not an option of pgbench"))
+            return cls({}, (), Refusal.of("invalid", kind="pgbench option", fault=error.msg))
         names = ((name.lstrip("-"), value) for name, value in pairs)
         return cls({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
@@ -156,7 +156,9 @@ class Pgbench:
         if processed == 0:
             raise unreadable(finished, Refusal.of("load-output", what="a finished transaction"))
         if not processed or not per_second:
-            raise unreadable(finished, Refusal.of("load-output", what="pgbench's `number of transactions …` and `tps`"))
+            raise unreadable(
+                finished, Refusal.of("load-output", what="pgbench's report with `number of transactions …` and `tps`")
+            )
         retries = int(number(_RETRIES, finished.out) or 0)
         elapsed_ns = round(processed / per_second * 1e9)
         if finished.log_folder is None:
@@ -167,7 +169,7 @@ class Pgbench:
         if logged != processed:
             raise unreadable(
                 finished,
-                Refusal.of("load-output", what=f"{processed:.0f} transactions in pgbench's log, which has {logged},"),
+                Refusal.of("load-output", what=f"a complete log (of {processed:.0f} transactions it has {logged})"),
             )
         return LoadResult(
             operations=logged,

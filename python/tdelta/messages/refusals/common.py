@@ -7,7 +7,7 @@ COMMON = {
     # rules
     "requires": "{what} requires {needs}",
     "conflict": "{one} cannot be combined with {other}",
-    "unsupported": "{what} is not supported by {by}",
+    "unsupported": "not supported by {by}: {what}",
     "not-supported": "{what} is only {only}, not for {by}",
     "twice": "{what} is given more than once",
     # values

@@ -87,7 +87,7 @@ MACHINE = {
         " --address=…`), or use fewer hosts"
     ),
     "agents-elsewhere": (
-        "load generator {agents} cannot reach the server at {address}; name an address that all nodes reach "
+        "load generator {agents} cannot reach the server at {address}; name an address that all nodes reach"
         " (--baseline, --encrypted), or omit --ray"
     ),
     "agent-lost": "load generator {agent} on node {node} was lost ({why})",

@@ -70,7 +70,7 @@ SERVERS = {
     "server-check-time-up": "the check took longer than {seconds:.0f} s; repeat it when both servers are idle",
     "server-check-not-tried": "skipped, since these failed: {needs}",
     "server-check-unsupported": "not supported by the adapter: {what}",
-    "server-check-missing": "{what} is missing",
+    "server-check-missing": "missing: {what}",
     "server-check-differs": "{what} differ: {found}",
     "server-check-left": "{what} still exists; remove it by hand",
     "server-check-tables-otherwise": "tables must be {wanted}; not so in the catalog: {tables}",

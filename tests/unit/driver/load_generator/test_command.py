@@ -193,7 +193,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
         (
             "pgbench --nonsense",
             "postgres",
-            coded("load-option", option=Part("--nonsense"), why=Part("not an option of")),
+            coded("invalid", kind="pgbench option", fault=Part("--nonsense")),
         ),
         ("pgbench postgres://me@there/db", "postgres", coded("load-option", why="tdelta sets it for each copy")),
         ("pgbench x y", "postgres", coded("unexpected", found="x y", expected="one database at most")),

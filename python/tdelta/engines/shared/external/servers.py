@@ -128,7 +128,7 @@ def _fault(kind: str, said: str) -> Refusal | None:
         case "auth" | "denied":
             return Refusal.of("server-stopped", said=said, fix="grant the revoked privilege again")
         case "unknown_database":
-            return Refusal.of("server-stopped", said=said, fix="keep tdelta's schema, which was dropped,")
+            return Refusal.of("server-stopped", said=said, fix="tdelta's schema was dropped: leave it alone,")
         case "tls":
             return Refusal.of("database-answer", said=said, fix="the server's TLS changed, so adapt ?tls= in the DSN")
         case "out_of_memory":
