@@ -23,6 +23,7 @@ CAUTIONS = {
     "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B control (a second encrypted copy): {lacking}",
     "time-short": "{rounds} rounds require about {needed}, --max-time is {given}: the run will be cut short",
+    "time-extended": "the default time of {found:g} s is too short here: extended to {needed:g} s",
     "run-interrupted": "the run was interrupted; these are the results up to then",
     "instructions-left-out": "{factor}=off omitted: {why}",
     "calibration-invalid": "calibration {calibration} found this machine unreliable: {fault}",

@@ -736,7 +736,7 @@ def _next(result: RunResult, name: str) -> str:
         return f"{run_command(usual)}  # the default cache and size"
     seconds = _deciding_seconds(result)
     if seconds is None or seconds > _TOO_LONG_SECONDS or result.stopped_by == "rounds":
-        return f"{next_command('plan', settings, *_asked_of_plan(result), name=name)}  # how long a run must be"
+        return f"{next_command('plan', settings, name=name)}  # how long a run must be"
     minutes = max(1, math.ceil(seconds / 60))
     longer = {**settings.options, "max_seconds": 60.0 * minutes}
     return f"{run_command(longer)}  # about {minutes} min should decide"
@@ -761,15 +761,6 @@ def _deciding_seconds(result: RunResult) -> float | None:
         factor = max(factor, (_CHANCE * (high - low) / 2 / distance) ** 2)
     fewest = FEWEST_ROUNDS / max(1, result.counts.rounds)
     return result.counts.elapsed_seconds * max(factor, fewest)
-
-
-def _asked_of_plan(result: RunResult) -> Iterator[str]:
-    """Of a gate the overhead that was found and its budget: a plan's own questions are about small overheads."""
-    budget = result.settings.budget
-    undecided = [v for v in result.primary if v.decision is Decision.UNDECIDED]
-    if budget is not None and undecided:
-        effect = max(0.0, undecided[0].ratio.median - 1.0)
-        yield from ("--effect", f"{100 * effect:.0f}%", "--tolerance", f"{100 * budget:g}%")
 
 
 def _figures_of_files(outcomes: Sequence[Outcome], result: AnalysisResult) -> Iterator[Line]:

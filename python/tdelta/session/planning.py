@@ -143,6 +143,16 @@ class Plan:
         request = self.request.replace(bb_control=bb_control)
         return dataclasses.replace(self, request=request, settings=settings, cautions=(*self.cautions, *cautions))
 
+    def extended(self, max_seconds: float) -> Plan:
+        """The same with more time than the default, which holds not even the shortest run."""
+        options, found = {**self.settings.options, "max_seconds": max_seconds}, self.request.decision.max_seconds
+        return dataclasses.replace(
+            self,
+            request=self.request.replace(max_seconds=max_seconds),
+            settings=dataclasses.replace(self.settings, options=options),
+            cautions=(*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds)),
+        )
+
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
         return self.layout.strata

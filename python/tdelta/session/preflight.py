@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,30 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
         fits()
 
 
-def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
+def with_enough_time(plan: Plan, clock: Clock) -> Plan:
+    """The plan with its default time extended to that of the fewest rounds, if not even the shortest run fits.
+
+    Raises:
+        TimeFault: the shortest run does not fit on a machine as busy as this one, and the time was typed or would have
+            to be many times as long.
+    """
+    try:
+        Pace(plan, clock.elapsed).require()
+        _require_time_as_pressed(plan, clock)
+    except TimeFault:
+        decision, pace = plan.request.decision, Pace(plan, clock.elapsed)
+        if decision.max_seconds_is_given:
+            raise
+        pace.pressed(clock.slowdown())
+        needed = pace.extension(decision.min_rounds)
+        if needed is None:
+            raise
+        plan = plan.extended(needed)
+        clock.extend(needed)
+    return plan
+
+
+def _require_time_as_pressed(plan: Plan, clock: Clock) -> None:
     """Raise where the set-up would take so long on a machine as busy as this one that no round fits.
 
     That would turn out after the first load, of servers minutes later. Where there is plenty of time nothing is
@@ -185,7 +208,7 @@ def dry_run(
     clock, name = Clock(request.decision.max_seconds), f"dry-run-{os.getpid()}"
     with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, name, observe) as inputs:
         source = inputs.source
-        outlook = _outlook(request, inputs)
+        outlook = _outlook(request, inputs, clock)
         if source is not None and write_workload is not None:
             write_user_workload(source.workload, write_workload, source.notes)
             outlook = replace(outlook, written=str(write_workload))
@@ -201,9 +224,11 @@ def _require_proposal(request: RunRequest) -> None:
         )
 
 
-def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
+def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
     source = inputs.source
     made = with_bb_twin(plan(request, "dry-run", source, inputs.servers))
+    with suppress(TimeFault):  # is among the faults
+        made = with_enough_time(made, clock)
     pace = Pace(made)
     staged_seconds = pace.needs.stage_seconds
     caution = time_caution(made, staged_seconds)
@@ -214,7 +239,7 @@ def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
         conditions=tuple(condition.key for condition in made.conditions),
         seconds_least=staged_seconds + pace.shortest(),
         seconds_at_least=staged_seconds + pace.whole(request.decision.min_rounds),
-        seconds_at_most=request.decision.max_seconds,
+        seconds_at_most=made.request.decision.max_seconds,
         disk_bytes=pace.needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
         memory_bytes=pace.needs.memory_bytes,

@@ -114,7 +114,8 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
-    return {**usual, **settings, "tolerance_is_given": "tolerance" in given, **given, "vary": {**factors, **vary}}
+    typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds")}
+    return {**usual, **settings, **typed, **given, "vary": {**factors, **vary}}
 
 
 def _engine_of_servers(given: Mapping[str, Any]) -> str | None:

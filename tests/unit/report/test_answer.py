@@ -153,13 +153,6 @@ def test_a_gate_names_its_budget_and_takes_the_99_percent_interval(decision: Dec
     assert "95%" not in answer.sentence + line(answer, "Confidence") + line(answer, "Why")
 
 
-def test_a_gate_left_open_asks_a_plan_about_its_own_budget() -> None:
-    result = s.undecided()
-    gate = replace(result, settings=replace(result.settings, budget=0.02))
-    assert line(run_answer(gate), "Next").startswith("tdelta plan last --effect 2% --tolerance 2% ")
-    assert "--tolerance" not in line(run_answer(result), "Next")
-
-
 def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> None:
     failed = Validity("settings", CheckState.FAILED, (Detail.verbatim("2 of 6 differ"),))
     lost = tuple(replace(v, decision=Decision.INVALID) for v in s.slower().verdicts)

@@ -116,6 +116,7 @@ class DecisionOptions:
     """How long a run goes on, and what it decides. Shares are quotients less one: ``tolerance=0.02``.
 
     ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large.
+    ``max_seconds_is_given``: the same of the time; a default time is extended where it is too short for a run.
     ``latency_limit_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
     """
@@ -133,6 +134,9 @@ class DecisionOptions:
     max_rounds: int | None = option("", values.WholeNumber(), "The most rounds.")
     max_seconds: float = option(
         "--max-time", values.Duration(), "Total time, set-up included.", 85.0, of_pilot=False, group=Group.COMMON
+    )
+    max_seconds_is_given: bool = option(
+        "", values.Flag(), "Whether --max-time was typed.", False, of_study=False, compare=False
     )
     tolerance: float = option(
         "--tolerance",
