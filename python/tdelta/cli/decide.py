@@ -76,7 +76,9 @@ _SECONDS, _SERVER_SECONDS = 1800.0, 7200.0
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of the page.  [./tdelta-decide-….html]",
 )
-@click.option("--force", cls=Option, group=Group.OUTPUT, is_flag=True, help="Overwrite a file that tdelta did not write.")
+@click.option(
+    "--force", cls=Option, group=Group.OUTPUT, is_flag=True, help="Overwrite a file that tdelta did not write."
+)
 @click.option("--json", "as_json", cls=Option, group=Group.OUTPUT, is_flag=True, help="Print JSON (docs/json.md).")
 def decide(
     max_seconds: float | None,

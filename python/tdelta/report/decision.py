@@ -11,12 +11,13 @@ from tdelta.design.storages import storage_of
 from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
 from tdelta.document.effect import limits
 from tdelta.document.labels import compared_label, decision_word
-from tdelta.document.quantities import MISSING, counted, duration, ratio_cells, share
+from tdelta.document.quantities import MINUS, MISSING, counted, duration, ratio_cells, share
 from tdelta.document.wording import has_data, label
+from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.backups import BackupMeasure
 from tdelta.findings.storage import StorageLayer
-from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
+from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.report.answer import companion, run_answer
 from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
@@ -35,6 +36,10 @@ _WIDEST = 0.3
 _IN_CLEAR = (EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second on each server"
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
+_OF_DAILY = ("Response time", "CPU")
+_ELSEWHERE = ("Still readable", "Stalls")
+"""Lines of findings that are not a part of an answer."""
+
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
 
 
@@ -77,8 +82,10 @@ def cores_at(load: Load, found: Decided) -> Cores | None:
     costs = None
     if load.core_hour_price is not None:
         hour = plain * load.servers * load.core_hour_price
-        costs = tuple((ratio - 1.0) * hour * _HOURS_A_MONTH for ratio in ratios)
-    return Cores(plain, *(plain * ratio for ratio in ratios), costs)
+        best, least, most = ((ratio - 1.0) * hour * _HOURS_A_MONTH for ratio in ratios)
+        costs = best, least, most
+    best, least, most = (plain * ratio for ratio in ratios)
+    return Cores(plain, best, least, most, costs)
 
 
 def _has_cpu(result: RunResult) -> bool:
@@ -88,19 +95,34 @@ def _has_cpu(result: RunResult) -> bool:
 
 def _cores_text(load: Load, found: Decided) -> str:
     cores = cores_at(load, found)
-    if load.rate is None:
-        return _NO_RATE
     if cores is None:
-        return _NO_CPU
+        return _NO_RATE if load.rate is None else _NO_CPU
     each = "" if load.servers == 1 else f" on each of {load.servers} servers"
-    text = (
-        f"{cores.plain:.2f} → {cores.encrypted:.2f} busy cores ({cores.low:.2f} to {cores.high:.2f})"
-        f" at {load.rate:,.6g}/s{each}"
-    )
-    if cores.month_costs is None:
-        return text
-    best, low, high = (f"{cost:,.2f}" for cost in cores.month_costs)
-    return f"{text}; {best} more per month ({low} to {high})"
+    text = f"{cores.plain:.2f} → {cores.encrypted:.2f} busy at {load.rate:,.6g}/s{each}"
+    return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
+
+
+def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
+    cores = cores_at(load, found)
+    if cores is None:
+        yield Paragraph(f"{_cores_text(load, found).capitalize()}.")
+        return
+    figures = (cores.plain, cores.encrypted, cores.low, cores.high)
+    rows = [
+        _cores_row("busy cores of one server", *figures),
+        _cores_row(f"busy cores of {counted(load.servers, 'server')}", *(load.servers * one for one in figures)),
+    ]
+    if cores.month_costs is not None:
+        best, low, high = (f"{cost:,.2f}" for cost in cores.month_costs)
+        rows.append(("cost per month", "", "", best, f"{low} to {high}"))
+    titles = ("unencrypted", "encrypted", "more", "95% interval")
+    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *(Column(title, is_number=True) for title in titles)], rows)
+    yield Paragraph(_CORES_NOTE, "note")
+
+
+def _cores_row(name: str, plain: float, encrypted: float, low: float, high: float) -> tuple[str, ...]:
+    ends = f"{low - plain:+.2f} to {high - plain:+.2f}".replace("-", MINUS)
+    return name, f"{plain:.2f}", f"{encrypted:.2f}", f"{encrypted - plain:+.2f}".replace("-", MINUS), ends
 
 
 def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
@@ -112,7 +134,7 @@ def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
         *(Line(one.question.title.partition(" of ")[0], brief(one.result)) for one in others),
         Line("Cores", _cores_text(load, found)),
         Line("Still readable", "; ".join(readable) or _nothing_readable(found), is_warning=bool(readable)),
-        *([Line("Not measured", ", ".join(one.question.title for one in found.open))] if found.open else []),
+        *([Line("Not measured", "; ".join(one.question.title for one in found.open))] if found.open else []),
         Line("Page", page),
     ]
     yield Lines(lines)
@@ -178,13 +200,14 @@ def decision_page(found: Decided, load: Load) -> Page:
 
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
     rows = [_row(one) for one in found.answered]
-    columns = [Column(title) for title in ("question", "answer", "limit")]
-    yield Section("answer", "Answers", [Table("Answers", columns, rows)])
-    yield Section("cores", "Cores and cost", [Paragraph(_cores_text(load, found)), Paragraph(_CORES_NOTE, "note")])
+    titles = ("question", "answer", "limit")
+    yield Section("answer", "Answers", [Table("Answers", list(map(Column, titles)), rows)])
+    yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
-    items = [("", f"{one.question.title}: {one.why.text}. {command_of(one)}") for one in found.open]
-    yield Section("open", "Not measured", [Listing(items)] if items else [])
+    left = [(one.question.title, one.why.text, command_of(one)) for one in found.open]
+    titles = ("question", "why", "command")
+    yield Section("open", "Not measured", [Table("Open questions", list(map(Column, titles)), left)] if left else [])
     yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)])])
 
 
@@ -196,8 +219,9 @@ _CORES_NOTE = (
 
 def _row(one: Answered) -> tuple[str | Cell, ...]:
     answer = run_answer(one.result)
-    more = [line.text for line in answer.lines if line.title == "Backup size"]
-    text = " ".join((answer.sentence, *(f"Backup size: {line}." for line in more)))
+    found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
+    more = (line for line in answer.lines if line.title in _OF_DAILY and one.question is QUESTIONS[0])
+    text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
     counts = one.result.counts
     rows = "" if one.has_own_rows else "generated rows; "
     limit = f"{rows}{counted(counts.rounds, 'round')}, {counted(counts.blocks, 'block')}, {_took(one)}"
@@ -229,11 +253,14 @@ def _layers(found: Decided) -> Iterator[Block]:
                 cost = f"{word}: {' '.join(ratio_cells(verdict.ratio, limits(one.result.settings)))}"
             rows.append((label(layer.condition, one.result.settings), cost, layer.protects, layer.in_clear))
     if not rows:
-        tde, disk = storage_of("plain"), storage_of("luks")
-        daily = found.answered[0].result
-        rows = [("TDE", brief(daily), tde.protects, tde.in_clear), ("disk", MISSING, disk.protects, disk.in_clear)]
+        tde, disk = storage_of(PLAIN_STORAGE), storage_of("luks")
+        rows = [
+            ("TDE", brief(found.answered[0].result), tde.protects, tde.in_clear),
+            ("disk", MISSING, disk.protects, disk.in_clear),
+            ("both", MISSING, tde.protects, tde.in_clear),
+        ]
     titles = ("layer", "cost", "protects from", "leaves readable")
-    yield Table("Layers of encryption", [Column(title) for title in titles], rows)
+    yield Table("Layers of encryption", list(map(Column, titles)), rows)
 
 
 def command_of(one: Open) -> str:
@@ -253,7 +280,9 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:
-        price = "" if load.core_hour_price is None else f", {load.core_hour_price:g} per core and hour, 730 hours a month"
+        price = (
+            "" if load.core_hour_price is None else f", {load.core_hour_price:g} per core and hour, 730 hours a month"
+        )
         yield f"Your peak is {load.rate:,.6g}/s on each of {counted(load.servers, 'server')}{price}."
     yield _OUTSIDE
 

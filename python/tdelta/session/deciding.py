@@ -19,7 +19,6 @@ from typing import Any
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, RunResult
-from tdelta.records.kept import RunKind
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.keeping import is_at_work
@@ -100,7 +99,7 @@ QUESTIONS = (
     Question("cache", "Less or more cache", "tdelta run --vary cache=10%,120%", _varying({"cache": (0.1, 1.2)}), 1, 2),
     Question(
         "storage",
-        "TDE, the disk, or both",
+        "TDE or the disk",
         "tdelta run --vary storage=plain,luks",
         _varying(*({"storage": ("plain", one)} for one in ("luks", "fscrypt", "gocryptfs"))),
         1,
@@ -248,7 +247,7 @@ class _Sitting:
     ) -> None:
         self._store, self._request, self._kept, self._watch = store, request, kept, watch
         spent = sum(self._spent(run_id) for run_id in kept.runs.values())
-        self._left = lambda: request.decision.max_seconds - spent - elapsed()
+        self._seconds, self._elapsed = request.decision.max_seconds - spent, elapsed
         self._open: list[Open] = []
 
     def conducted(self, steps: Sequence[Step], impossible: Sequence[Open]) -> Decided:
@@ -270,6 +269,9 @@ class _Sitting:
             if self._is_done(step)
         )
         return Decided(self._kept.name, self._request, answered, _in_order(self._open))
+
+    def _left(self) -> float:
+        return self._seconds - self._elapsed()
 
     def _is_done(self, step: Step) -> bool:
         run_id = self._kept.runs.get(step.question.name)
