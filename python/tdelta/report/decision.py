@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tdelta import __version__
 from tdelta.design.storages import storage_of
@@ -23,8 +24,11 @@ from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
-from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Outline
+from tdelta.session.questions import QUESTIONS
 from tdelta.session.request import OPTIONS
+
+if TYPE_CHECKING:
+    from tdelta.session.deciding import Answered, Decided, Open, Outline
 
 DECISION_SCHEMA = "tdelta.decide/1"
 OUTLINE_SCHEMA = "tdelta.decide-dry-run/1"

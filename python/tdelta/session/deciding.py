@@ -2,8 +2,8 @@
 
 Questions are data. Each is answered by an ordinary run, which has a fact with the decision it belongs to; these runs
 are all that a decision keeps. The same options begun again continue it: finished runs stay, an interrupted one is
-resumed, and the others are made. Time is allotted anew before each run: first the least that every question needs, in
-their order, then whole runs, then the rest to workloads, by weight.
+resumed, and the others are made. Time is allotted as follows: first the least that every question needs, in their
+order, then whole runs, then the rest to workloads. What runs leave of it goes to workloads that are undecided.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
@@ -25,6 +24,7 @@ from tdelta.session.keeping import is_at_work
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import check, plan
 from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
+from tdelta.session.questions import QUESTIONS, Question
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 from tdelta.session.studies import study
@@ -40,74 +40,6 @@ _OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
 _SPARE = 1.15
 _LONGER = 2.0
 """A second, longer run must be at least so many times as long as the first."""
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-_SHORT: Mapping[str, Any] = MappingProxyType({"blocks_per_round": 4, "min_rounds": 2})
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What people ask before they turn encryption on.
-
-    Attributes:
-        name: a factor or an operation, as runs have it.
-        title: for people.
-        command: what answers it by itself.
-        ways: options of a run that answers it; the first that the engine takes is used.
-        least_rounds: of a workload's shortest run; 0 for an operation, of which one short round is an answer.
-        rounds: of a workload's whole run, and its weight where time is left; 0 for an operation, which has its own.
-    """
-
-    name: str
-    title: str
-    command: str
-    ways: tuple[Mapping[str, Any], ...]
-    least_rounds: int = 0
-    rounds: int = 0
-
-    @property
-    def is_workload(self) -> bool:
-        return self.rounds > 0
-
-
-def _varying(*levels: Mapping[str, tuple[Any, ...]], **options: Any) -> tuple[Mapping[str, Any], ...]:
-    return tuple({**_SHORT, **options, "vary": one} for one in levels)
-
-
-QUESTIONS = (
-    Question("workload", "Daily work", "tdelta run", (_NOTHING,), 2, 5),
-    Question(
-        "encrypt",
-        "Conversion of existing data",
-        "tdelta run convert",
-        _varying({"during": ("encrypt",)}, {"work": ("encrypt",)}),
-    ),
-    Question(
-        "backup",
-        "Backup",
-        "tdelta run backup",
-        _varying({"work": ("backup:compress=zstd",)}, {"work": ("backup",)}),
-    ),
-    Question(
-        "restart",
-        "Restart and recovery after a crash",
-        "tdelta run restart",
-        _varying({"work": ("restart", "recovery:mb=8")}, {"work": ("restart",)}),
-    ),
-    Question("rate", "Peak load", "tdelta run capacity", _varying({"rate": ("60%", "90%")}, threads=4), 1, 4),
-    Question("spill", "Temporary files", "tdelta run spill", ({"study": "spill", **_SHORT},)),
-    Question("cache", "Less or more cache", "tdelta run --vary cache=10%,120%", _varying({"cache": (0.1, 1.2)}), 1, 2),
-    Question(
-        "storage",
-        "TDE or the disk",
-        "tdelta run --vary storage=plain,luks",
-        _varying(*({"storage": ("plain", one)} for one in ("luks", "fscrypt", "gocryptfs"))),
-        1,
-        2,
-    ),
-    Question("replication", "Replication", "tdelta run replicate", ({"study": "replicate"},)),
-)
-"""All questions, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +185,15 @@ class _Sitting:
     def conducted(self, steps: Sequence[Step], impossible: Sequence[Open]) -> Decided:
         self._open += impossible
         waiting = [step for step in steps if not self._is_done(step)]
+        most = {step.question.name: step.seconds for step in allot(waiting, self._left())}
         while waiting:
             step, *waiting = waiting
             run_id = self._kept.runs.get(step.question.name)
             if run_id is not None and self._store.status(run_id) is not RunStatus.FAILED:
                 self._made(step, run_id)
             elif (fitting := allot((step, *waiting), self._left())) and fitting[0].question is step.question:
-                self._made(fitting[0])
+                seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
+                self._made(replace(step, seconds=seconds))
             else:
                 self._open.append(_late(step))
         self._deepen(steps)
@@ -310,14 +244,22 @@ class _Sitting:
         return {"name": self._kept.name, "question": step.question.name, "options": options, "seconds": seconds}
 
     def _deepen(self, steps: Sequence[Step]) -> None:
-        """One more run, as long as the time that is left, of the first workload that is undecided."""
-        for step in steps:
-            if not (step.question.is_workload and self._is_done(step)):
-                continue
-            result = self._store.result(self._kept.runs[step.question.name])
-            if result.decision is Decision.UNDECIDED and self._left() > _LONGER * result.counts.elapsed_seconds:
-                self._made(replace(step, seconds=self._left()))
-                return
+        """Longer runs of the workloads that are undecided, in the time that is left."""
+        undecided = [(step, found) for step in steps if (found := self._undecided(step)) is not None]
+        while undecided:
+            (step, result), *others = undecided
+            weights = sum(one.question.rounds for one, _ in undecided)
+            seconds = self._left() * step.question.rounds / weights
+            if seconds > _LONGER * result.counts.elapsed_seconds:
+                self._made(replace(step, seconds=seconds))
+            undecided = others
+
+    def _undecided(self, step: Step) -> RunResult | None:
+        """The result of a workload that more time might decide."""
+        if not (step.question.is_workload and self._is_done(step)):
+            return None
+        result = self._store.result(self._kept.runs[step.question.name])
+        return result if result.decision is Decision.UNDECIDED and not result.barely_encrypted else None
 
 
 def _identity(request: RunRequest) -> dict[str, Any]:
