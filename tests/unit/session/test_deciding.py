@@ -169,7 +169,9 @@ def test_all_runs_of_a_decision_have_its_name_as_a_label(runs: Runs) -> None:
 
 
 def test_time_that_a_run_leaves_makes_no_other_run_longer(runs: Runs) -> None:
-    planned = {one.question.name: one.seconds for one in outline({**SHORT, "directory": runs.store.parent}, quiet).steps}
+    planned = {
+        one.question.name: one.seconds for one in outline({**SHORT, "directory": runs.store.parent}, quiet).steps
+    }
     runs.decide()
     assert all(runs.given_seconds[name] <= planned[name] + 1 for name in runs.made if name in planned)
 
