@@ -122,7 +122,7 @@ def decide(
     try:
         found = deciding.decide(typed, _watched, rerun=rerun)
     except KeyboardInterrupt:
-        click.echo("finished runs are kept; the same command continues", err=True)
+        click.echo("everything measured is kept; the same command continues", err=True)
         raise
     load = report.Load(rate, servers, price)
     path = Path(f"tdelta-{found.name}.html") if output is None else output
@@ -141,6 +141,6 @@ def _watched(step: Step | None) -> Iterator[Callable[[Event], Any]]:
     from tdelta.document.quantities import duration
 
     if step is not None:
-        click.echo(f"{step.question.title}: {duration(step.seconds or step.whole_seconds)}", err=True)
+        click.echo(f"{step.question.title}: {duration(step.seconds) if step.seconds else 'continued'}", err=True)
     with drawn_progress() as observer:
         yield observer

@@ -42,8 +42,11 @@ def test_a_decision_killed_at_random_continues_and_writes_its_page(place: Place)
     assert {status for _, status in after.values()} == {RunStatus.DONE}, SEED
     assert [question for question, _ in after.values()].count("encrypt") == 1, SEED
     assert {one["run_id"] for one in document["answers"]} <= after.keys()
-    assert document["exit_code"] == ran.code and document["page"] == str(page)
-    assert is_report(page) and workers_left(process.pid) == [] and list(place.twins.iterdir()) == []
+    assert document["exit_code"] == ran.code
+    assert document["page"] == str(page)
+    assert is_report(page)
+    assert workers_left(process.pid) == []
+    assert list(place.twins.iterdir()) == []
 
 
 def test_a_plan_makes_nothing(place: Place) -> None:

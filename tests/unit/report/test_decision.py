@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from support import samples as s
+from support.json_docs import check_documented
 from tdelta.document.blocks import Line, Lines, Listing, Table
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Metric, RunResult
@@ -16,6 +17,7 @@ from tdelta.report.decision import (
     decision_document,
     decision_page,
     outline_blocks,
+    outline_document,
     still_readable,
 )
 from tdelta.report.document import to_json
@@ -55,7 +57,8 @@ def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> N
 
 def test_without_a_price_there_is_no_cost() -> None:
     cores = cores_at(Load(2000.0), decided())
-    assert cores is not None and cores.month_costs is None
+    assert cores is not None
+    assert cores.month_costs is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,9 @@ def test_the_page_is_one_that_tdelta_may_overwrite() -> None:
 
 def test_the_document_has_answers_cores_and_what_is_open() -> None:
     late = Open(NAMED["rate"], "sqlite", Refusal.of("decide-no-time", needed="90 s"), RunRequest())
-    document = json.loads(to_json(decision_document(decided(("backup", s.backed_up()), open=(late,)), PEAK, "p", 0)))
+    found = decision_document(decided(("backup", s.backed_up()), open=(late,)), PEAK, "p", 0)
+    check_documented("tdelta.decide/1", found)
+    document = json.loads(to_json(found))
     assert [one["question"] for one in document["answers"]] == ["workload", "backup"]
     assert document["answers"][0]["decision"] == Decision.SLOWER
     assert document["cores"]["plain"] > 0
@@ -167,6 +172,9 @@ def test_the_document_has_answers_cores_and_what_is_open() -> None:
 def test_an_outline_has_a_row_for_each_run_and_a_line_for_each_open_question() -> None:
     steps = (Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),)
     late = Open(NAMED["rate"], "sqlite", Refusal.of("decide-no-time", needed="90 s"))
-    table, total, left = outline_blocks(Outline(steps, (late,), 60.0))
-    assert isinstance(table, Table) and isinstance(left, Listing)
+    planned = Outline(steps, (late,), 60.0)
+    check_documented("tdelta.decide-dry-run/1", outline_document(planned))
+    table, _total, left = outline_blocks(planned)
+    assert isinstance(table, Table)
+    assert isinstance(left, Listing)
     assert len(table.rows) == len(left.items) == 1

@@ -147,19 +147,25 @@ def test_the_rows_of_a_file_are_used_where_an_operation_does_not_refuse_them(tmp
     options = {"engine": "sqlite", "database": tmp_path / "app.db", "max_seconds": 600.0}
     steps, _ = deciding._steps(options)
     own = {one.question.name: one.has_own_rows for one in steps}
-    assert own[DAILY] and own["rate"] and own["cache"]
-    assert not own["backup"] and not own["restart"]
+    assert own[DAILY]
+    assert own["rate"]
+    assert own["cache"]
+    assert not own["backup"]
+    assert not own["restart"]
     assert all((one.request.tested.database is not None) is one.has_own_rows for one in steps)
 
 
 def test_a_decision_makes_each_run_once(runs: Runs) -> None:
     first = runs.decide()
     made = list(runs.made)
-    assert made[0] == DAILY and len(made) == len(set(made)) > 3
+    assert made[0] == DAILY
+    assert len(made) == len(set(made)) > 3
     assert [one.question.name for one in first.answered] == made
     again = runs.decide()
-    assert runs.made == made and runs.resumed == []
-    assert again.answered == first.answered and again.name == first.name
+    assert runs.made == made
+    assert runs.resumed == []
+    assert again.answered == first.answered
+    assert again.name == first.name
 
 
 def test_all_runs_of_a_decision_have_its_name_as_a_label(runs: Runs) -> None:
@@ -221,7 +227,8 @@ def test_daily_work_that_fails_ends_the_decision(runs: Runs) -> None:
 def test_the_time_that_is_left_goes_to_a_workload_that_is_undecided(runs: Runs) -> None:
     runs.ends = {DAILY: s.undecided}
     runs.decide(max_seconds=7200.0)
-    assert runs.made.count(DAILY) == 2 and runs.made[-1] == DAILY
+    assert runs.made.count(DAILY) == 2
+    assert runs.made[-1] == DAILY
 
 
 def test_a_failed_run_is_made_again(runs: Runs) -> None:
