@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,55 +32,28 @@ _TAKEN = (
 """The options of `tdelta run` that say what is decided about; the others are the questions'."""
 
 _SECONDS, _SERVER_SECONDS = 1800.0, 7200.0
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_RATE = "Your peak, in transactions per second on each server; gives the cores needed."
+_common = partial(click.option, cls=Option, group=Group.COMMON)
+_output = partial(click.option, cls=Option, group=Group.OUTPUT)
 
 
 @click.command(cls=Command, params=click_options(OPTIONS[name] for name in _TAKEN))
-@click.option(
-    "--max-time",
-    "max_seconds",
-    cls=Option,
-    group=Group.COMMON,
-    type=Typed(Duration()),
-    help="Total time of all runs.  [30m; 2h on a server]",
-)
-@click.option(
-    "--rate",
-    cls=Option,
-    group=Group.COMMON,
-    type=Typed(PerSecond()),
-    help="Your peak, in transactions per second on each server; gives the cores needed.",
-)
-@click.option(
-    "--servers",
-    cls=Option,
-    group=Group.COMMON,
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Servers that are to be encrypted.  [1]",
-)
-@click.option(
+@_common("--max-time", "max_seconds", type=Typed(Duration()), help="Total time of all runs.  [30m; 2h on a server]")
+@_common("--rate", type=Typed(PerSecond()), help=_RATE)
+@_common("--servers", type=click.IntRange(1), default=1, metavar="N", help="Servers to encrypt.  [1]")
+@_common(
     "--price-per-core-hour",
     "price",
-    cls=Option,
-    group=Group.COMMON,
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(0, min_open=True),
     metavar="PRICE",
     help="Price of one core for one hour; gives the cost per month.",
 )
-@click.option("--rerun", cls=Option, group=Group.CONTROL, is_flag=True, help="Measure everything again.")
-@click.option("--dry-run", cls=Option, group=Group.COMMON, is_flag=True, help="List the runs and their time.")
-@click.option(
-    "--output",
-    cls=Option,
-    group=Group.OUTPUT,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File of the page.  [./tdelta-decide-….html]",
-)
-@click.option(
-    "--force", cls=Option, group=Group.OUTPUT, is_flag=True, help="Overwrite a file that tdelta did not write."
-)
-@click.option("--json", "as_json", cls=Option, group=Group.OUTPUT, is_flag=True, help="Print JSON (docs/json.md).")
+@_common("--rerun", is_flag=True, help="Measure everything again.")
+@_common("--dry-run", is_flag=True, help="List the runs and their time.")
+@_output("--output", type=_FILE, help="File of the page.  [./tdelta-decide-….html]")
+@_output("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
+@_output("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def decide(
     max_seconds: float | None,
     rate: float | None,
@@ -112,7 +86,7 @@ def decide(
     if dry_run:
         with drawn_progress() as observer:
             planned = deciding.outline(typed, observer)
-        show(report.outline_blocks(planned), report.outline_document(planned), as_json=as_json)
+        show(report.outline_blocks(*planned), report.outline_document(*planned), as_json=as_json)
         return ExitCode.ANSWERED
     from tdelta.report.page.file import render, require_place, write_page
 
@@ -128,11 +102,8 @@ def decide(
     path = Path(f"tdelta-{found.name}.html") if output is None else output
     write_page(render(report.decision_page(found, load)), path, force=force)
     code = most_severe(exit_code(one.result) for one in found.answered)
-    show(
-        report.decision_blocks(found, load, str(path)),
-        report.decision_document(found, load, str(path), code),
-        as_json=as_json,
-    )
+    blocks, document = report.decision_blocks(found, load, str(path)), report.decision_document
+    show(blocks, document(found, load, str(path), code), as_json=as_json)
     return code
 
 

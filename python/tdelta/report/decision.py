@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,12 +22,11 @@ from tdelta.report.answer import companion, run_answer
 from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
 from tdelta.report.subject import subject
-from tdelta.report.values import record_values, values_of
+from tdelta.report.values import values_of
 from tdelta.session.questions import QUESTIONS
-from tdelta.session.request import OPTIONS
 
 if TYPE_CHECKING:
-    from tdelta.session.deciding import Answered, Decided, Open, Outline
+    from tdelta.session.deciding import Answered, Decided, Open, Step
 
 DECISION_SCHEMA = "tdelta.decide/1"
 OUTLINE_SCHEMA = "tdelta.decide-dry-run/1"
@@ -72,61 +70,47 @@ class Cores:
 
 def cores_at(load: Load, found: Decided) -> Cores | None:
     """CPU time per transaction, as daily work has it, at the user's rate; None where either is not known."""
-    daily = next((one.result for one in found.answered if one.question is QUESTIONS[0]), None)
-    if load.rate is None or daily is None or daily.decision is Decision.INVALID or not _has_cpu(daily):
-        return None
+    daily = found.answered[0].result
     verdicts = [cpu for v in daily.primary if v.condition.is_protected and (cpu := companion(v, daily)) is not None]
-    if not verdicts or not verdicts[0].baseline_value or daily.counts.blocks < _FEWEST_BLOCKS:
+    own = daily.settings.external_servers
+    is_unseen = own is not None and not (own.baseline.has_cpu_time and own.encrypted.has_cpu_time)
+    if load.rate is None or daily.decision is Decision.INVALID or is_unseen or not verdicts:
         return None
-    low, high = verdicts[0].ratio.hdi95
-    if high - low > _WIDEST * verdicts[0].ratio.median:
+    ratio = verdicts[0].ratio
+    if daily.counts.blocks < _FEWEST_BLOCKS or ratio.hdi95[1] - ratio.hdi95[0] > _WIDEST * ratio.median:
         return None
     plain = load.rate * verdicts[0].baseline_value / _US
-    ratios = (verdicts[0].ratio.median, low, high)
-    costs = None
-    if load.core_hour_price is not None:
-        hour = plain * load.servers * load.core_hour_price
-        best, least, most = ((ratio - 1.0) * hour * _HOURS_A_MONTH for ratio in ratios)
-        costs = best, least, most
-    best, least, most = (plain * ratio for ratio in ratios)
-    return Cores(plain, best, least, most, costs)
-
-
-def _has_cpu(result: RunResult) -> bool:
-    own = result.settings.external_servers
-    return own is None or (own.baseline.has_cpu_time and own.encrypted.has_cpu_time)
+    best, low, high = (plain * one for one in (ratio.median, *ratio.hdi95))
+    month = (load.core_hour_price or 0.0) * load.servers * _HOURS_A_MONTH
+    costs = ((best - plain) * month, (low - plain) * month, (high - plain) * month) if month else None
+    return Cores(plain, best, low, high, costs)
 
 
 def _cores_text(load: Load, found: Decided) -> str:
     cores = cores_at(load, found)
     if cores is None:
         return _NO_RATE if load.rate is None else _NO_CPU
-    each = "" if load.servers == 1 else f" on each of {load.servers} servers"
-    text = f"{cores.plain:.2f} → {cores.encrypted:.2f} busy at {load.rate:,.6g}/s{each}"
+    text = f"{cores.plain:.2f} → {cores.encrypted:.2f} busy at {load.rate:,.6g}/s on each server"
     return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
 
 
 def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
     cores = cores_at(load, found)
     if cores is None:
-        yield Paragraph(f"{_cores_text(load, found).capitalize()}.")
+        yield Paragraph(f"{_cores_text(load, found)}.")
         return
-    figures = (cores.plain, cores.encrypted, cores.low, cores.high)
-    rows = [
-        _cores_row("busy cores of one server", *figures),
-        _cores_row(f"busy cores of {counted(load.servers, 'server')}", *(load.servers * one for one in figures)),
-    ]
+    rows = []
+    for name, count in (("one server", 1), (counted(load.servers, "server"), load.servers)):
+        plain, *ends = (count * one for one in (cores.plain, cores.encrypted, cores.low, cores.high))
+        more, low, high = (f"{one - plain:+.2f}".replace("-", MINUS) for one in ends)
+        rows.append((f"busy cores, {name}", f"{plain:.2f}", f"{ends[0]:.2f}", more, f"{low} to {high}"))
     if cores.month_costs is not None:
-        best, low, high = (f"{cost:,.2f}" for cost in cores.month_costs)
-        rows.append(("cost per month", "", "", best, f"{low} to {high}"))
+        more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
+        rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
     titles = ("unencrypted", "encrypted", "more", "95% interval")
-    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *(Column(title, is_number=True) for title in titles)], rows)
+    numbers = [Column(title, is_number=True) for title in titles]
+    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], list(dict.fromkeys(rows)))
     yield Paragraph(_CORES_NOTE, "note")
-
-
-def _cores_row(name: str, plain: float, encrypted: float, low: float, high: float) -> tuple[str, ...]:
-    ends = f"{low - plain:+.2f} to {high - plain:+.2f}".replace("-", MINUS)
-    return name, f"{plain:.2f}", f"{encrypted:.2f}", f"{encrypted - plain:+.2f}".replace("-", MINUS), ends
 
 
 def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
@@ -168,11 +152,8 @@ def _readable_in(result: RunResult) -> Iterator[str]:
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
             mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
             yield f"{evidence.file_class} of {compared_label(evidence.condition)} copies{mounted}"
-    for action in result.of(ActionMeasure):
-        for left in action.left:
-            what = "rows" if left.there else "deleted rows" if left.deleted else ""
-            if what:
-                yield f"{what} in {left.file_class} after a conversion"
+    for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
+        yield f"{'rows' if left.there else 'deleted rows'} in {left.file_class} after a conversion"
     for backup in result.of(BackupMeasure):
         if backup.condition.is_protected and backup.in_the_clear:
             yield f"{'logical' if backup.is_logical else 'physical'} backups"
@@ -209,7 +190,7 @@ def _sections(found: Decided, load: Load) -> Iterator[Section]:
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
-    left = [(one.question.title, one.why.text, command_of(one)) for one in found.open]
+    left = [(one.question.title, one.why.text, run_command(one.request.to_json())) for one in found.open]
     titles = ("question", "why", "command")
     yield Section("open", "Not measured", [Table("Open questions", list(map(Column, titles)), left)] if left else [])
     yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)])])
@@ -222,18 +203,14 @@ _CORES_NOTE = (
 
 
 def _row(one: Answered) -> tuple[str | Cell, ...]:
-    answer = run_answer(one.result)
+    answer, counts = run_answer(one.result), one.result.counts
     found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
     more = (line for line in answer.lines if line.title in _OF_DAILY and one.question is QUESTIONS[0])
     text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
-    counts = one.result.counts
     rows = "" if one.has_own_rows else "generated rows; "
-    limit = f"{rows}{counted(counts.rounds, 'round')}, {counted(counts.blocks, 'block')}, {_took(one)}"
+    took = f"{counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}; run {one.result.settings.run_id}"
+    limit = f"{rows}{counted(counts.rounds, 'round')}, {took}"
     return one.question.title, Cell(text, "bad" if one.result.decision is Decision.INVALID else ""), limit
-
-
-def _took(one: Answered) -> str:
-    return f"{duration(one.result.counts.elapsed_seconds)}; run {one.result.settings.run_id}"
 
 
 def _readable_block(found: Decided) -> Block:
@@ -267,13 +244,6 @@ def _layers(found: Decided) -> Iterator[Block]:
     yield Table("Layers of encryption", list(map(Column, titles)), rows)
 
 
-def command_of(one: Open) -> str:
-    """The command that answers an open question."""
-    if one.request is not None:
-        return run_command(one.request.to_json())
-    return shlex.join([*one.question.command.split(), *OPTIONS["engine"].words(one.engine)])
-
-
 def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     daily = found.answered[0].result
     yield from (f"{line.title}: {line.text}." for line in run_answer(daily).lines if line.title == "Valid for")
@@ -291,44 +261,41 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     yield _OUTSIDE
 
 
-def outline_blocks(found: Outline) -> Iterator[Block]:
+def outline_blocks(steps: Sequence[Step], left: Sequence[Open]) -> Iterator[Block]:
     """What a decision is going to do, run by run."""
     rows = [
         (
             step.question.title,
-            duration(step.least_seconds),
-            duration(step.seconds),
+            *map(duration, (step.least_seconds, step.seconds)),
             "" if step.has_own_rows else "generated",
         )
-        for step in found.steps
+        for step in steps
     ]
-    columns = [Column("run"), Column("at least", True), Column("planned", True), Column("rows")]
-    yield Table("Runs", columns, rows, name="run")
-    total = duration(sum(step.seconds for step in found.steps))
-    yield Paragraph(f"{counted(len(rows), 'run')}, {total} of {duration(found.max_seconds)}")
-    yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in found.open])
+    rows.append(("all", "", duration(sum(step.seconds for step in steps)), ""))
+    yield Table(
+        "Runs", [Column(""), Column("at least", True), Column("planned", True), Column("rows")], rows, name="run"
+    )
+    yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in left])
 
 
-def outline_document(found: Outline) -> dict[str, object]:
+def outline_document(steps: Sequence[Step], left: Sequence[Open]) -> dict[str, object]:
     runs = [
         {
-            "question": step.question.name,
-            "title": step.question.title,
+            **_named(step),
             "least_seconds": step.least_seconds,
             "planned_seconds": step.seconds,
             "has_own_rows": step.has_own_rows,
             "command": run_command(step.request.to_json()),
         }
-        for step in found.steps
+        for step in steps
     ]
-    return {"schema": OUTLINE_SCHEMA, "max_seconds": found.max_seconds, "runs": runs, "open": _open(found.open)}
+    return {"schema": OUTLINE_SCHEMA, "runs": runs, "open": _open(left)}
 
 
 def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> dict[str, object]:
     answers = [
         {
-            "question": one.question.name,
-            "title": one.question.title,
+            **_named(one),
             "run_id": one.result.settings.run_id,
             "decision": one.result.decision.value,
             "sentence": run_answer(one.result).sentence,
@@ -336,28 +303,25 @@ def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> 
         }
         for one in found.answered
     ]
-    cores = cores_at(load, found)
     return {
         "schema": DECISION_SCHEMA,
         "name": found.name,
         "exit_code": exit_code,
         "page": page,
         "answers": answers,
-        "cores": None if cores is None else record_values(cores),
+        "cores": values_of(cores_at(load, found)),
         "still_readable": [{"what": what, "title": title} for what, title in still_readable(found)],
         "open": _open(found.open),
         "assumptions": list(_assumptions(found, load)),
     }
 
 
+def _named(one: Answered | Open | Step) -> dict[str, object]:
+    return {"question": one.question.name, "title": one.question.title}
+
+
 def _open(found: Sequence[Open]) -> list[dict[str, object]]:
     return [
-        {
-            "question": one.question.name,
-            "title": one.question.title,
-            "why": values_of(one.why),
-            "text": one.why.text,
-            "command": command_of(one),
-        }
+        {**_named(one), "why": values_of(one.why), "text": one.why.text, "command": run_command(one.request.to_json())}
         for one in found
     ]

@@ -1,9 +1,9 @@
-"""One decision about encryption: its questions, the runs that answer them, and the time that each of them gets.
+"""One decision about encryption: the runs that answer its questions, and the time that each of them gets.
 
-Questions are data. Each is answered by an ordinary run, which has a fact with the decision it belongs to; these runs
-are all that a decision keeps. The same options begun again continue it: finished runs stay, an interrupted one is
-resumed, and the others are made. Time is allotted as follows: first the least that every question needs, in their
-order, then whole runs, then the rest to workloads. What runs leave of it goes to workloads that are undecided.
+Each question is answered by an ordinary run with a fact of the decision that it belongs to; a decision keeps nothing
+else. The same options continue it: finished runs stay, an interrupted one is resumed, the others are made. Every
+question gets its least time first, in their order, then a whole run; the rest goes to workloads, and what runs leave
+of it to workloads that are undecided.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
@@ -35,20 +35,14 @@ PART_OF = "decide"
 
 _OWN_ROWS = ("database", "restore", "workload")
 _OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
-"""What a study sets itself."""
-
 _SPARE = 1.15
 _LONGER = 2.0
-"""A second, longer run must be at least so many times as long as the first."""
+"""A second run of a workload is at least so many times as long as the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A question and the run that is to answer it.
-
-    ``least_seconds`` is the shortest time that gives an answer, ``whole_seconds`` that of all rounds.
-    ``has_own_rows``: its rows are those that the decision is about, and not generated in their place.
-    """
+    """A question and its run; ``has_own_rows`` unless rows are generated in place of the user's."""
 
     question: Question
     request: RunRequest
@@ -60,21 +54,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question without an answer: why, and the run that would give one (None: `Question.command`)."""
+    """A question without an answer: why, and a run that would give one."""
 
     question: Question
-    engine: str
     why: Refusal
-    request: RunRequest | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What a decision is going to do: its runs with their time, and what it leaves open."""
-
-    steps: tuple[Step, ...]
-    open: tuple[Open, ...]
-    max_seconds: float
+    request: RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,39 +70,28 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The answers of a decision, in the order of `QUESTIONS`, and what is open."""
-
     name: str
-    request: RunRequest
     answered: tuple[Answered, ...]
     open: tuple[Open, ...]
 
 
-@dataclass(slots=True)
-class _Kept:
-    """What the store has of a decision: its name, the estimates, and the newest run of each question."""
-
-    name: str
-    seconds: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    runs: dict[str, str] = field(default_factory=dict)
+Watch = Callable[[Step | None], AbstractContextManager[Observer]]
+"""Makes the observer of a step's run; of the plan for None."""
 
 
-def outline(given: Mapping[str, Any], observe: Observer) -> Outline:
-    """What `decide` would do. A dump is restored, or a file copied, once, to see how long runs take.
+def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ...], tuple[Open, ...]]:
+    """What `decide` would do, and leave open. A dump is restored, or a file copied, once, to see how long runs take.
 
     Raises:
         TimeFault: not even daily work fits into the time.
         TdeltaError: as `tdelta.session.dry_run`.
     """
-    request = RunRequest(**given)
     steps, impossible = _steps(given)
-    seconds = request.decision.max_seconds
-    timed = _timed(steps, request, observe, {})
-    fitting = allot(timed, seconds)
-    if not fitting or fitting[0].question is not QUESTIONS[0]:
-        raise TimeFault(seconds, timed[0].least_seconds, QUESTIONS[0].title.lower())
-    late = tuple(_late(step) for step in timed if step.question not in [one.question for one in fitting])
-    return Outline(fitting, _in_order((*impossible, *late)), seconds)
+    timed = _timed(steps, RunRequest(**given), observe)
+    fitting = allot(timed, given["max_seconds"])
+    _require_daily(fitting, timed, given["max_seconds"])
+    late = [_late(step) for step in timed if step.question not in [one.question for one in fitting]]
+    return fitting, (*impossible, *late)
 
 
 def allot(steps: Sequence[Step], seconds: float) -> tuple[Step, ...]:
@@ -126,162 +99,133 @@ def allot(steps: Sequence[Step], seconds: float) -> tuple[Step, ...]:
     left, fitting = seconds, list[Step]()
     for step in steps:
         if step.least_seconds <= left:
-            fitting.append(replace(step, seconds=step.least_seconds))
+            fitting.append(step)
             left -= step.least_seconds
-    for at, step in enumerate(fitting):
-        more = min(left, max(0.0, step.whole_seconds - step.seconds))
-        fitting[at] = replace(step, seconds=step.seconds + more)
+    weights, found = max(1, sum(step.question.rounds for step in fitting)), list[Step]()
+    for step in fitting:
+        more = min(left, step.whole_seconds - step.least_seconds)
+        found.append(replace(step, seconds=step.least_seconds + more))
         left -= more
-    weights = max(1, sum(step.question.rounds for step in fitting))
-    return tuple(replace(step, seconds=step.seconds + left * step.question.rounds / weights) for step in fitting)
+    return tuple(replace(step, seconds=step.seconds + left * step.question.rounds / weights) for step in found)
 
 
 def decide(
-    given: Mapping[str, Any],
-    watch: Callable[[Step | None], AbstractContextManager[Observer]],
-    *,
-    rerun: bool = False,
-    now: Callable[[], float] = time.monotonic,
+    given: Mapping[str, Any], watch: Watch, *, rerun: bool = False, now: Callable[[], float] = time.monotonic
 ) -> Decided:
     """Make the runs of a decision that have no answer yet, one after the other.
 
     Args:
         given: the options of daily work, its time that of the whole decision.
-        watch: makes the observer of a run; None: of the plan.
         rerun: begin anew, whatever the store has.
         now: the clock, seconds.
 
     Raises:
         TimeFault: not even daily work fits into the time.
         UsageError: the same decision is at work in another process.
-        KeyboardInterrupt: what is finished is kept; the same options continue it.
+        KeyboardInterrupt: what is measured is kept; the same options continue.
         TdeltaError: daily work cannot be measured.
     """
-    began, request = now(), RunRequest(**given)
-    steps, impossible = _steps(given)
+    began, (steps, impossible) = now(), _steps(given)
+    request = RunRequest(**given)
     with Store.open(request.where.store) as store:
-        kept = _kept(store, request, rerun=rerun)
-        with watch(None) as observe:
-            steps = _timed(steps, request, observe, kept.seconds)
-        kept.seconds = {step.question.name: (step.least_seconds, step.whole_seconds) for step in steps}
-        sitting = _Sitting(store, request, kept, watch, lambda: now() - began)
-        return sitting.conducted(steps, impossible)
+        sitting = _Sitting(store, request, watch, rerun=rerun)
+        timed = sitting.timed(steps)
+        spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
+        left = request.decision.max_seconds - spent
+        late = sitting.answer(timed, lambda: left - (now() - began))
+        sitting.deepen(timed, lambda: left - (now() - began))
+        found = ((step, sitting.result(step)) for step in timed)
+        answered = tuple(Answered(step.question, result, step.has_own_rows) for step, result in found if result)
+    return Decided(sitting.name, answered, (*impossible, *late))
 
 
 class _Sitting:
-    def __init__(
-        self,
-        store: Store,
-        request: RunRequest,
-        kept: _Kept,
-        watch: Callable[[Step | None], AbstractContextManager[Observer]],
-        elapsed: Callable[[], float],
-    ) -> None:
-        self._store, self._request, self._kept, self._watch = store, request, kept, watch
-        spent = sum(self._spent(run_id) for run_id in kept.runs.values())
-        self._seconds, self._elapsed = request.decision.max_seconds - spent, elapsed
-        self._open: list[Open] = []
+    """The runs of one decision: ``_runs`` has the newest of each question, ``_known`` what its runs take."""
 
-    def conducted(self, steps: Sequence[Step], impossible: Sequence[Open]) -> Decided:
-        self._open += impossible
-        waiting = [step for step in steps if not self._is_done(step)]
-        most = {step.question.name: step.seconds for step in allot(waiting, self._left())}
-        while waiting:
-            step, *waiting = waiting
-            run_id = self._kept.runs.get(step.question.name)
-            if run_id is not None and self._store.status(run_id) is not RunStatus.FAILED:
-                self._made(step, run_id)
-            elif (fitting := allot((step, *waiting), self._left())) and fitting[0].question is step.question:
+    def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
+        self._store, self._request, self._watch = store, request, watch
+        self._options = {name: value for name, value in request.to_json().items() if name != "labels"}
+        self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
+        facts, others = store.facts_named(PART_OF), store.kinds()
+        for run_id in () if rerun else store.run_ids():  # the newest first
+            fact = facts.get(run_id)
+            if fact is not None and fact["options"] == self._options and run_id not in others:
+                self.name, self._known = self.name or fact["name"], self._known or fact["seconds"]
+                if fact["name"] == self.name:
+                    self._runs.setdefault(fact["question"], run_id)
+        self.name = self.name or f"decide-{store.fresh_run_id()}"
+
+    def timed(self, steps: Sequence[Step]) -> list[Step]:
+        if any(step.question.name not in self._known for step in steps):
+            with self._watch(None) as observe:
+                timed = _timed(steps, self._request, observe)
+            self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
+        return [_taking(step, *self._known[step.question.name]) for step in steps]
+
+    def result(self, step: Step) -> RunResult | None:
+        run_id = self._runs.get(step.question.name)
+        is_done = run_id is not None and self._store.status(run_id) is RunStatus.DONE
+        return self._store.result(run_id) if run_id is not None and is_done else None
+
+    def answer(self, steps: Sequence[Step], left: Callable[[], float]) -> list[Open]:
+        """Make, or complete, the run of each step; returns those that failed or came too late."""
+        waiting = [step for step in steps if self.result(step) is None]
+        most = {step.question.name: step.seconds for step in allot(waiting, left())}
+        found = list[Open]()
+        for at, step in enumerate(waiting):
+            begun = self._runs.get(step.question.name)
+            fitting = allot(waiting[at:], left())
+            if begun is not None and self._store.status(begun) is not RunStatus.FAILED:
+                fault = self._made(step, begun)
+            elif fitting and fitting[0].question is step.question:
                 seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
-                self._made(replace(step, seconds=seconds))
+                fault = self._made(replace(step, seconds=seconds))
             else:
-                self._open.append(_late(step))
-        self._deepen(steps)
-        answered = tuple(
-            Answered(step.question, self._store.result(self._kept.runs[step.question.name]), step.has_own_rows)
-            for step in steps
-            if self._is_done(step)
-        )
-        return Decided(self._kept.name, self._request, answered, _in_order(self._open))
+                _require_daily((), [step], self._request.decision.max_seconds)
+                found.append(_late(step))
+                continue
+            if fault is not None:
+                found.append(Open(step.question, fault.refusals[0], step.request))
+        return found
 
-    def _left(self) -> float:
-        return self._seconds - self._elapsed()
-
-    def _is_done(self, step: Step) -> bool:
-        run_id = self._kept.runs.get(step.question.name)
-        return run_id is not None and self._store.status(run_id) is RunStatus.DONE
-
-    def _spent(self, run_id: str) -> float:
-        is_done = self._store.status(run_id) is RunStatus.DONE
-        return self._store.result(run_id).counts.elapsed_seconds if is_done else 0.0
-
-    def _made(self, step: Step, run_id: str | None = None) -> None:
-        """Make the run of a step, or complete one. Other questions are still asked where one of them fails."""
-        if run_id is not None and is_at_work(self._store, self._store.summary(run_id)):
-            raise UsageError(Refusal.of("run-at-work", run=run_id))
-        try:
-            with self._watch(step) as observe:
-                if run_id is not None:
-                    result = resume(run_id, self._store.path, observe)
-                else:
-                    labels = (*self._request.where.labels, self._kept.name)
-                    request = step.request.replace(max_seconds=step.seconds, labels=labels)
-                    result = conduct(request, observe, facts={PART_OF: self._fact(step)})
-        except Interrupted:
-            raise
-        except TdeltaError as fault:
-            if step.question is QUESTIONS[0]:
-                raise
-            self._open.append(Open(step.question, step.request.tested.engine, fault.refusals[0], step.request))
-            return
-        if result.interrupted:
-            raise KeyboardInterrupt
-        self._kept.runs[step.question.name] = result.settings.run_id
-
-    def _fact(self, step: Step) -> dict[str, object]:
-        seconds = {name: list(both) for name, both in self._kept.seconds.items()}
-        options = _identity(self._request)
-        return {"name": self._kept.name, "question": step.question.name, "options": options, "seconds": seconds}
-
-    def _deepen(self, steps: Sequence[Step]) -> None:
+    def deepen(self, steps: Sequence[Step], left: Callable[[], float]) -> None:
         """Longer runs of the workloads that are undecided, in the time that is left."""
-        undecided = [(step, found) for step in steps if (found := self._undecided(step)) is not None]
-        while undecided:
-            (step, result), *others = undecided
-            weights = sum(one.question.rounds for one, _ in undecided)
-            seconds = self._left() * step.question.rounds / weights
+        found = [(step, result) for step in steps if (result := self.result(step)) and _is_open(step, result)]
+        for at, (step, result) in enumerate(found):
+            weights = sum(one.question.rounds for one, _ in found[at:])
+            seconds = left() * step.question.rounds / weights
             if seconds > _LONGER * result.counts.elapsed_seconds:
                 self._made(replace(step, seconds=seconds))
-            undecided = others
 
-    def _undecided(self, step: Step) -> RunResult | None:
-        """The result of a workload that more time might decide."""
-        if not (step.question.is_workload and self._is_done(step)):
-            return None
-        result = self._store.result(self._kept.runs[step.question.name])
-        return result if result.decision is Decision.UNDECIDED and not result.barely_encrypted else None
+    def _made(self, step: Step, begun: str | None = None) -> TdeltaError | None:
+        """Make the run of a step, or complete one; returns why it failed, unless it is that of daily work."""
+        if begun is not None and is_at_work(self._store, self._store.summary(begun)):
+            raise UsageError(Refusal.of("run-at-work", run=begun))
+        try:
+            with self._watch(step) as observe:
+                result = self._conducted(step, observe) if begun is None else resume(begun, self._store.path, observe)
+        except TdeltaError as fault:
+            if step.question is QUESTIONS[0] or isinstance(fault, Interrupted):
+                raise
+            return fault
+        if result.interrupted:
+            raise KeyboardInterrupt
+        self._runs[step.question.name] = result.settings.run_id
+        return None
+
+    def _conducted(self, step: Step, observe: Observer) -> RunResult:
+        labels = (*self._request.where.labels, self.name)
+        fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
+        return conduct(step.request.replace(max_seconds=step.seconds, labels=labels), observe, facts={PART_OF: fact})
 
 
-def _identity(request: RunRequest) -> dict[str, Any]:
-    """The options by which a decision is found again, as JSON has them."""
-    return {name: value for name, value in request.to_json().items() if name != "labels"}
-
-
-def _kept(store: Store, request: RunRequest, *, rerun: bool) -> _Kept:
-    facts, options, kinds = store.facts_named(PART_OF), _identity(request), store.kinds()
-    found: _Kept | None = None
-    for run_id in () if rerun else store.run_ids():  # the newest first
-        fact = facts.get(run_id)
-        if fact is None or run_id in kinds or fact["options"] != options:
-            continue
-        found = found or _Kept(fact["name"], fact["seconds"])
-        if fact["name"] == found.name:
-            found.runs.setdefault(fact["question"], run_id)
-    return found or _Kept(f"decide-{store.fresh_run_id()}")
+def _is_open(step: Step, result: RunResult) -> bool:
+    """Whether it is of a workload that more time might decide."""
+    return step.question.is_workload and result.decision is Decision.UNDECIDED and not result.barely_encrypted
 
 
 def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
-    """Every question that this engine, with these options, has a run for; and those that it has none for."""
+    """The questions that this engine, with these options, has a run for; and those that it has none for."""
     steps, impossible = list[Step](), list[Open]()
     engine = RunRequest(**given).tested.engine
     if "baseline" not in given:
@@ -289,75 +233,59 @@ def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
     for question in QUESTIONS:
         if any("study" in way and not study(way["study"]).runs_on(engine) for way in question.ways):
             continue
-        found = _step(question, engine, given)
-        if isinstance(found, Step):
-            steps.append(found)
+        faults = list[UsageError]()
+        for options, has_own_rows in _candidates(question, given):
+            try:
+                request = RunRequest(**options)
+                check(request)
+            except UsageError as fault:
+                if question is QUESTIONS[0]:
+                    raise
+                faults.append(fault)
+                continue
+            steps.append(Step(question, request, has_own_rows))
+            break
         else:
-            impossible.append(found)
+            request = RunRequest(engine=engine, **question.ways[0])
+            impossible.append(Open(question, faults[0].refusals[0], request))
     return steps, impossible
 
 
-def _step(question: Question, engine: str, given: Mapping[str, Any]) -> Step | Open:
-    fault: UsageError | None = None
-    for options, has_own_rows in _candidates(question, given):
-        try:
-            request = RunRequest(**options)
-            check(request)
-        except UsageError as refused:
-            if question is QUESTIONS[0]:
-                raise
-            fault = fault or refused
-            continue
-        return Step(question, request, has_own_rows)
-    assert fault is not None  # noqa: S101 - a question has a way
-    return Open(question, engine, fault.refusals[0])
-
-
 def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """The options of runs that might answer a question: of the user's rows first, then of generated ones."""
+    """The options of runs that might answer a question: with the user's rows first, then with generated ones."""
     without = {name: value for name, value in given.items() if name not in _OWN_ROWS}
-    for base in (given, without):
+    for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
         for way in question.ways:
             of_study = _OF_STUDIES if "study" in way else ()
             dropped = {*way.get("vary", {}), *of_study, *(() if question.is_workload else ("budget",))}
-            kept = {name: value for name, value in base.items() if name not in dropped}
-            yield {**way, **kept}, base == given
-        if base == without:
-            return
+            yield {**way, **{name: value for name, value in base.items() if name not in dropped}}, base is given
 
 
-def _timed(
-    steps: Sequence[Step], request: RunRequest, observe: Observer, known: Mapping[str, Sequence[float]]
-) -> list[Step]:
-    """The steps with what their runs take: as it was found before, or by a plan of each with the user's rows."""
-    if all(step.question.name in known for step in steps):
-        return [_of_seconds(step, *known[step.question.name]) for step in steps]
+def _timed(steps: Sequence[Step], request: RunRequest, observe: Observer) -> list[Step]:
+    """The steps with what their runs take, by a plan of each with the user's rows."""
     clock = Clock(request.decision.max_seconds)
-    with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, "decide", observe) as inputs:
-        return [_of_seconds(step, *_seconds(step, inputs)) for step in steps]
+    with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, PART_OF, observe) as inputs:
+        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else RunInputs())) for step in steps]
 
 
-def _of_seconds(step: Step, least: float, whole: float) -> Step:
-    return replace(step, least_seconds=least, whole_seconds=whole)
+def _taking(step: Step, least: float, whole: float) -> Step:
+    return replace(step, least_seconds=least, whole_seconds=max(least, whole))
 
 
 def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
     """The least that the run of a step takes, and with all its rounds."""
-    own = inputs if step.has_own_rows else RunInputs()
-    made = with_bb_twin(plan(step.request, "decide", own.source, own.servers))
-    pace, question = Pace(made), step.question
-    staged = pace.needs.stage_seconds
+    pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
+    question, staged = step.question, pace.needs.stage_seconds
     least = pace.whole(question.least_rounds) if question.is_workload else pace.shortest()
-    whole = max(least, pace.whole(question.rounds or step.request.decision.min_rounds))
+    whole = pace.whole(question.rounds or step.request.decision.min_rounds)
     return _SPARE * (staged + least), _SPARE * (staged + whole)
 
 
+def _require_daily(fitting: Sequence[Step], steps: Sequence[Step], found_seconds: float) -> None:
+    if steps[0].question is QUESTIONS[0] and not (fitting and fitting[0].question is QUESTIONS[0]):
+        raise TimeFault(found_seconds, math.ceil(steps[0].least_seconds), QUESTIONS[0].title.lower())
+
+
 def _late(step: Step) -> Open:
-    minutes = math.ceil(step.whole_seconds / 60)
-    request = step.request.replace(max_seconds=60.0 * minutes)
     why = Refusal.of("decide-no-time", needed=about(step.least_seconds))
-    return Open(step.question, request.tested.engine, why, request)
-
-
-def _in_order(found: Sequence[Open]) -> tuple[Open, ...]:
-    return tuple(sorted(found, key=lambda one: QUESTIONS.index(one.question)))
+    return Open(step.question, why, step.request.replace(max_seconds=60.0 * math.ceil(step.whole_seconds / 60)))
