@@ -93,11 +93,14 @@ def decide(
     if output is not None:
         require_place(output, force=force)
     ready_to_show()
+    made: list[Step | None] = []
     try:
-        found = deciding.decide(typed, _watched, rerun=rerun)
+        found = deciding.decide(typed, partial(_watched, made), rerun=rerun)
     except KeyboardInterrupt:
         click.echo("everything measured is kept; the same command continues", err=True)
         raise
+    if not made:
+        click.echo("every run was finished before; --rerun measures again", err=True)
     load = report.Load(rate, servers, price)
     path = Path(f"tdelta-{found.name}.html") if output is None else output
     write_page(render(report.decision_page(found, load)), path, force=force)
@@ -108,9 +111,10 @@ def decide(
 
 
 @contextmanager
-def _watched(step: Step | None) -> Iterator[Callable[[Event], Any]]:
+def _watched(made: list[Step | None], step: Step | None) -> Iterator[Callable[[Event], Any]]:
     from tdelta.document.quantities import duration
 
+    made.append(step)
     if step is not None:
         click.echo(f"{step.question.title}: {duration(step.seconds) if step.seconds else 'continued'}", err=True)
     with drawn_progress() as observer:

@@ -219,7 +219,8 @@ def _readable_block(found: Decided) -> Block:
         rows.setdefault(text, []).append(title)
     if not rows:
         return Paragraph(f"{_nothing_readable(found).capitalize()}.")
-    return Listing([("FAILED" if "cipher" in text else "×", f"{text} ({', '.join(of)})") for text, of in rows.items()])
+    cells = [(Cell(text, "bad"), ", ".join(titles)) for text, titles in rows.items()]
+    return Table("Plaintext that was found", [Column("readable"), Column("found by")], cells)
 
 
 def _layers(found: Decided) -> Iterator[Block]:
@@ -254,27 +255,21 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:
-        price = (
-            "" if load.core_hour_price is None else f", {load.core_hour_price:g} per core and hour, 730 hours a month"
-        )
-        yield f"Your peak is {load.rate:,.6g}/s on each of {counted(load.servers, 'server')}{price}."
+        yield f"Your peak is {load.rate:,.6g}/s on each of {counted(load.servers, 'server')}."
+    if load.core_hour_price is not None:
+        yield f"A core costs {load.core_hour_price:g} per hour, and a month has {_HOURS_A_MONTH} hours."
     yield _OUTSIDE
 
 
 def outline_blocks(steps: Sequence[Step], left: Sequence[Open]) -> Iterator[Block]:
     """What a decision is going to do, run by run."""
-    rows = [
-        (
-            step.question.title,
-            *map(duration, (step.least_seconds, step.seconds)),
-            "" if step.has_own_rows else "generated",
-        )
-        for step in steps
-    ]
+    rows = []
+    for step in steps:
+        times = map(duration, (step.least_seconds, step.seconds))
+        rows.append((step.question.title, *times, "" if step.has_own_rows else "generated"))
     rows.append(("all", "", duration(sum(step.seconds for step in steps)), ""))
-    yield Table(
-        "Runs", [Column(""), Column("at least", True), Column("planned", True), Column("rows")], rows, name="run"
-    )
+    titles = ("", "at least", "planned", "rows")
+    yield Table("Runs", [Column(title, title in titles[1:3]) for title in titles], rows, name="run")
     yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in left])
 
 

@@ -35,6 +35,9 @@ PART_OF = "decide"
 
 _OWN_ROWS = ("database", "restore", "workload")
 _OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
+_FREE = ("labels", "max_seconds")
+"""Options that may change from sitting to sitting."""
+
 _SPARE = 1.15
 _LONGER = 2.0
 """A second run of a workload is at least so many times as long as the first."""
@@ -144,7 +147,7 @@ class _Sitting:
 
     def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
         self._store, self._request, self._watch = store, request, watch
-        self._options = {name: value for name, value in request.to_json().items() if name != "labels"}
+        self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
         self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
         facts, others = store.facts_named(PART_OF), store.kinds()
         for run_id in () if rerun else store.run_ids():  # the newest first
@@ -185,7 +188,8 @@ class _Sitting:
                 found.append(_late(step))
                 continue
             if fault is not None:
-                found.append(Open(step.question, fault.refusals[0], step.request))
+                needed = fault.least_seconds if isinstance(fault, TimeFault) else step.whole_seconds
+                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed)))
         return found
 
     def deepen(self, steps: Sequence[Step], left: Callable[[], float]) -> None:
@@ -288,4 +292,8 @@ def _require_daily(fitting: Sequence[Step], steps: Sequence[Step], found_seconds
 
 def _late(step: Step) -> Open:
     why = Refusal.of("decide-no-time", needed=about(step.least_seconds))
-    return Open(step.question, why, step.request.replace(max_seconds=60.0 * math.ceil(step.whole_seconds / 60)))
+    return Open(step.question, why, _lasting(step, step.whole_seconds))
+
+
+def _lasting(step: Step, seconds: float) -> RunRequest:
+    return step.request.replace(max_seconds=60.0 * math.ceil(seconds / 60))

@@ -241,6 +241,21 @@ def test_a_failed_run_is_made_again(runs: Runs) -> None:
     assert runs.made.count("backup") == 2
 
 
+def test_more_time_continues_a_decision(runs: Runs) -> None:
+    first = runs.decide(max_seconds=100.0)
+    second = runs.decide(max_seconds=900.0)
+    assert runs.made.count(DAILY) == 1
+    assert len(second.answered) > len(first.answered)
+
+
+def test_own_servers_answer_what_needs_a_schema_alone() -> None:
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, impossible = deciding._steps({**dsns, "max_seconds": 600.0})
+    assert [one.question.name for one in steps] == [DAILY, "rate", "spill"]
+    assert {one.request.tested.engine for one in impossible} == {"mariadb"}
+    assert all(one.request.tested.baseline is None for one in impossible)
+
+
 @pytest.mark.parametrize("changed", [{"rerun": True}, {"threads": 2}])
 def test_other_options_or_rerun_begin_anew(runs: Runs, changed: dict[str, Any]) -> None:
     first = runs.decide()
