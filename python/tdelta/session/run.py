@@ -42,6 +42,7 @@ from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
 from tdelta.session.state import RunState
 from tdelta.store import RunStatus, Store
+from tdelta.store.store import NO_FACTS
 
 
 def conduct(
@@ -49,6 +50,7 @@ def conduct(
     observer: Observer,
     *,
     kind: RunKind = RunKind.RUN,
+    facts: Mapping[str, object] = NO_FACTS,
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
@@ -58,6 +60,7 @@ def conduct(
 
     Args:
         kind: what the run is for, which is stored with it.
+        facts: what else is stored with it from its beginning.
         make_twins: makes the run's twins in the engine's place, as tests do.
         now: the clock, seconds.
 
@@ -78,7 +81,7 @@ def conduct(
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
-            store.create_run(made.settings, machine, versions, first_facts(made.request, kind))
+            store.create_run(made.settings, machine, versions, {**first_facts(made.request, kind), **facts})
             state = RunState(key=key)
             _keep_work(made, store, state)
             with inputs.active():

@@ -195,6 +195,22 @@ class Rate(Number):
 
 
 @dataclass(frozen=True, slots=True)
+class PerSecond(Number):
+    """``2000/s`` as 2000.0."""
+
+    metavar: str = "NUMBER/s"
+
+    def parse(self, text: str) -> float:
+        try:
+            found = rate_level(text.strip().removesuffix("/s"))
+        except ValueError:
+            found = ""
+        if isinstance(found, str):
+            raise ValueError(Refusal.of("unexpected", expected="a rate such as 2000/s", found=repr(text)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class PageSize(Size):
     """The size of a page, written as plain bytes."""
 

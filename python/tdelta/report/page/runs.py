@@ -13,29 +13,18 @@ from tdelta.records import Decision, Role, RunResult
 from tdelta.report.answer import run_answer
 from tdelta.report.page.compose import primary_forest
 from tdelta.report.subject import subject
+from tdelta.session.questions import QUESTIONS
 
-_QUESTIONS = {
-    "workload": ("Daily work", "tdelta run"),
-    "rate": ("Peak load", "tdelta run capacity"),
-    "encrypt": ("Conversion of existing data", "tdelta run convert"),
-    "rekey": ("Change of the key", "tdelta run --vary during=nothing,rekey"),
-    "restart": ("Restart and recovery after a crash", "tdelta run restart"),
-    "backup": ("Backup and restore", "tdelta run backup"),
-    "spill": ("Temporary files", "tdelta run spill"),
-    "replication": ("Replication", "tdelta run replicate"),
-}
-"""What those who decide about encryption ask, and the command that answers it."""
-
-_SAME = {"alter": "encrypt", "rotate": "rekey", "recovery": "restart", "storm": "restart", "restore": "backup"}
+_SAME = {"alter": "encrypt", "recovery": "restart", "storm": "restart", "restore": "backup"}
 """Operations that answer the question of another one."""
 
 
 def compose_runs(results: Sequence[RunResult]) -> Page:
     """A section for each run, in the order given, and one for the questions that none of them answers."""
     sections = [_section(number, result) for number, result in enumerate(results, 1)]
-    missing = [(title, command) for topic, (title, command) in _QUESTIONS.items() if topic not in _topics(results)]
+    missing = [question for question in QUESTIONS if question.name not in _topics(results)]
     if missing:
-        items = [("", f"{title}: {command}") for title, command in missing]
+        items = [("", f"{question.title}: {question.command}") for question in missing]
         sections.append(Section("missing", "Not measured", [Listing(items)]))
     what = f"Encryption at rest: {counted(len(results), 'run')}"
     return Page(
@@ -74,7 +63,7 @@ def _topics(results: Sequence[RunResult]) -> set[str]:
             levels = {name: str(level) for name, level in condition.levels}
             operations = {parse_action(levels[name]).name for name in ("work", "during") if _is_operation(levels, name)}
             found |= {_SAME.get(name, name) for name in operations}
-            found |= {name for name in ("rate", "replication") if name in levels}
+            found |= {name for name in ("rate", "replication", "cache", "storage") if name in levels}
             if not operations:
                 found.add("workload")
     return found

@@ -1,0 +1,322 @@
+"""One decision as a page of two printed sheets, as a few lines of a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdelta import __version__
+from tdelta.design.storages import storage_of
+from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
+from tdelta.document.effect import limits
+from tdelta.document.labels import compared_label, decision_word
+from tdelta.document.quantities import MINUS, MISSING, counted, duration, ratio_cells, share
+from tdelta.document.wording import has_data, label
+from tdelta.findings import answer_lines
+from tdelta.findings.actions import ActionMeasure
+from tdelta.findings.backups import BackupMeasure
+from tdelta.findings.storage import StorageLayer
+from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
+from tdelta.report.answer import companion, run_answer
+from tdelta.report.command import run_command
+from tdelta.report.outcome import of_run
+from tdelta.report.subject import subject
+from tdelta.report.values import values_of
+from tdelta.session.questions import QUESTIONS
+
+if TYPE_CHECKING:
+    from tdelta.session.deciding import Answered, Decided, Open, Step
+
+DECISION_SCHEMA = "tdelta.decide/1"
+OUTLINE_SCHEMA = "tdelta.decide-dry-run/1"
+
+_HOURS_A_MONTH = 730
+_US = 1e6
+_FEWEST_BLOCKS = 4
+_WIDEST = 0.3
+_IN_CLEAR = (EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
+_NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second on each server"
+_NO_CPU = "no answer yet: daily work measured too little CPU time"
+_OF_DAILY = ("Response time", "CPU")
+_ELSEWHERE = ("Still readable", "Stalls")
+"""Lines of findings that are not a part of an answer."""
+
+_OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The user's peak: transactions per second on each of so many servers, and the price of a core for an hour."""
+
+    rate: float | None = None
+    servers: int = 1
+    core_hour_price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Busy cores of one server at the peak, unencrypted and encrypted with its 95% interval, and what more costs.
+
+    ``month_costs`` are of all servers for 730 hours: the best estimate, then the ends of the interval.
+    """
+
+    plain: float
+    encrypted: float
+    low: float
+    high: float
+    month_costs: tuple[float, float, float] | None
+
+
+def cores_at(load: Load, found: Decided) -> Cores | None:
+    """CPU time per transaction, as daily work has it, at the user's rate; None where either is not known."""
+    daily = found.answered[0].result
+    verdicts = [cpu for v in daily.primary if v.condition.is_protected and (cpu := companion(v, daily)) is not None]
+    own = daily.settings.external_servers
+    is_unseen = own is not None and not (own.baseline.has_cpu_time and own.encrypted.has_cpu_time)
+    if load.rate is None or daily.decision is Decision.INVALID or is_unseen or not verdicts:
+        return None
+    ratio = verdicts[0].ratio
+    if daily.counts.blocks < _FEWEST_BLOCKS or ratio.hdi95[1] - ratio.hdi95[0] > _WIDEST * ratio.median:
+        return None
+    plain = load.rate * verdicts[0].baseline_value / _US
+    best, low, high = (plain * one for one in (ratio.median, *ratio.hdi95))
+    month = (load.core_hour_price or 0.0) * load.servers * _HOURS_A_MONTH
+    costs = ((best - plain) * month, (low - plain) * month, (high - plain) * month) if month else None
+    return Cores(plain, best, low, high, costs)
+
+
+def _cores_text(load: Load, found: Decided) -> str:
+    cores = cores_at(load, found)
+    if cores is None:
+        return _NO_RATE if load.rate is None else _NO_CPU
+    text = f"{cores.plain:.2f} → {cores.encrypted:.2f} busy at {load.rate:,.6g}/s on each server"
+    return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
+
+
+def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
+    cores = cores_at(load, found)
+    if cores is None:
+        yield Paragraph(f"{_cores_text(load, found)}.")
+        return
+    rows = []
+    for name, count in (("one server", 1), (counted(load.servers, "server"), load.servers)):
+        plain, *ends = (count * one for one in (cores.plain, cores.encrypted, cores.low, cores.high))
+        more, low, high = (f"{one - plain:+.2f}".replace("-", MINUS) for one in ends)
+        rows.append((f"busy cores, {name}", f"{plain:.2f}", f"{ends[0]:.2f}", more, f"{low} to {high}"))
+    if cores.month_costs is not None:
+        more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
+        rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
+    titles = ("unencrypted", "encrypted", "more", "95% interval")
+    numbers = [Column(title, is_number=True) for title in titles]
+    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], list(dict.fromkeys(rows)))
+    yield Paragraph(_CORES_NOTE, "note")
+
+
+def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
+    """The answer as a terminal has it."""
+    daily, *others = found.answered
+    yield Paragraph(run_answer(daily.result).sentence, "answer", state=daily.result.decision.value)
+    readable = list(dict.fromkeys(what for what, _ in still_readable(found)))
+    lines = [
+        *(Line(one.question.title.partition(" of ")[0], brief(one.result)) for one in others),
+        Line("Cores", _cores_text(load, found)),
+        Line("Still readable", "; ".join(readable) or _nothing_readable(found), is_warning=bool(readable)),
+        *([Line("Not measured", "; ".join(one.question.title for one in found.open))] if found.open else []),
+        Line("Page", page),
+    ]
+    yield Lines(lines)
+
+
+def brief(result: RunResult) -> str:
+    """A run's answer in a few words: ``SLOWER, +12% to +340%``."""
+    head = run_answer(result).sentence.partition(":")[0]
+    effects = sorted((one.effect for one in of_run(result) if one.effect), key=lambda one: one.median)
+    if head.startswith(("NO ANSWER", "INVALID")) or not effects:
+        return head
+    ends = dict.fromkeys((effects[0].signed(), effects[-1].signed()))
+    return f"{head}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
+
+
+def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
+    """What can be read without the key: kinds of files or backups, and the question whose run found that."""
+    for one in found.answered:
+        for text in dict.fromkeys(_readable_in(one.result)):
+            yield text, one.question.title
+
+
+def _readable_in(result: RunResult) -> Iterator[str]:
+    for asked, used in result.ciphers_in_force.items():
+        yield f"the cipher in use is {used}, not {asked}"
+    for evidence in result.of(FileEvidence):
+        if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
+            mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
+            yield f"{evidence.file_class} of {compared_label(evidence.condition)} copies{mounted}"
+    for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
+        yield f"{'rows' if left.there else 'deleted rows'} in {left.file_class} after a conversion"
+    for backup in result.of(BackupMeasure):
+        if backup.condition.is_protected and backup.in_the_clear:
+            yield f"{'logical' if backup.is_logical else 'physical'} backups"
+
+
+def _nothing_readable(found: Decided) -> str:
+    searched = {
+        evidence.file_class
+        for one in found.answered
+        for evidence in one.result.of(FileEvidence)
+        if evidence.state is EvidenceState.ENCRYPTED
+    }
+    return f"no plaintext in {', '.join(sorted(searched))}" if searched else "not tested in files"
+
+
+def decision_page(found: Decided, load: Load) -> Page:
+    daily = found.answered[0].result
+    headline = run_answer(daily).sentence
+    return Page(
+        title=f"tdelta: {headline}",
+        eyebrow=f"Encryption at rest: {subject(daily)}",
+        headline=headline,
+        is_alarm=any(one.result.decision is Decision.INVALID for one in found.answered),
+        sections=[section for section in _sections(found, load) if section.blocks],
+        marker=f"{MARKER}: decision",
+        footer=f"tdelta {__version__}, {found.name}; tdelta report RUN has the charts and checks of a run.",
+    )
+
+
+def _sections(found: Decided, load: Load) -> Iterator[Section]:
+    rows = [_row(one) for one in found.answered]
+    titles = ("question", "answer", "limit")
+    yield Section("answer", "Answers", [Table("Answers", list(map(Column, titles)), rows)])
+    yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
+    yield Section("readable", "Still readable without the key", [_readable_block(found)])
+    yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
+    left = [(one.question.title, one.why.text, run_command(one.request.to_json())) for one in found.open]
+    titles = ("question", "why", "command")
+    yield Section("open", "Not measured", [Table("Open questions", list(map(Column, titles)), left)] if left else [])
+    yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)])])
+
+
+_CORES_NOTE = (
+    "Busy cores: CPU time per transaction of daily work times your rate; the interval is that of the overhead. A"
+    " server needs more cores than are busy, and a faster CPU needs fewer."
+)
+
+
+def _row(one: Answered) -> tuple[str | Cell, ...]:
+    answer, counts = run_answer(one.result), one.result.counts
+    found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
+    more = (line for line in answer.lines if line.title in _OF_DAILY and one.question is QUESTIONS[0])
+    text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
+    rows = "" if one.has_own_rows else "generated rows; "
+    took = f"{counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}; run {one.result.settings.run_id}"
+    limit = f"{rows}{counted(counts.rounds, 'round')}, {took}"
+    return one.question.title, Cell(text, "bad" if one.result.decision is Decision.INVALID else ""), limit
+
+
+def _readable_block(found: Decided) -> Block:
+    rows: dict[str, list[str]] = {}
+    for text, title in still_readable(found):
+        rows.setdefault(text, []).append(title)
+    if not rows:
+        return Paragraph(f"{_nothing_readable(found).capitalize()}.")
+    cells = [(Cell(text, "bad"), ", ".join(titles)) for text, titles in rows.items()]
+    return Table("Plaintext that was found", [Column("readable"), Column("found by")], cells)
+
+
+def _layers(found: Decided) -> Iterator[Block]:
+    """What each layer protects from, and its cost where that was measured."""
+    rows: list[tuple[str, ...]] = []
+    for one in found.answered:
+        for layer in one.result.of(StorageLayer):
+            verdict = next((v for v in one.result.primary if v.condition == layer.condition and has_data(v)), None)
+            cost = "no answer yet"
+            if verdict is not None:
+                word = decision_word(verdict.decision, verdict.metric)
+                cost = f"{word}: {' '.join(ratio_cells(verdict.ratio, limits(one.result.settings)))}"
+            rows.append((label(layer.condition, one.result.settings), cost, layer.protects, layer.in_clear))
+    if not rows:
+        tde, disk = storage_of(PLAIN_STORAGE), storage_of("luks")
+        rows = [
+            ("TDE", brief(found.answered[0].result), tde.protects, tde.in_clear),
+            ("disk", MISSING, disk.protects, disk.in_clear),
+            ("both", MISSING, tde.protects, tde.in_clear),
+        ]
+    titles = ("layer", "cost", "protects from", "leaves readable")
+    yield Table("Layers of encryption", list(map(Column, titles)), rows)
+
+
+def _assumptions(found: Decided, load: Load) -> Iterator[str]:
+    daily = found.answered[0].result
+    yield from (f"{line.title}: {line.text}." for line in run_answer(daily).lines if line.title == "Valid for")
+    if daily.settings.database is not None and daily.settings.database.proposed:
+        yield "The transactions are a proposal from the schema; --workload DIR measures yours."
+    if generated := [one.question.title.lower() for one in found.answered if not one.has_own_rows]:
+        yield f"Generated rows, not yours: {', '.join(generated)}. Times of operations grow with the data."
+    tolerance = share(daily.settings.tolerance)
+    yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
+    if load.rate is not None:
+        yield f"Your peak is {load.rate:,.6g}/s on each of {counted(load.servers, 'server')}."
+    if load.core_hour_price is not None:
+        yield f"A core costs {load.core_hour_price:g} per hour, and a month has {_HOURS_A_MONTH} hours."
+    yield _OUTSIDE
+
+
+def outline_blocks(steps: Sequence[Step], left: Sequence[Open]) -> Iterator[Block]:
+    """What a decision is going to do, run by run."""
+    rows = []
+    for step in steps:
+        times = map(duration, (step.least_seconds, step.seconds))
+        rows.append((step.question.title, *times, "" if step.has_own_rows else "generated"))
+    rows.append(("all", "", duration(sum(step.seconds for step in steps)), ""))
+    titles = ("", "at least", "planned", "rows")
+    yield Table("Runs", [Column(title, title in titles[1:3]) for title in titles], rows, name="run")
+    yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in left])
+
+
+def outline_document(steps: Sequence[Step], left: Sequence[Open]) -> dict[str, object]:
+    runs = [
+        {
+            **_named(step),
+            "least_seconds": step.least_seconds,
+            "planned_seconds": step.seconds,
+            "has_own_rows": step.has_own_rows,
+            "command": run_command(step.request.to_json()),
+        }
+        for step in steps
+    ]
+    return {"schema": OUTLINE_SCHEMA, "runs": runs, "open": _open(left)}
+
+
+def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> dict[str, object]:
+    answers = [
+        {
+            **_named(one),
+            "run_id": one.result.settings.run_id,
+            "decision": one.result.decision.value,
+            "sentence": run_answer(one.result).sentence,
+            "has_own_rows": one.has_own_rows,
+        }
+        for one in found.answered
+    ]
+    return {
+        "schema": DECISION_SCHEMA,
+        "name": found.name,
+        "exit_code": exit_code,
+        "page": page,
+        "answers": answers,
+        "cores": values_of(cores_at(load, found)),
+        "still_readable": [{"what": what, "title": title} for what, title in still_readable(found)],
+        "open": _open(found.open),
+        "assumptions": list(_assumptions(found, load)),
+    }
+
+
+def _named(one: Answered | Open | Step) -> dict[str, object]:
+    return {"question": one.question.name, "title": one.question.title}
+
+
+def _open(found: Sequence[Open]) -> list[dict[str, object]]:
+    return [
+        {**_named(one), "why": values_of(one.why), "text": one.why.text, "command": run_command(one.request.to_json())}
+        for one in found
+    ]

@@ -1,0 +1,299 @@
+"""One decision about encryption: the runs that answer its questions, and the time that each of them gets.
+
+Each question is answered by an ordinary run with a fact of the decision that it belongs to; a decision keeps nothing
+else. The same options continue it: finished runs stay, an interrupted one is resumed, the others are made. Every
+question gets its least time first, in their order, then a whole run; the rest goes to workloads, and what runs leave
+of it to workloads that are undecided.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
+from tdelta.messages import Refusal
+from tdelta.records import Decision, RunResult
+from tdelta.session.clock import Clock, Interruption, interruptible
+from tdelta.session.context import Observer
+from tdelta.session.keeping import is_at_work
+from tdelta.session.pace import Pace, about
+from tdelta.session.planning import check, plan
+from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
+from tdelta.session.questions import QUESTIONS, Question
+from tdelta.session.request import RunRequest
+from tdelta.session.run import conduct, resume
+from tdelta.session.studies import study
+from tdelta.store import RunStatus, Store
+
+PART_OF = "decide"
+"""The fact of a run that says which decision it belongs to, and which question it answers."""
+
+_OWN_ROWS = ("database", "restore", "workload")
+_OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
+_FREE = ("labels", "max_seconds")
+"""Options that may change from sitting to sitting."""
+
+_SPARE = 1.15
+_LONGER = 2.0
+"""A second run of a workload is at least so many times as long as the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A question and its run; ``has_own_rows`` unless rows are generated in place of the user's."""
+
+    question: Question
+    request: RunRequest
+    has_own_rows: bool
+    least_seconds: float = 0.0
+    whole_seconds: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A question without an answer: why, and a run that would give one."""
+
+    question: Question
+    why: Refusal
+    request: RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    question: Question
+    result: RunResult
+    has_own_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    name: str
+    answered: tuple[Answered, ...]
+    open: tuple[Open, ...]
+
+
+Watch = Callable[[Step | None], AbstractContextManager[Observer]]
+"""Makes the observer of a step's run; of the plan for None."""
+
+
+def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ...], tuple[Open, ...]]:
+    """What `decide` would do, and leave open. A dump is restored, or a file copied, once, to see how long runs take.
+
+    Raises:
+        TimeFault: not even daily work fits into the time.
+        TdeltaError: as `tdelta.session.dry_run`.
+    """
+    steps, impossible = _steps(given)
+    timed = _timed(steps, RunRequest(**given), observe)
+    fitting = allot(timed, given["max_seconds"])
+    _require_daily(fitting, timed, given["max_seconds"])
+    late = [_late(step) for step in timed if step.question not in [one.question for one in fitting]]
+    return fitting, (*impossible, *late)
+
+
+def allot(steps: Sequence[Step], seconds: float) -> tuple[Step, ...]:
+    """The steps that fit into so much time, each with its part of it."""
+    left, fitting = seconds, list[Step]()
+    for step in steps:
+        if step.least_seconds <= left:
+            fitting.append(step)
+            left -= step.least_seconds
+    weights, found = max(1, sum(step.question.rounds for step in fitting)), list[Step]()
+    for step in fitting:
+        more = min(left, step.whole_seconds - step.least_seconds)
+        found.append(replace(step, seconds=step.least_seconds + more))
+        left -= more
+    return tuple(replace(step, seconds=step.seconds + left * step.question.rounds / weights) for step in found)
+
+
+def decide(
+    given: Mapping[str, Any], watch: Watch, *, rerun: bool = False, now: Callable[[], float] = time.monotonic
+) -> Decided:
+    """Make the runs of a decision that have no answer yet, one after the other.
+
+    Args:
+        given: the options of daily work, its time that of the whole decision.
+        rerun: begin anew, whatever the store has.
+        now: the clock, seconds.
+
+    Raises:
+        TimeFault: not even daily work fits into the time.
+        UsageError: the same decision is at work in another process.
+        KeyboardInterrupt: what is measured is kept; the same options continue.
+        TdeltaError: daily work cannot be measured.
+    """
+    began, (steps, impossible) = now(), _steps(given)
+    request = RunRequest(**given)
+    with Store.open(request.where.store) as store:
+        sitting = _Sitting(store, request, watch, rerun=rerun)
+        timed = sitting.timed(steps)
+        spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
+        left = request.decision.max_seconds - spent
+        late = sitting.answer(timed, lambda: left - (now() - began))
+        sitting.deepen(timed, lambda: left - (now() - began))
+        found = ((step, sitting.result(step)) for step in timed)
+        answered = tuple(Answered(step.question, result, step.has_own_rows) for step, result in found if result)
+    return Decided(sitting.name, answered, (*impossible, *late))
+
+
+class _Sitting:
+    """The runs of one decision: ``_runs`` has the newest of each question, ``_known`` what its runs take."""
+
+    def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
+        self._store, self._request, self._watch = store, request, watch
+        self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
+        self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
+        facts, others = store.facts_named(PART_OF), store.kinds()
+        for run_id in () if rerun else store.run_ids():  # the newest first
+            fact = facts.get(run_id)
+            if fact is not None and fact["options"] == self._options and run_id not in others:
+                self.name, self._known = self.name or fact["name"], self._known or fact["seconds"]
+                if fact["name"] == self.name:
+                    self._runs.setdefault(fact["question"], run_id)
+        self.name = self.name or f"decide-{store.fresh_run_id()}"
+
+    def timed(self, steps: Sequence[Step]) -> list[Step]:
+        if any(step.question.name not in self._known for step in steps):
+            with self._watch(None) as observe:
+                timed = _timed(steps, self._request, observe)
+            self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
+        return [_taking(step, *self._known[step.question.name]) for step in steps]
+
+    def result(self, step: Step) -> RunResult | None:
+        run_id = self._runs.get(step.question.name)
+        is_done = run_id is not None and self._store.status(run_id) is RunStatus.DONE
+        return self._store.result(run_id) if run_id is not None and is_done else None
+
+    def answer(self, steps: Sequence[Step], left: Callable[[], float]) -> list[Open]:
+        """Make, or complete, the run of each step; returns those that failed or came too late."""
+        waiting = [step for step in steps if self.result(step) is None]
+        most = {step.question.name: step.seconds for step in allot(waiting, left())}
+        found = list[Open]()
+        for at, step in enumerate(waiting):
+            begun = self._runs.get(step.question.name)
+            fitting = allot(waiting[at:], left())
+            if begun is not None and self._store.status(begun) is not RunStatus.FAILED:
+                fault = self._made(step, begun)
+            elif fitting and fitting[0].question is step.question:
+                seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
+                fault = self._made(replace(step, seconds=seconds))
+            else:
+                _require_daily((), [step], self._request.decision.max_seconds)
+                found.append(_late(step))
+                continue
+            if fault is not None:
+                needed = fault.least_seconds if isinstance(fault, TimeFault) else step.whole_seconds
+                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed)))
+        return found
+
+    def deepen(self, steps: Sequence[Step], left: Callable[[], float]) -> None:
+        """Longer runs of the workloads that are undecided, in the time that is left."""
+        found = [(step, result) for step in steps if (result := self.result(step)) and _is_open(step, result)]
+        for at, (step, result) in enumerate(found):
+            weights = sum(one.question.rounds for one, _ in found[at:])
+            seconds = left() * step.question.rounds / weights
+            if seconds > _LONGER * result.counts.elapsed_seconds:
+                self._made(replace(step, seconds=seconds))
+
+    def _made(self, step: Step, begun: str | None = None) -> TdeltaError | None:
+        """Make the run of a step, or complete one; returns why it failed, unless it is that of daily work."""
+        if begun is not None and is_at_work(self._store, self._store.summary(begun)):
+            raise UsageError(Refusal.of("run-at-work", run=begun))
+        try:
+            with self._watch(step) as observe:
+                result = self._conducted(step, observe) if begun is None else resume(begun, self._store.path, observe)
+        except TdeltaError as fault:
+            if step.question is QUESTIONS[0] or isinstance(fault, Interrupted):
+                raise
+            return fault
+        if result.interrupted:
+            raise KeyboardInterrupt
+        self._runs[step.question.name] = result.settings.run_id
+        return None
+
+    def _conducted(self, step: Step, observe: Observer) -> RunResult:
+        labels = (*self._request.where.labels, self.name)
+        fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
+        return conduct(step.request.replace(max_seconds=step.seconds, labels=labels), observe, facts={PART_OF: fact})
+
+
+def _is_open(step: Step, result: RunResult) -> bool:
+    """Whether it is of a workload that more time might decide."""
+    return step.question.is_workload and result.decision is Decision.UNDECIDED and not result.barely_encrypted
+
+
+def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
+    """The questions that this engine, with these options, has a run for; and those that it has none for."""
+    steps, impossible = list[Step](), list[Open]()
+    engine = RunRequest(**given).tested.engine
+    if "baseline" not in given:
+        given = {**given, "engine": engine}  # studies have one of their own
+    for question in QUESTIONS:
+        if any("study" in way and not study(way["study"]).runs_on(engine) for way in question.ways):
+            continue
+        faults = list[UsageError]()
+        for options, has_own_rows in _candidates(question, given):
+            try:
+                request = RunRequest(**options)
+                check(request)
+            except UsageError as fault:
+                if question is QUESTIONS[0]:
+                    raise
+                faults.append(fault)
+                continue
+            steps.append(Step(question, request, has_own_rows))
+            break
+        else:
+            request = RunRequest(engine=engine, **question.ways[0])
+            impossible.append(Open(question, faults[0].refusals[0], request))
+    return steps, impossible
+
+
+def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The options of runs that might answer a question: with the user's rows first, then with generated ones."""
+    without = {name: value for name, value in given.items() if name not in _OWN_ROWS}
+    for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
+        for way in question.ways:
+            of_study = _OF_STUDIES if "study" in way else ()
+            dropped = {*way.get("vary", {}), *of_study, *(() if question.is_workload else ("budget",))}
+            yield {**way, **{name: value for name, value in base.items() if name not in dropped}}, base is given
+
+
+def _timed(steps: Sequence[Step], request: RunRequest, observe: Observer) -> list[Step]:
+    """The steps with what their runs take, by a plan of each with the user's rows."""
+    clock = Clock(request.decision.max_seconds)
+    with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, PART_OF, observe) as inputs:
+        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else RunInputs())) for step in steps]
+
+
+def _taking(step: Step, least: float, whole: float) -> Step:
+    return replace(step, least_seconds=least, whole_seconds=max(least, whole))
+
+
+def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
+    """The least that the run of a step takes, and with all its rounds."""
+    pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
+    question, staged = step.question, pace.needs.stage_seconds
+    least = pace.whole(question.least_rounds) if question.is_workload else pace.shortest()
+    whole = pace.whole(question.rounds or step.request.decision.min_rounds)
+    return _SPARE * (staged + least), _SPARE * (staged + whole)
+
+
+def _require_daily(fitting: Sequence[Step], steps: Sequence[Step], found_seconds: float) -> None:
+    if steps[0].question is QUESTIONS[0] and not (fitting and fitting[0].question is QUESTIONS[0]):
+        raise TimeFault(found_seconds, math.ceil(steps[0].least_seconds), QUESTIONS[0].title.lower())
+
+
+def _late(step: Step) -> Open:
+    why = Refusal.of("decide-no-time", needed=about(step.least_seconds))
+    return Open(step.question, why, _lasting(step, step.whole_seconds))
+
+
+def _lasting(step: Step, seconds: float) -> RunRequest:
+    return step.request.replace(max_seconds=60.0 * math.ceil(seconds / 60))

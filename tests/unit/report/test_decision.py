@@ -1,0 +1,177 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support import samples as s
+from support.json_docs import check_documented
+from tdelta.document.blocks import Line, Lines, Listing, Table
+from tdelta.messages import Refusal
+from tdelta.records import Decision, Metric, RunResult
+from tdelta.report.decision import (
+    Load,
+    brief,
+    cores_at,
+    decision_blocks,
+    decision_document,
+    decision_page,
+    outline_blocks,
+    outline_document,
+    still_readable,
+)
+from tdelta.report.document import to_json
+from tdelta.report.page.file import render
+from tdelta.session import RunRequest
+from tdelta.session.deciding import Answered, Decided, Open, Step
+from tdelta.session.questions import QUESTIONS
+
+NAMED = {question.name: question for question in QUESTIONS}
+PEAK = Load(2000.0, 3, 0.05)
+WIDE = s.verdict(s.estimate(1.04, 0.2), Decision.UNDECIDED, metric=Metric.CPU_PER_OPERATION, value=71.0)
+
+
+def decided(*others: tuple[str, RunResult], daily: RunResult | None = None, **more: Any) -> Decided:
+    answered = [Answered(QUESTIONS[0], daily or s.slower(), True)]
+    answered += [Answered(NAMED[name], result, False) for name, result in others]
+    return Decided("decide-x", tuple(answered), **{"open": (), **more})
+
+
+def lines(found: Decided, load: Load = PEAK) -> dict[str, Line]:
+    (block,) = [block for block in decision_blocks(found, load, "page.html") if isinstance(block, Lines)]
+    return {line.title: line for line in block.items}
+
+
+def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> None:
+    cores = cores_at(PEAK, decided())
+    cpu = next(v for v in s.slower().verdicts if (v.metric, v.transaction) == (Metric.CPU_PER_OPERATION, "all"))
+    plain = 2000.0 * cpu.baseline_value / 1e6
+    assert cores is not None
+    assert cores.plain == pytest.approx(plain)
+    assert cores.encrypted == pytest.approx(plain * cpu.ratio.median)
+    assert (cores.low, cores.high) == pytest.approx(tuple(plain * end for end in cpu.ratio.hdi95))
+    month = plain * 3 * 0.05 * 730
+    wanted = [(ratio - 1) * month for ratio in (cpu.ratio.median, *cpu.ratio.hdi95)]
+    assert cores.month_costs == pytest.approx(tuple(wanted))
+
+
+def test_without_a_price_there_is_no_cost() -> None:
+    cores = cores_at(Load(2000.0), decided())
+    assert cores is not None
+    assert cores.month_costs is None
+
+
+@pytest.mark.parametrize(
+    ("load", "daily"),
+    [
+        (Load(None, 3, 0.05), s.slower()),
+        (PEAK, s.invalid()),
+        (PEAK, s.changed(s.slower(), blocks=3)),
+        (PEAK, replace(s.slower(), verdicts=tuple(v for v in s.slower().verdicts if v.primary))),
+        (PEAK, replace(s.slower(), verdicts=(*s.slower().primary, WIDE))),
+    ],
+    ids=["no rate", "invalid", "three blocks", "no CPU time", "a wide interval"],
+)
+def test_there_are_no_cores_where_too_little_is_known(load: Load, daily: RunResult) -> None:
+    assert cores_at(load, decided(daily=daily)) is None
+
+
+def test_servers_whose_cpu_time_was_not_seen_have_no_cores() -> None:
+    own = s.external_servers()
+    facts = own.settings.external_servers
+    assert facts is not None
+    unseen = replace(facts, encrypted=replace(facts.encrypted, has_cpu_time=False))
+    daily = replace(own, settings=replace(own.settings, external_servers=unseen))
+    assert cores_at(PEAK, decided(daily=daily)) is None
+
+
+def test_what_is_readable_is_named_with_the_question_that_found_it() -> None:
+    found = decided(("encrypt", s.acted()), ("backup", s.backed_up()), ("spill", s.leaking()))
+    readable = dict(still_readable(found))
+    assert readable["rows in redo log after a conversion"] == NAMED["encrypt"].title
+    assert readable["deleted rows in tables after a conversion"] == NAMED["encrypt"].title
+    assert readable["logical backups"] == NAMED["backup"].title
+    assert "physical backups" not in readable
+    assert any(text.startswith("temp of AES-256") for text in readable)
+
+
+def test_a_cipher_that_nobody_asked_for_is_readable_news() -> None:
+    assert any("AES-128-CBC" in text for text, _ in still_readable(decided(daily=s.other_cipher())))
+
+
+def test_nothing_readable_names_what_was_searched() -> None:
+    searched = s.changed(s.slower(), evidence=s.evidence(s.EvidenceState.ENCRYPTED, 0))
+    line = lines(decided(daily=searched))["Still readable"]
+    assert not line.is_warning
+    assert all(name in line.text for name in ("database", "temp", "wal"))
+    assert lines(decided())["Still readable"].text == "not tested in files"
+
+
+def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> None:
+    assert brief(s.slower()) == "SLOWER, +3.1% (+2.4% to +3.8%)"
+    assert brief(s.sweep()).count(" to ") == 1
+    assert brief(s.invalid()) == "INVALID"
+
+
+def test_a_page_has_the_open_questions_with_their_commands() -> None:
+    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest(engine="mariadb"))
+    page = decision_page(decided(open=(late,)), PEAK)
+    (table,) = next(one for one in page.sections if one.name == "open").blocks
+    assert isinstance(table, Table)
+    assert [(row[0], row[2]) for row in table.rows] == [(NAMED["rate"].title, "tdelta run --engine mariadb")]
+
+
+def test_a_page_without_open_questions_has_no_section_for_them() -> None:
+    names = [section.name for section in decision_page(decided(), PEAK).sections]
+    assert names == ["answer", "cores", "readable", "layers", "assumptions"]
+
+
+def test_layers_are_those_that_were_measured_or_the_ways_there_are() -> None:
+    def rows(found: Decided) -> list[Any]:
+        (table,) = next(one for one in decision_page(found, PEAK).sections if one.name == "layers").blocks
+        assert isinstance(table, Table)
+        return [row[0] for row in table.rows]
+
+    assert rows(decided()) == ["TDE", "disk", "both"]
+    assert len(rows(decided(("storage", s.stored())))) == len(s.stored().primary)
+
+
+def test_generated_rows_and_proposals_are_assumptions() -> None:
+    page = decision_page(decided(("backup", s.backed_up()), daily=s.own_database()), PEAK)
+    (block,) = next(one for one in page.sections if one.name == "assumptions").blocks
+    assert isinstance(block, Listing)
+    texts = [text for _, text in block.items]
+    assert any("proposal" in text for text in texts)
+    assert any(text.startswith("Generated rows") and "backup" in text for text in texts)
+
+
+def test_an_invalid_run_alarms_the_page() -> None:
+    assert decision_page(decided(("spill", s.leaking())), PEAK).is_alarm
+    assert not decision_page(decided(), PEAK).is_alarm
+
+
+def test_the_page_is_one_that_tdelta_may_overwrite() -> None:
+    assert render(decision_page(decided(("backup", s.backed_up())), PEAK)).startswith(
+        "<!DOCTYPE html><!-- tdelta report"
+    )
+
+
+def test_the_document_has_answers_cores_and_what_is_open() -> None:
+    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest())
+    found = decision_document(decided(("backup", s.backed_up()), open=(late,)), PEAK, "p", 0)
+    check_documented("tdelta.decide/1", found)
+    document = json.loads(to_json(found))
+    assert [one["question"] for one in document["answers"]] == ["workload", "backup"]
+    assert document["answers"][0]["decision"] == Decision.SLOWER
+    assert document["cores"]["plain"] > 0
+    assert document["open"][0]["why"]["code"] == "decide-no-time"
+
+
+def test_an_outline_has_a_row_for_each_run_and_a_line_for_each_open_question() -> None:
+    steps = (Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),)
+    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest())
+    check_documented("tdelta.decide-dry-run/1", outline_document(steps, (late,)))
+    table, left = outline_blocks(steps, (late,))
+    assert isinstance(table, Table)
+    assert isinstance(left, Listing)
+    assert (len(table.rows), len(left.items)) == (2, 1)

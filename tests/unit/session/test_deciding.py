@@ -1,0 +1,283 @@
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support import samples as s
+from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.messages import Refusal
+from tdelta.records import RunResult
+from tdelta.records.kept import RunKind
+from tdelta.session import RunRequest, deciding
+from tdelta.session.deciding import Decided, Step, allot, decide, outline
+from tdelta.session.questions import QUESTIONS
+from tdelta.store import RunStatus, Store
+from tdelta.store.summaries import KIND, LABELS
+
+NAMES = [question.name for question in QUESTIONS]
+DAILY = NAMES[0]
+SHORT = {"max_seconds": 300.0, "size_bytes": 1_000_000}
+
+
+def step(number: int, least: float, whole: float = 0.0) -> Step:
+    return Step(QUESTIONS[number], RunRequest(), True, least, max(least, whole))
+
+
+def quiet(_event: object) -> None:
+    """Sees nothing."""
+
+
+@dataclass
+class Runs:
+    """In the place of runs: each takes half its time and has an answer, but for those that are told otherwise."""
+
+    store: Path
+    seconds: float = 0.0
+    made: list[str] = field(default_factory=list)
+    given_seconds: dict[str, float] = field(default_factory=dict)
+    resumed: list[str] = field(default_factory=list)
+    ends: dict[str, Callable[[], RunResult]] = field(default_factory=dict)
+
+    def conduct(self, request: RunRequest, _observe: object, *, facts: Mapping[str, Any]) -> RunResult:
+        name = facts[deciding.PART_OF]["question"]
+        self.made.append(name)
+        self.given_seconds[name] = request.decision.max_seconds
+        with Store.open(self.store) as store:
+            run_id = store.fresh_run_id()
+            settings = s.settings(run_id=run_id)
+            store.create_run(settings, {}, {}, {LABELS: list(request.where.labels), **facts})
+        return self.ended(name, run_id, request.decision.max_seconds / 2)
+
+    def resume(self, run_id: str, _path: Path, _observe: object) -> RunResult:
+        with Store.open(self.store) as store:
+            name = store.get_fact(run_id, deciding.PART_OF)["question"]
+        self.resumed.append(name)
+        return self.ended(name, run_id, 1.0)
+
+    def ended(self, name: str, run_id: str, seconds: float) -> RunResult:
+        self.seconds += seconds
+        found = s.changed(self.ends.get(name, s.slower)(), elapsed_seconds=seconds)
+        found = replace(found, settings=replace(found.settings, run_id=run_id))
+        with Store.open(self.store) as store:
+            store.finish(run_id, found)
+        return found
+
+    def decide(self, **more: Any) -> Decided:
+        rerun = more.pop("rerun", False)
+        options = {**SHORT, "store": self.store, "directory": self.store.parent, **more}
+        return decide(options, watching, rerun=rerun, now=lambda: self.seconds)
+
+    def names(self) -> set[str]:
+        with Store.open(self.store) as store:
+            return {fact["name"] for fact in store.facts_named(deciding.PART_OF).values()}
+
+
+@contextmanager
+def watching(_step: Step | None) -> Iterator[Callable[[object], None]]:
+    yield quiet
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    found = Runs(tmp_path / "runs.sqlite")
+    monkeypatch.setattr(deciding, "conduct", found.conduct)
+    monkeypatch.setattr(deciding, "resume", found.resume)
+    return found
+
+
+def fail(error: BaseException) -> Callable[[], RunResult]:
+    def raised() -> RunResult:
+        raise error
+
+    return raised
+
+
+def test_every_question_gets_its_least_time_before_any_gets_more() -> None:
+    found = allot([step(0, 40, 90), step(1, 30, 60), step(2, 20, 20)], 100.0)
+    assert [one.seconds for one in found] == [50.0, 30.0, 20.0]
+
+
+def test_a_question_that_does_not_fit_leaves_its_time_to_a_shorter_one() -> None:
+    found = allot([step(0, 40), step(1, 80), step(2, 50)], 95.0)
+    assert [one.question.name for one in found] == [NAMES[0], NAMES[2]]
+
+
+def test_what_whole_runs_leave_goes_to_workloads() -> None:
+    daily, operation, peak = allot([step(0, 10), step(1, 10), step(4, 10)], 30.0 + 90.0)
+    rounds = QUESTIONS[0].rounds + QUESTIONS[4].rounds
+    assert operation.seconds == 10.0
+    assert daily.seconds == pytest.approx(10.0 + 90.0 * QUESTIONS[0].rounds / rounds)
+    assert peak.seconds == pytest.approx(10.0 + 90.0 * QUESTIONS[4].rounds / rounds)
+
+
+@given(st.lists(st.tuples(st.floats(1, 500), st.floats(1, 900)), min_size=1, max_size=9), st.floats(0, 3000))
+def test_time_is_never_allotted_twice(needs: list[tuple[float, float]], seconds: float) -> None:
+    found = allot([step(n, least, whole) for n, (least, whole) in enumerate(needs)], seconds)
+    assert sum(one.seconds for one in found) <= seconds + 1e-6
+    assert all(one.seconds >= one.least_seconds - 1e-9 for one in found)
+
+
+def test_a_plan_asks_what_the_engine_can_answer(tmp_path: Path) -> None:
+    steps, left = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path}, quiet)
+    names = [one.question.name for one in steps]
+    assert names[:4] == [DAILY, "encrypt", "backup", "restart"]
+    assert "replication" not in (*names, *(one.question.name for one in left))
+    assert {one.request.tested.engine for one in steps} == {RunRequest().tested.engine}
+    assert sum(one.seconds for one in steps) == pytest.approx(7200.0)
+
+
+def test_a_plan_without_time_for_daily_work_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        outline({**SHORT, "max_seconds": 5.0, "directory": tmp_path}, quiet)
+    assert caught.value.refusals[0].code == "time-too-short"
+
+
+def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
+    steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path, "budget": 0.05}, quiet)
+    assert all((one.request.decision.budget is None) is not one.question.is_workload for one in steps)
+
+
+def test_the_rows_of_a_file_are_used_where_an_operation_does_not_refuse_them(tmp_path: Path) -> None:
+    options = {"engine": "sqlite", "database": tmp_path / "app.db", "max_seconds": 600.0}
+    steps, _ = deciding._steps(options)
+    own = {one.question.name: one.has_own_rows for one in steps}
+    assert own[DAILY]
+    assert own["rate"]
+    assert own["cache"]
+    assert not own["backup"]
+    assert not own["restart"]
+    assert all((one.request.tested.database is not None) is one.has_own_rows for one in steps)
+
+
+def test_a_decision_makes_each_run_once(runs: Runs) -> None:
+    first = runs.decide()
+    made = list(runs.made)
+    assert made[0] == DAILY
+    assert len(made) == len(set(made)) > 3
+    assert [one.question.name for one in first.answered] == made
+    again = runs.decide()
+    assert runs.made == made
+    assert runs.resumed == []
+    assert again.answered == first.answered
+    assert again.name == first.name
+
+
+def test_all_runs_of_a_decision_have_its_name_as_a_label(runs: Runs) -> None:
+    found = runs.decide(labels=("q3",))
+    with Store.open(runs.store) as store:
+        assert {store.summary(run).labels for run in store.run_ids()} == {("q3", found.name)}
+
+
+def test_time_that_a_run_leaves_makes_no_other_run_longer(runs: Runs) -> None:
+    steps, _ = outline({**SHORT, "directory": runs.store.parent}, quiet)
+    planned = {one.question.name: one.seconds for one in steps}
+    runs.decide()
+    assert all(runs.given_seconds[name] <= planned[name] + 1 for name in runs.made if name in planned)
+
+
+def test_time_that_runs_leave_serves_questions_that_did_not_fit(runs: Runs) -> None:
+    planned = {one.question.name for one in outline({**SHORT, "directory": runs.store.parent}, quiet)[0]}
+    found = runs.decide()
+    assert {one.question.name for one in found.answered} > planned
+
+
+def test_a_run_that_was_killed_is_resumed_and_finished_ones_stay(runs: Runs) -> None:
+    runs.ends = {"backup": fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    before = list(runs.made)
+    assert before == [DAILY, "encrypt", "backup"]
+    runs.ends = {}
+    found = runs.decide()
+    assert runs.resumed == ["backup"]
+    assert not {DAILY, "encrypt", "backup"} & set(runs.made[3:])
+    assert [one.question.name for one in found.answered][:3] == before
+    assert runs.names() == {found.name}
+
+
+def test_an_interrupted_run_ends_the_sitting(runs: Runs) -> None:
+    runs.ends = {DAILY: s.interrupted}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    assert runs.made == [DAILY]
+
+
+def test_a_question_that_fails_is_open_and_the_others_are_answered(runs: Runs) -> None:
+    missing = EngineUnavailable(Refusal.of("requires", what="a backup", needs="zstd"))
+    runs.ends = {"backup": fail(missing)}
+    found = runs.decide()
+    assert {one.question.name: one.why.code for one in found.open}["backup"] == "requires"
+    assert {DAILY, "restart"} <= {one.question.name for one in found.answered}
+
+
+def test_daily_work_that_fails_ends_the_decision(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(EngineUnavailable(Refusal.of("no-memory")))}
+    with pytest.raises(EngineUnavailable):
+        runs.decide()
+    assert runs.made == [DAILY]
+
+
+def test_the_time_that_is_left_goes_to_a_workload_that_is_undecided(runs: Runs) -> None:
+    runs.ends = {DAILY: s.undecided}
+    runs.decide(max_seconds=7200.0)
+    assert runs.made.count(DAILY) == 2
+    assert runs.made[-1] == DAILY
+
+
+def test_a_failed_run_is_made_again(runs: Runs) -> None:
+    runs.ends = {"backup": fail(EngineUnavailable(Refusal.of("no-memory")))}
+    runs.decide()
+    with Store.open(runs.store) as store:
+        for run_id, fact in store.facts_named(deciding.PART_OF).items():
+            if fact["question"] == "backup":
+                store.set_status(run_id, RunStatus.FAILED)
+    runs.ends = {}
+    runs.decide()
+    assert runs.made.count("backup") == 2
+
+
+def test_more_time_continues_a_decision(runs: Runs) -> None:
+    first = runs.decide(max_seconds=100.0)
+    second = runs.decide(max_seconds=900.0)
+    assert runs.made.count(DAILY) == 1
+    assert len(second.answered) > len(first.answered)
+
+
+def test_own_servers_answer_what_needs_a_schema_alone() -> None:
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, impossible = deciding._steps({**dsns, "max_seconds": 600.0})
+    assert [one.question.name for one in steps] == [DAILY, "rate", "spill"]
+    assert {one.request.tested.engine for one in impossible} == {"mariadb"}
+    assert all(one.request.tested.baseline is None for one in impossible)
+
+
+@pytest.mark.parametrize("changed", [{"rerun": True}, {"threads": 2}])
+def test_other_options_or_rerun_begin_anew(runs: Runs, changed: dict[str, Any]) -> None:
+    first = runs.decide()
+    second = runs.decide(**changed)
+    assert runs.made.count(DAILY) == 2
+    assert runs.names() == {first.name, second.name}
+
+
+def test_runs_of_somebody_else_are_no_part_of_a_decision(runs: Runs) -> None:
+    runs.decide()
+    with Store.open(runs.store) as store:
+        for run_id in store.run_ids():
+            store.put_fact(run_id, KIND, RunKind.IMPORTED)
+    runs.decide()
+    assert runs.made.count(DAILY) == 2
+
+
+def test_a_decision_that_is_at_work_is_refused(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    monkeypatch.setattr(deciding, "is_at_work", lambda *_: True)
+    with pytest.raises(UsageError) as caught:
+        runs.decide()
+    assert caught.value.refusals[0].code == "run-at-work"
