@@ -23,7 +23,6 @@ from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
 from tdelta.report.subject import subject
 from tdelta.report.values import values_of
-from tdelta.session.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from tdelta.session.deciding import Answered, Decided, Open, Step
@@ -185,7 +184,7 @@ def decision_page(found: Decided, load: Load) -> Page:
 
 
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
-    rows = [_row(one) for one in found.answered]
+    rows = [_row(one, is_daily=not at) for at, one in enumerate(found.answered)]
     columns = list(map(Column, ("question", "answer", "limit", "run")))
     yield Section("answer", "Answers", [Table("Answers", columns, rows)])
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
@@ -203,10 +202,10 @@ _CORES_NOTE = (
 )
 
 
-def _row(one: Answered) -> tuple[str | Cell, ...]:
+def _row(one: Answered, *, is_daily: bool) -> tuple[str | Cell, ...]:
     answer, counts = run_answer(one.result), one.result.counts
     found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
-    more = (line for line in answer.lines if line.title in _OF_DAILY and one.question is QUESTIONS[0])
+    more = (line for line in answer.lines if is_daily and line.title in _OF_DAILY)
     text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
     _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
     limit = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from tdelta import own_folders
@@ -26,7 +27,6 @@ from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import check, plan
 from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
-from tdelta.session.questions import QUESTIONS, Question
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 from tdelta.session.studies import study
@@ -43,6 +43,48 @@ _FREE = ("labels", "max_seconds")
 _SPARE = 1.15
 _LONGER = 2.0
 """A second run of a workload is at least so many times as long as the first."""
+
+_SHORT: Mapping[str, Any] = MappingProxyType({"blocks_per_round": 4, "min_rounds": 2})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What people ask before they turn encryption on.
+
+    Attributes:
+        ways: options of a run that answers it; the first that the engine takes is used.
+        least_rounds: of a workload's shortest run; 0 for an operation, of which one short round is an answer.
+        rounds: of a workload's whole run, and its weight where time is left; 0 for an operation, which has its own.
+    """
+
+    name: str
+    title: str
+    ways: tuple[Mapping[str, Any], ...]
+    least_rounds: int = 0
+    rounds: int = 0
+
+    @property
+    def is_workload(self) -> bool:
+        return self.rounds > 0
+
+
+def _varying(*levels: Mapping[str, tuple[Any, ...]], **options: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple({**_SHORT, **options, "vary": one} for one in levels)
+
+
+_LAYERS = tuple({"storage": ("plain", name)} for name in ("luks", "fscrypt", "gocryptfs"))
+QUESTIONS = (
+    Question("workload", "Daily work", (MappingProxyType({}),), 2, 5),
+    Question("encrypt", "Conversion of existing data", _varying({"during": ("encrypt",)}, {"work": ("encrypt",)})),
+    Question("backup", "Backup", _varying({"work": ("backup:compress=zstd",)}, {"work": ("backup",)})),
+    Question("restart", "Restarts", _varying({"work": ("restart", "recovery:mb=8")}, {"work": ("restart",)})),
+    Question("rate", "Peak load", _varying({"rate": ("60%", "90%")}, threads=4), 1, 4),
+    Question("spill", "Temporary files", ({"study": "spill", **_SHORT},)),
+    Question("cache", "Less or more cache", _varying({"cache": (0.1, 1.2)}), 1, 2),
+    Question("storage", "TDE or the disk", _varying(*_LAYERS), 1, 2),
+    Question("replication", "Replication", ({"study": "replicate"},)),
+)
+"""All questions, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from tdelta.report.decision import (
 from tdelta.report.document import to_json
 from tdelta.report.page.file import render
 from tdelta.session import RunRequest
-from tdelta.session.deciding import Answered, Decided, Open, Step
-from tdelta.session.questions import QUESTIONS
+from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Step
 
 NAMED = {question.name: question for question in QUESTIONS}
 PEAK = Load(2000.0, 3, 0.05)

@@ -16,8 +16,7 @@ from tdelta.messages import Refusal
 from tdelta.records import RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
-from tdelta.session.deciding import Decided, Step, allot, decide, outline
-from tdelta.session.questions import QUESTIONS
+from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
 
