@@ -129,12 +129,13 @@ def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
 
 def brief(result: RunResult) -> str:
     """A run's answer in a few words: ``SLOWER, +12% to +340%``."""
-    head = run_answer(result).sentence.partition(":")[0]
-    effects = sorted((one.effect for one in of_run(result) if one.effect), key=lambda one: one.median)
+    head, outcomes = run_answer(result).sentence.partition(":")[0], of_run(result)
+    effects = sorted((one.effect for one in outcomes if one.effect), key=lambda one: one.median)
     if head.startswith(("NO ANSWER", "INVALID")) or not effects:
         return head
+    took = "".join(f" in {duration(one.seconds)}" for one in outcomes[:1] if one.seconds)
     ends = dict.fromkeys((effects[0].signed(), effects[-1].signed()))
-    return f"{head}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
+    return f"{head}{took}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
 
 
 def still_readable(found: Decided) -> Iterator[tuple[str, str]]:

@@ -110,6 +110,7 @@ def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> No
     assert brief(s.slower()) == "SLOWER, +3.1% (+2.4% to +3.8%)"
     assert brief(s.sweep()).count(" to ") == 1
     assert brief(s.invalid()) == "INVALID"
+    assert brief(s.acted()).startswith("CONVERSION in 8.2 s, ")
 
 
 def test_a_page_has_the_open_questions_with_their_commands() -> None:
