@@ -90,8 +90,7 @@ def decide(
         return ExitCode.ANSWERED
     from tdelta.report.page.file import render, require_place, write_page
 
-    if output is not None:
-        require_place(output, force=force)
+    require_place(output or Path("tdelta-decide.html"), force=force)
     ready_to_show()
     made: list[Step | None] = []
     try:

@@ -200,19 +200,22 @@ def prune(
 ) -> None:
     """Remove runs by their age, by the room that all take, or both. Runs at work, labelled and noted ones stay.
 
+    Loaded data that were kept for later runs go, too; without a limit, nothing else.
+
     Example: tdelta runs prune --older-than 90d --dry-run
 
     Example: tdelta runs prune --larger-than 500MB --kind pilot --kind calibration
     """
+    from tdelta.driver.files import default_templates
     from tdelta.session.keeping import Stale, shelf, stale
 
-    if older_seconds is None and most_bytes is None:
-        raise Mistyped(Refusal.of("requires", what="tdelta runs prune", needs="--older-than or --larger-than"), ctx)
     which = Stale(older_seconds=older_seconds, most_bytes=most_bytes, labelled=labelled, kinds=_kinds(kinds or (_ALL,)))
     with _opened(ctx, store) as opened:
         found = shelf(opened)
         run_ids = tuple(run.run_id for run in stale(found, which, time.time()))
-        _remove(opened, run_ids, found, dry_run=dry_run, as_json=as_json)
+        templates = default_templates()
+        data_bytes = templates.size_bytes() if dry_run else templates.clear()
+        _remove(opened, run_ids, found, data_bytes, dry_run=dry_run, as_json=as_json)
 
 
 @contextmanager
@@ -237,7 +240,9 @@ def _show_one(store: Store, run_id: str, *, as_json: bool) -> None:
     show(runs_blocks(found), runs_document(found), as_json=as_json)
 
 
-def _remove(store: Store, run_ids: tuple[str, ...], before: Shelf, *, dry_run: bool, as_json: bool) -> None:
+def _remove(
+    store: Store, run_ids: tuple[str, ...], before: Shelf, data_bytes: int = 0, *, dry_run: bool, as_json: bool
+) -> None:
     from tdelta.report.document import to_json
     from tdelta.report.listings import removed_document, removed_text
     from tdelta.session.keeping import remove as take_out
@@ -245,6 +250,6 @@ def _remove(store: Store, run_ids: tuple[str, ...], before: Shelf, *, dry_run: b
     compacted = False if dry_run or not run_ids else take_out(store, run_ids)
     gone = before.only(run_ids)
     if as_json:
-        write(to_json(removed_document(gone, done=not dry_run, compacted=compacted)))
+        write(to_json(removed_document(gone, data_bytes, done=not dry_run, compacted=compacted)))
     else:
-        write(removed_text(gone, done=not dry_run, compacted=compacted))
+        write(removed_text(gone, data_bytes, done=not dry_run, compacted=compacted))

@@ -195,6 +195,7 @@ class Page:
         sections: in order.
         marker: what the file's first line says, so that tdelta knows its own files.
         footer: a closing line.
+        is_compact: whether it is printed small, to be handed on as few sheets.
     """
 
     title: str
@@ -204,3 +205,4 @@ class Page:
     sections: Sequence[Section]
     marker: str
     footer: str = ""
+    is_compact: bool = False

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tdelta import own_folders
 from tdelta.driver.mounts import unmount_below
+from tdelta.driver.templates import Templates
 from tdelta.errors import StorageFault
 from tdelta.measure.children import Child
 from tdelta.measure.private import FILE_MODE, private
@@ -44,14 +45,15 @@ _LOOK_AGAIN_SECONDS = 0.05
 
 
 class TwinFolder:
-    """The folder of one run's twins, removed on exit.
+    """The folder of one run's twins, removed on exit; ``templates`` is where loaded data are kept beyond that.
 
     Raises:
         StorageFault: the folder cannot be made or written to.
     """
 
-    def __init__(self, base: Path, run_id: str) -> None:
+    def __init__(self, base: Path, run_id: str, templates: Templates | None = None) -> None:
         self.run_id = run_id
+        self.templates = templates
         self.path = base.absolute() / f"{_PREFIX}{run_id}"  # servers change to folders of their own
         self._keeper = Child(_KEEPER, os.environ)
         try:
@@ -108,6 +110,11 @@ def default_base() -> Path:
     """Where twins go by default: a cache folder of the user's, which is on a real disk more often than /tmp is."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "tdelta"
+
+
+def default_templates() -> Templates:
+    """Where generated data are kept."""
+    return Templates(default_base().absolute() / "templates")
 
 
 def sweep(base: Path) -> tuple[Path, ...]:

@@ -23,7 +23,6 @@ from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
 from tdelta.report.subject import subject
 from tdelta.report.values import values_of
-from tdelta.session.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from tdelta.session.deciding import Answered, Decided, Open, Step
@@ -90,7 +89,7 @@ def _cores_text(load: Load, found: Decided) -> str:
     cores = cores_at(load, found)
     if cores is None:
         return _NO_RATE if load.rate is None else _NO_CPU
-    text = f"{cores.plain:.2f} → {cores.encrypted:.2f} busy at {load.rate:,.6g}/s on each server"
+    text = f"{cores.plain:.3g} → {cores.encrypted:.3g} busy at {load.rate:,.6g}/s on each server"
     return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
 
 
@@ -102,8 +101,8 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
     rows = []
     for name, count in (("one server", 1), (counted(load.servers, "server"), load.servers)):
         plain, *ends = (count * one for one in (cores.plain, cores.encrypted, cores.low, cores.high))
-        more, low, high = (f"{one - plain:+.2f}".replace("-", MINUS) for one in ends)
-        rows.append((f"busy cores, {name}", f"{plain:.2f}", f"{ends[0]:.2f}", more, f"{low} to {high}"))
+        more, low, high = (f"{one - plain:+.3g}".replace("-", MINUS) for one in ends)
+        rows.append((f"busy cores, {name}", f"{plain:.3g}", f"{ends[0]:.3g}", more, f"{low} to {high}"))
     if cores.month_costs is not None:
         more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
         rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
@@ -130,12 +129,13 @@ def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
 
 def brief(result: RunResult) -> str:
     """A run's answer in a few words: ``SLOWER, +12% to +340%``."""
-    head = run_answer(result).sentence.partition(":")[0]
-    effects = sorted((one.effect for one in of_run(result) if one.effect), key=lambda one: one.median)
+    head, outcomes = run_answer(result).sentence.partition(":")[0], of_run(result)
+    effects = sorted((one.effect for one in outcomes if one.effect), key=lambda one: one.median)
     if head.startswith(("NO ANSWER", "INVALID")) or not effects:
         return head
+    took = "".join(f" in {duration(one.seconds)}" for one in outcomes[:1] if one.seconds)
     ends = dict.fromkeys((effects[0].signed(), effects[-1].signed()))
-    return f"{head}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
+    return f"{head}{took}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
 
 
 def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _readable_in(result: RunResult) -> Iterator[str]:
     for evidence in result.of(FileEvidence):
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
             mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
-            yield f"{evidence.file_class} of {compared_label(evidence.condition)} copies{mounted}"
+            yield f"{evidence.file_class} ({compared_label(evidence.condition)}){mounted}"
     for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
         yield f"{'rows' if left.there else 'deleted rows'} in {left.file_class} after a conversion"
     for backup in result.of(BackupMeasure):
@@ -176,24 +176,25 @@ def decision_page(found: Decided, load: Load) -> Page:
         title=f"tdelta: {headline}",
         eyebrow=f"Encryption at rest: {subject(daily)}",
         headline=headline,
-        is_alarm=any(one.result.decision is Decision.INVALID for one in found.answered),
+        is_alarm=daily.decision is Decision.INVALID,
         sections=[section for section in _sections(found, load) if section.blocks],
         marker=f"{MARKER}: decision",
+        is_compact=True,
         footer=f"tdelta {__version__}, {found.name}; tdelta report RUN has the charts and checks of a run.",
     )
 
 
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
-    rows = [_row(one) for one in found.answered]
-    titles = ("question", "answer", "limit")
-    yield Section("answer", "Answers", [Table("Answers", list(map(Column, titles)), rows)])
+    rows = [_row(one, is_daily=not at) for at, one in enumerate(found.answered)]
+    columns = list(map(Column, ("question", "answer", "limit", "run")))
+    yield Section("answer", "Answers", [Table("Answers", columns, rows)])
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
     left = [(one.question.title, one.why.text, run_command(one.request.to_json())) for one in found.open]
     titles = ("question", "why", "command")
     yield Section("open", "Not measured", [Table("Open questions", list(map(Column, titles)), left)] if left else [])
-    yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)])])
+    yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)], "facts")])
 
 
 _CORES_NOTE = (
@@ -202,15 +203,19 @@ _CORES_NOTE = (
 )
 
 
-def _row(one: Answered) -> tuple[str | Cell, ...]:
+def _row(one: Answered, *, is_daily: bool) -> tuple[str | Cell, ...]:
     answer, counts = run_answer(one.result), one.result.counts
     found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
-    more = (line for line in answer.lines if line.title in _OF_DAILY and one.question is QUESTIONS[0])
+    more = (line for line in answer.lines if is_daily and line.title in _OF_DAILY)
     text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
-    rows = "" if one.has_own_rows else "generated rows; "
-    took = f"{counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}; run {one.result.settings.run_id}"
-    limit = f"{rows}{counted(counts.rounds, 'round')}, {took}"
-    return one.question.title, Cell(text, "bad" if one.result.decision is Decision.INVALID else ""), limit
+    _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
+    limit = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
+    return (
+        one.question.title,
+        Cell(text, "bad" if one.result.decision is Decision.INVALID else ""),
+        limit,
+        one.result.settings.run_id,
+    )
 
 
 def _readable_block(found: Decided) -> Block:
@@ -250,8 +255,8 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     yield from (f"{line.title}: {line.text}." for line in run_answer(daily).lines if line.title == "Valid for")
     if daily.settings.database is not None and daily.settings.database.proposed:
         yield "The transactions are a proposal from the schema; --workload DIR measures yours."
-    if generated := [one.question.title.lower() for one in found.answered if not one.has_own_rows]:
-        yield f"Generated rows, not yours: {', '.join(generated)}. Times of operations grow with the data."
+    if generated := [one.question.title for one in found.answered if not one.has_own_rows]:
+        yield f"Generated rows, not yours: {'; '.join(generated)}. Times of operations grow with the data."
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:

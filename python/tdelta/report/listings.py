@@ -256,28 +256,33 @@ def run_values(run: RunSummary, shelf: Shelf) -> dict[str, object]:
     }
 
 
-def removed_text(gone: Shelf, *, done: bool, compacted: bool) -> str:
+def removed_text(gone: Shelf, data_bytes: int, *, done: bool, compacted: bool) -> str:
     """What was removed, or would be.
 
     Args:
+        data_bytes: of loaded data that were kept.
         compacted: whether the store's file is smaller by them.
     """
     lines = [
         f"{run.run_id}  {_date(run)}  {printable(run.engine)}  {_answer(run, is_at_work=False)}" for run in gone.runs
     ]
     lines += [f"{printable(run_id)}  damaged" for run_id in gone.damaged]
-    (size,) = amounts((float(sum(gone.sizes_bytes.values())),), "bytes")
+    size, of_data = (amounts((float(found),), "bytes")[0] for found in (sum(gone.sizes_bytes.values()), data_bytes))
     verb = "removed" if done else "would remove"
     said = f"{verb} {counted(len(lines), 'run')}, {size}" if lines else "nothing to remove"
     later = "; the file keeps its size for now, and what comes next uses the room" if done and not compacted else ""
-    return "".join(f"{line}\n" for line in (*lines, f"{said}{later if lines else ''}"))
+    last = [f"{verb} {of_data} of loaded data"] if data_bytes else []
+    if lines or not last:
+        last = [f"{said}{later if lines else ''}", *last]
+    return "".join(f"{line}\n" for line in (*lines, *last))
 
 
-def removed_document(gone: Shelf, *, done: bool, compacted: bool) -> dict[str, object]:
+def removed_document(gone: Shelf, data_bytes: int, *, done: bool, compacted: bool) -> dict[str, object]:
     return {
         "schema": REMOVED_SCHEMA,
         "removed": done,
         "compacted": compacted,
+        "loaded_data_bytes": data_bytes,
         "runs": [run_values(run, gone) for run in gone.runs],
         "damaged": [{"run_id": run_id, "fault": why} for run_id, why in gone.damaged.items()],
     }

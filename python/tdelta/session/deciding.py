@@ -11,20 +11,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
+from tdelta import own_folders
+from tdelta.driver import TwinFolder, default_base, sweep
+from tdelta.driver.templates import Templates
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, RunResult
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
-from tdelta.session.keeping import is_at_work
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import check, plan
 from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
-from tdelta.session.questions import QUESTIONS, Question
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 from tdelta.session.studies import study
@@ -41,6 +43,48 @@ _FREE = ("labels", "max_seconds")
 _SPARE = 1.15
 _LONGER = 2.0
 """A second run of a workload is at least so many times as long as the first."""
+
+_SHORT: Mapping[str, Any] = MappingProxyType({"blocks_per_round": 4, "min_rounds": 2})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What people ask before they turn encryption on.
+
+    Attributes:
+        ways: options of a run that answers it; the first that the engine takes is used.
+        least_rounds: of a workload's shortest run; 0 for an operation, of which one short round is an answer.
+        rounds: of a workload's whole run, and its weight where time is left; 0 for an operation, which has its own.
+    """
+
+    name: str
+    title: str
+    ways: tuple[Mapping[str, Any], ...]
+    least_rounds: int = 0
+    rounds: int = 0
+
+    @property
+    def is_workload(self) -> bool:
+        return self.rounds > 0
+
+
+def _varying(*levels: Mapping[str, tuple[Any, ...]], **options: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple({**_SHORT, **options, "vary": one} for one in levels)
+
+
+_LAYERS = tuple({"storage": ("plain", name)} for name in ("luks", "fscrypt", "gocryptfs"))
+QUESTIONS = (
+    Question("workload", "Daily work", (MappingProxyType({}),), 2, 5),
+    Question("encrypt", "Conversion of existing data", _varying({"during": ("encrypt",)}, {"work": ("encrypt",)})),
+    Question("backup", "Backup", _varying({"work": ("backup:compress=zstd",)}, {"work": ("backup",)})),
+    Question("restart", "Restarts", _varying({"work": ("restart", "recovery:mb=8")}, {"work": ("restart",)})),
+    Question("rate", "Peak load", _varying({"rate": ("60%", "90%")}, threads=4), 1, 4),
+    Question("spill", "Temporary files", ({"study": "spill", **_SHORT},)),
+    Question("cache", "Less or more cache", _varying({"cache": (0.1, 1.2)}), 1, 2),
+    Question("storage", "TDE or the disk", _varying(*_LAYERS), 1, 2),
+    Question("replication", "Replication", ({"study": "replicate"},)),
+)
+"""All questions, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +174,14 @@ def decide(
     """
     began, (steps, impossible) = now(), _steps(given)
     request = RunRequest(**given)
-    with Store.open(request.where.store) as store:
+    base = request.where.directory or default_base()
+    sweep(base)
+    own_folders.ensure(base)
+    with Store.open(request.where.store) as store, ExitStack() as stack:
         sitting = _Sitting(store, request, watch, rerun=rerun)
+        # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
+        folder = stack.enter_context(TwinFolder(base, sitting.name))
+        sitting.restored = Templates(folder.path / "restored", of_users=True)
         timed = sitting.timed(steps)
         spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
         left = request.decision.max_seconds - spent
@@ -147,6 +197,7 @@ class _Sitting:
 
     def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
         self._store, self._request, self._watch = store, request, watch
+        self.restored: Templates | None = None
         self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
         self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
         facts, others = store.facts_named(PART_OF), store.kinds()
@@ -161,7 +212,7 @@ class _Sitting:
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
             with self._watch(None) as observe:
-                timed = _timed(steps, self._request, observe)
+                timed = _timed(steps, self._request, observe, self.restored)
             self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
         return [_taking(step, *self._known[step.question.name]) for step in steps]
 
@@ -203,11 +254,9 @@ class _Sitting:
 
     def _made(self, step: Step, begun: str | None = None) -> TdeltaError | None:
         """Make the run of a step, or complete one; returns why it failed, unless it is that of daily work."""
-        if begun is not None and is_at_work(self._store, self._store.summary(begun)):
-            raise UsageError(Refusal.of("run-at-work", run=begun))
         try:
             with self._watch(step) as observe:
-                result = self._conducted(step, observe) if begun is None else resume(begun, self._store.path, observe)
+                result = self._conducted(step, observe, begun)
         except TdeltaError as fault:
             if step.question is QUESTIONS[0] or isinstance(fault, Interrupted):
                 raise
@@ -217,10 +266,14 @@ class _Sitting:
         self._runs[step.question.name] = result.settings.run_id
         return None
 
-    def _conducted(self, step: Step, observe: Observer) -> RunResult:
+    def _conducted(self, step: Step, observe: Observer, begun: str | None) -> RunResult:
+        templates = self.restored if step.request.tested.restore is not None else None
+        if begun is not None:
+            return resume(begun, self._store.path, observe, templates=templates)
         labels = (*self._request.where.labels, self.name)
         fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
-        return conduct(step.request.replace(max_seconds=step.seconds, labels=labels), observe, facts={PART_OF: fact})
+        request = step.request.replace(max_seconds=step.seconds, labels=labels)
+        return conduct(request, observe, facts={PART_OF: fact}, templates=templates)
 
 
 def _is_open(step: Step, result: RunResult) -> bool:
@@ -265,10 +318,13 @@ def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[
             yield {**way, **{name: value for name, value in base.items() if name not in dropped}}, base is given
 
 
-def _timed(steps: Sequence[Step], request: RunRequest, observe: Observer) -> list[Step]:
+def _timed(
+    steps: Sequence[Step], request: RunRequest, observe: Observer, restored: Templates | None = None
+) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
     clock = Clock(request.decision.max_seconds)
-    with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, PART_OF, observe) as inputs:
+    ready = prepared_inputs(request, PART_OF, observe, restored)
+    with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         return [_taking(step, *_seconds(step, inputs if step.has_own_rows else RunInputs())) for step in steps]
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from tdelta.design import fresh_seed
+from tdelta.driver.templates import Templates
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.measure import (
@@ -49,8 +50,13 @@ class RunInputs:
 
 
 @contextmanager
-def prepared_inputs(request: RunRequest, run_id: str, observe: Observer) -> Iterator[RunInputs]:
+def prepared_inputs(
+    request: RunRequest, run_id: str, observe: Observer, templates: Templates | None = None
+) -> Iterator[RunInputs]:
     """Make ready what a run stands on, while the block lasts.
+
+    Args:
+        templates: as `tdelta.session.staging.staged`.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
@@ -63,7 +69,7 @@ def prepared_inputs(request: RunRequest, run_id: str, observe: Observer) -> Iter
             observe(Phase("compare", "the two servers were found to be twins"))
             yield RunInputs(servers=servers)
     else:
-        with staged(request, run_id, observe) as source:
+        with staged(request, run_id, observe, templates) as source:
             yield RunInputs(source=source)
 
 

@@ -19,6 +19,8 @@ from tdelta import own_folders
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.pool import AgentPool
+from tdelta.driver.files import default_templates
+from tdelta.driver.templates import Templates
 from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
@@ -52,6 +54,7 @@ def conduct(
     kind: RunKind = RunKind.RUN,
     facts: Mapping[str, object] = NO_FACTS,
     make_twins: MakeTwins | None = None,
+    templates: Templates | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
     """Run what was asked, from the set-up to the verdict, and keep it in the store.
@@ -62,6 +65,7 @@ def conduct(
         kind: what the run is for, which is stored with it.
         facts: what else is stored with it from its beginning.
         make_twins: makes the run's twins in the engine's place, as tests do.
+        templates: where loaded data are kept; None for the default place, which keeps generated rows alone.
         now: the clock, seconds.
 
     Raises:
@@ -75,7 +79,7 @@ def conduct(
     request = request.replace(seed=fresh_seed() if request.design.seed is None else request.design.seed)
     with Store.open(request.where.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
-        with _forgotten(store, run_id), prepared_inputs(request, run_id, observer) as inputs:
+        with _forgotten(store, run_id), prepared_inputs(request, run_id, observer, templates) as inputs:
             made = with_bb_twin(plan(request, run_id, inputs.source, inputs.servers))
             made = _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
@@ -85,7 +89,7 @@ def conduct(
             state = RunState(key=key)
             _keep_work(made, store, state)
             with inputs.active():
-                return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
+                return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
 
 
 def resume(
@@ -94,6 +98,7 @@ def resume(
     observer: Observer,
     *,
     make_twins: MakeTwins | None = None,
+    templates: Templates | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
     """Complete a run that was cut short: same settings and seed, fresh twins, the next rounds.
@@ -104,6 +109,7 @@ def resume(
         run_id: the run, or the beginning of its id, or ``last``.
         store_path: the store, or None for the default one.
         make_twins: as for `conduct`.
+        templates: as for `conduct`.
         now: as for `conduct`.
 
     Raises:
@@ -120,7 +126,10 @@ def resume(
         request = RunRequest.from_json(settings.options)
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.decision.max_seconds, now)
-        with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, found, observer) as inputs:
+        with (
+            interruptible(Interruption(), clock, clock.fault),
+            prepared_inputs(request, found, observer, templates) as inputs,
+        ):
             mark_sitting(store, found)
             made = dataclasses.replace(plan(request, found, inputs.source, inputs.servers), settings=settings)
             state = RunState.of(store, found)
@@ -131,7 +140,7 @@ def resume(
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             made = _make_room(made, clock)
             with inputs.active():
-                return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
+                return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
 
 
 @contextmanager
@@ -179,7 +188,7 @@ def _make_room(plan: Plan, clock: Clock) -> Plan:
     return plan
 
 
-def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:
+def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates | None) -> RunResult:
     """One sitting: prepare, rounds, judge. Whatever ends it, the store says how far the run came."""
     plan, run_id = context.plan, context.run_id
     short = time_caution(plan, context.clock.elapsed())
@@ -188,7 +197,7 @@ def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:
         stack.enter_context(interruptible(context.interruption, context.clock, context.pace.fault))
         with signals.held():  # or a Ctrl-C could leave a folder that nobody owns
             # Refuses a run that another process is at.
-            folder = stack.enter_context(TwinFolder(plan.base, run_id))
+            folder = stack.enter_context(TwinFolder(plan.base, run_id, templates or default_templates()))
         context.store.set_status(run_id, RunStatus.RUNNING)
         try:
             with _twins(plan, folder, make_twins) as twins:

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.design import fresh_seed
 from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.protocol import Tables
 from tdelta.driver.rows import require_no_markers
+from tdelta.driver.templates import Templates
 from tdelta.driver.user_data import Additions, Observer, Staged, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.errors import DatabaseFault, Defect, UsageError
@@ -22,7 +22,7 @@ from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Phase
-from tdelta.session.planning import check, engine_of
+from tdelta.session.planning import ROWS_SEED, check, engine_of
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.trying import (
@@ -44,8 +44,13 @@ from tdelta.workloads.user_workload import read_user_workload
 
 
 @contextmanager
-def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Source | None]:
+def staged(
+    request: RunRequest, run_id: str, observe: Observer, templates: Templates | None = None
+) -> Iterator[Source | None]:
     """A user's rows made ready for a run, while the block lasts; None where the rows are generated.
+
+    Args:
+        templates: where restored rows are kept beyond that; None for nowhere.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before a byte is copied.
@@ -64,7 +69,7 @@ def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Sour
     sweep(base)
     require_writable(base)
     require_space(base, data.needed_bytes, remedy="or name another folder (--dir)")
-    with TwinFolder(base, f"{run_id}-original") as folder, data.staged(folder) as copy:
+    with TwinFolder(base, f"{run_id}-original", templates) as folder, data.staged(folder) as copy:
         yield _Staging(request, engine, data, copy, observe).run()
 
 
@@ -143,9 +148,8 @@ class _Staging:
         return propose(database, self._dialect)
 
     def _additions(self, wanted: Workload | Proposal, database: Database) -> Additions:
-        """Tables of keys, and the run's markers; without a seed (a staging alone) any will do."""
-        seed = self._request.design.seed
-        markers = Markers.drawn(fresh_seed() if seed is None else seed)
+        """Tables of keys, and the markers."""
+        markers = Markers.drawn(ROWS_SEED)
         keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._dialect))
         return Additions((*keys, *markers.table_sql(self._dialect)), own_tables(wanted, database), markers.rows)
 

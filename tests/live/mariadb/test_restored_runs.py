@@ -144,3 +144,14 @@ def test_a_dry_run_ends_with_the_time_of_its_run(place: Place) -> None:
     check_refused(ran, "time-too-short")
     assert time.monotonic() - began < 60.0
     assert list(place.twins.iterdir()) == []
+
+
+def test_a_decision_plans_workloads_and_the_conversion_on_the_rows_of_a_dump(dump: Path, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    document = place.tdelta(
+        "decide", "--json", "--dry-run", "--engine", "mariadb", "--restore", restoring(dump)
+    ).document
+    own = {one["question"]: one["has_own_rows"] for one in document["runs"]}
+    assert {name for name, is_own in own.items() if is_own} >= {"workload", "encrypt", "rate", "cache"}
+    assert {name for name, is_own in own.items() if not is_own} == {"backup", "restart", "spill", "replication"}
+    assert list(place.twins.iterdir()) == []

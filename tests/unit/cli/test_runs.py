@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support import samples as s
+from tdelta.driver.files import default_templates
 from tdelta.records import Measurement, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store import Store
@@ -116,10 +117,22 @@ def test_a_run_is_removed_after_it_was_said_which(store: Path) -> None:
     assert listed_ids(store, "--kind", "all") == [PILOT]
 
 
-def test_pruning_needs_a_limit_and_keeps_what_has_a_label(store: Path) -> None:
+def test_pruning_without_a_limit_removes_loaded_data_alone(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = default_templates().kept("one", 4096, {}, lambda folder: folder.joinpath("rows").touch())
+    assert kept is not None
+    kept.close()
+    assert listed(store, "prune", "--dry-run")["loaded_data_bytes"] > 0
+    pruned = listed(store, "prune")
+    assert pruned["runs"] == []
+    assert pruned["loaded_data_bytes"] > 0
+    assert default_templates().taken("one") is None
+
+
+def test_pruning_keeps_what_has_a_label(store: Path) -> None:
     asked(store, "label", "last", "v1")
-    done = call("runs", "prune", "--store", str(store), "--json")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "requires")
     pruned = listed(store, "prune", "--larger-than", "1B")
     assert [run["run_id"] for run in pruned["runs"]] == [PILOT]
     assert listed_ids(store, "--kind", "all") == [s.RUN_ID]

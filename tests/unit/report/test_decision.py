@@ -23,8 +23,7 @@ from tdelta.report.decision import (
 from tdelta.report.document import to_json
 from tdelta.report.page.file import render
 from tdelta.session import RunRequest
-from tdelta.session.deciding import Answered, Decided, Open, Step
-from tdelta.session.questions import QUESTIONS
+from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Step
 
 NAMED = {question.name: question for question in QUESTIONS}
 PEAK = Load(2000.0, 3, 0.05)
@@ -92,7 +91,7 @@ def test_what_is_readable_is_named_with_the_question_that_found_it() -> None:
     assert readable["deleted rows in tables after a conversion"] == NAMED["encrypt"].title
     assert readable["logical backups"] == NAMED["backup"].title
     assert "physical backups" not in readable
-    assert any(text.startswith("temp of AES-256") for text in readable)
+    assert readable["temp (AES-256)"] == NAMED["spill"].title
 
 
 def test_a_cipher_that_nobody_asked_for_is_readable_news() -> None:
@@ -111,6 +110,7 @@ def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> No
     assert brief(s.slower()) == "SLOWER, +3.1% (+2.4% to +3.8%)"
     assert brief(s.sweep()).count(" to ") == 1
     assert brief(s.invalid()) == "INVALID"
+    assert brief(s.acted()).startswith("CONVERSION in 8.2 s, ")
 
 
 def test_a_page_has_the_open_questions_with_their_commands() -> None:
@@ -142,12 +142,12 @@ def test_generated_rows_and_proposals_are_assumptions() -> None:
     assert isinstance(block, Listing)
     texts = [text for _, text in block.items]
     assert any("proposal" in text for text in texts)
-    assert any(text.startswith("Generated rows") and "backup" in text for text in texts)
+    assert any(text.startswith("Generated rows") and NAMED["backup"].title in text for text in texts)
 
 
-def test_an_invalid_run_alarms_the_page() -> None:
-    assert decision_page(decided(("spill", s.leaking())), PEAK).is_alarm
-    assert not decision_page(decided(), PEAK).is_alarm
+def test_daily_work_that_is_invalid_alarms_the_page() -> None:
+    assert decision_page(decided(daily=s.leaking()), PEAK).is_alarm
+    assert not decision_page(decided(("spill", s.leaking())), PEAK).is_alarm
 
 
 def test_the_page_is_one_that_tdelta_may_overwrite() -> None:

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import samples as s
-from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.driver import TwinFolder
+from tdelta.driver.templates import Templates
+from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
-from tdelta.session.deciding import Decided, Step, allot, decide, outline
-from tdelta.session.questions import QUESTIONS
+from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
 
@@ -43,7 +44,10 @@ class Runs:
     resumed: list[str] = field(default_factory=list)
     ends: dict[str, Callable[[], RunResult]] = field(default_factory=dict)
 
-    def conduct(self, request: RunRequest, _observe: object, *, facts: Mapping[str, Any]) -> RunResult:
+    def conduct(
+        self, request: RunRequest, _observe: object, *, facts: Mapping[str, Any], templates: Templates | None
+    ) -> RunResult:
+        assert (templates is not None) is (request.tested.restore is not None)
         name = facts[deciding.PART_OF]["question"]
         self.made.append(name)
         self.given_seconds[name] = request.decision.max_seconds
@@ -53,7 +57,8 @@ class Runs:
             store.create_run(settings, {}, {}, {LABELS: list(request.where.labels), **facts})
         return self.ended(name, run_id, request.decision.max_seconds / 2)
 
-    def resume(self, run_id: str, _path: Path, _observe: object) -> RunResult:
+    def resume(self, run_id: str, _path: Path, _observe: object, *, templates: Templates | None) -> RunResult:
+        assert templates is None
         with Store.open(self.store) as store:
             name = store.get_fact(run_id, deciding.PART_OF)["question"]
         self.resumed.append(name)
@@ -273,11 +278,8 @@ def test_runs_of_somebody_else_are_no_part_of_a_decision(runs: Runs) -> None:
     assert runs.made.count(DAILY) == 2
 
 
-def test_a_decision_that_is_at_work_is_refused(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs.ends = {DAILY: fail(KeyboardInterrupt())}
-    with pytest.raises(KeyboardInterrupt):
+def test_a_decision_that_is_at_work_is_refused(runs: Runs) -> None:
+    found = runs.decide()
+    with TwinFolder(runs.store.parent, found.name), pytest.raises(TdeltaError):
         runs.decide()
-    monkeypatch.setattr(deciding, "is_at_work", lambda *_: True)
-    with pytest.raises(UsageError) as caught:
-        runs.decide()
-    assert caught.value.refusals[0].code == "run-at-work"
+    assert list(runs.store.parent.glob("twins-*")) == []

@@ -14,12 +14,22 @@ from tdelta.engines.shared.private.restore import RestoreTarget, restore
 from tdelta.errors import Defect, RestoreFault
 
 _LOAD_CACHE_BYTES = 256 << 20
+_LOAD_CONNECTIONS = 64
 _FILES = "restore"
 
 
 def loading(settings: ServerSettings) -> ServerSettings:
+    """Settings to load with: those that do not decide how rows lie in the files are the same for all."""
     return dataclasses.replace(
-        settings, is_loading=True, aes_instructions="on", cache_bytes=_LOAD_CACHE_BYTES, threads=1, cores=0
+        settings,
+        is_loading=True,
+        aes_instructions="on",
+        cache_bytes=_LOAD_CACHE_BYTES,
+        session_bytes=0,
+        threads=1,
+        connections=_LOAD_CONNECTIONS,
+        cores=0,
+        is_cold=False,
     )
 
 

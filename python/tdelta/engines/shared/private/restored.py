@@ -5,10 +5,12 @@ What is tried is tried on a copy of its stopped data, which is thrown away, so t
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
@@ -17,8 +19,9 @@ from tdelta.driver.jobs import RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths, as_json
 from tdelta.driver.servers.server import Server
+from tdelta.driver.templates import NO_FOLDER, digest_of
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
@@ -112,6 +115,8 @@ class RestoredServer:
         self._stack.close()
 
     def bring(self, observe: Observer) -> None:
+        if self._is_brought():
+            return
         observe(Phase("restore", "the dump, into a plain server of tdelta's"))
         began = time.monotonic()
         self._server.start(initialize=True, seconds=_START_SECONDS)
@@ -126,6 +131,38 @@ class RestoredServer:
                 raise DatabaseFault(self._dump.named, Refusal.of("nothing-restored", left=left))
             settle_rows(worker, self._engine, self._settings, [table.name for table in found.tables])
         self._load_seconds = time.monotonic() - began
+        self._keep()
+
+    def _is_brought(self) -> bool:
+        """Whether the rows come from a template of this dump's first restore."""
+        templates = self._folder.templates
+        template = None if templates is None or not templates.of_users else templates.taken(self._digest())
+        if template is None:
+            return False
+        with contextlib.closing(template):
+            copy_data(self._recipe_in(template.folder), self._recipe)
+            self._load_seconds = template.facts["load_seconds"]
+        self._server.start(seconds=_START_SECONDS)
+        return True
+
+    def _keep(self) -> None:
+        templates = self._folder.templates
+        if templates is None or not templates.of_users:
+            return
+        self._server.stop()
+        size, facts = allocated_bytes(self._recipe.place.folder), {"load_seconds": self._load_seconds}
+        kept = templates.kept(
+            self._digest(), size, facts, lambda folder: copy_data(self._recipe, self._recipe_in(folder))
+        )
+        if kept is not None:
+            kept.close()
+        self._server.start(seconds=_START_SECONDS)
+
+    def _digest(self) -> str:
+        return digest_of((self._engine.binary.path,), as_json(self._recipe_in(NO_FOLDER)), self._dump.command)
+
+    def _recipe_in(self, folder: Path) -> Recipe:
+        return self._engine.recipe(ServerPaths(folder, folder / self._engine.socket_name), self._settings)
 
     def _require_no_encryption(self, session: WorkerSession) -> None:
         """See that no table says itself whether it is encrypted: twins would agree in it, or refuse it."""

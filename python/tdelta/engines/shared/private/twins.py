@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdelta.driver.answers import checksums
+from tdelta.driver.answers import as_checksums, checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec
@@ -19,12 +19,14 @@ from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.observation import Watched, describe_calls, observe
-from tdelta.driver.servers.recipes import Recipe, ServerPaths
+from tdelta.driver.servers.recipes import Recipe, ServerPaths, as_json
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server
+from tdelta.driver.templates import NO_FOLDER, Template, digest_of
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
+from tdelta.engines.servers import DATABASE, FolderEncrypted, Prepared, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.actions import TwinRows
+from tdelta.engines.shared.private.disk import allocated_bytes
 from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
 from tdelta.engines.shared.private.replicas import Link, Replica, Replicated, held_port
@@ -42,7 +44,7 @@ _NEEDLES_APART = 16
 
 
 class ServerTwins(SequentialBlocks):
-    """Makes the twins of one run. Keys are drawn here, and kept in memory and in files of the twins' own folders."""
+    """Makes the twins of one run. Keys are those of the store of templates; without one they are drawn here."""
 
     def __init__(
         self,
@@ -59,26 +61,84 @@ class ServerTwins(SequentialBlocks):
         self._job = job
         self._observed: list[ServerSettings] = []
         self._keys: dict[str, str] = {}
+        self._expected: Checksums | None = None
         self._loads: dict[tuple[str, ...], _Load] = {}
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
         self.library = f"{engine.binary.product} {' and '.join(versions) or engine.binary.version}"
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
-        """Initialize a server, load it, and stop it: what instances of these settings are copied from."""
+        """What instances of these settings are copied from: a template, or a server that is loaded and stopped."""
         if isinstance(self._job, DatabaseJob):
             raise Defect("a file of SQLite cannot be loaded into a server")
+        load = self._loads[settings.template_key] = self._from_template(settings) or self._loaded_anew(settings)
+        return load.recipe.place.folder, load.checksums
+
+    def _loaded_anew(self, settings: ServerSettings) -> _Load:
+        assert not isinstance(self._job, DatabaseJob)  # noqa: S101 - as `load` sees
         started = loading(settings)
-        place = self._place(started, f"load-{len(self._loads)}")
-        recipe = self._recipe(place, started)
+        recipe = self._recipe(self._place(started, f"load-{len(self._loads)}"), started)
         server = Server(recipe)
         self._stack.callback(server.end)
         server.start(initialize=True, seconds=_START_SECONDS)
         with server.at_work(), Worker() as worker:
             sums, data_bytes = self._fill(worker, recipe, started, self._job)
         server.stop()
-        self._loads[settings.template_key] = _Load(settings, recipe, data_bytes)
-        return place.folder, sums
+        load = _Load(settings, recipe, sums, data_bytes, self._is_encrypted(settings, recipe))
+        kept = self._kept(load)
+        if kept is not None:
+            server.end()
+        return kept or load
+
+    def _from_template(self, settings: ServerSettings) -> _Load | None:
+        if not self._keeps(settings):
+            return None
+        assert self._folder.templates is not None  # noqa: S101 - as `_keeps` sees
+        template = self._folder.templates.taken(self._digest(settings))
+        return None if template is None else self._of_template(settings, template)
+
+    def _kept(self, load: _Load) -> _Load | None:
+        """The load's data kept as a template; None where they are not to be, or cannot be."""
+        if not self._keeps(load.settings) or load.checksums != self.expected_checksums():
+            return None
+        assert self._folder.templates is not None  # noqa: S101 - as `_keeps` sees
+        facts = {"checksums": load.checksums, "data_bytes": load.data_bytes, "is_encrypted": load.is_encrypted}
+        template = self._folder.templates.kept(
+            self._digest(load.settings),
+            allocated_bytes(load.recipe.place.folder),
+            facts,
+            lambda folder: copy_data(load.recipe, self._loading_recipe(load.settings, folder)),
+        )
+        return None if template is None else self._of_template(load.settings, template)
+
+    def _of_template(self, settings: ServerSettings, template: Template) -> _Load:
+        self._stack.callback(template.close)
+        facts = template.facts
+        recipe = self._loading_recipe(settings, template.folder)
+        sums = as_checksums(facts["checksums"])
+        return _Load(settings, recipe, sums, facts["data_bytes"], facts["is_encrypted"], template)
+
+    def _keeps(self, settings: ServerSettings) -> bool:
+        """Whether such data may outlive the run: not a user's rows, nor what is to lie in an encrypted folder."""
+        templates, engine = self._folder.templates, self._of(settings)
+        has_home = isinstance(engine, FolderEncrypted) and engine.home(settings) is not None
+        return templates is not None and not has_home and (templates.of_users or isinstance(self._job, PopulateJob))
+
+    def _digest(self, settings: ServerSettings) -> str:
+        started, engine = loading(settings), self._of(settings)
+        return digest_of(
+            (engine.binary.path,),
+            engine.binary.text,
+            as_json(self._loading_recipe(settings, NO_FOLDER)),
+            engine.schema_sql(started),
+            engine.before_load_sql(started) if isinstance(engine, Prepared) else (),
+            engine.after_load_sql(started, [name for name, _ in self._job.tables]),
+            dataclasses.asdict(self._job),
+        )
+
+    def _loading_recipe(self, settings: ServerSettings, folder: Path) -> Recipe:
+        place = ServerPaths(folder, folder / self._of(settings).socket_name)
+        return self._recipe(place, loading(settings))
 
     def end(self) -> None:
         self._stack.close()
@@ -99,20 +159,24 @@ class ServerTwins(SequentialBlocks):
         return sums, int(float(size["data_bytes"]))
 
     def expected_checksums(self) -> Checksums:
-        return generated_checksums(self._job) if isinstance(self._job, PopulateJob) else self._job.checksums
+        if self._expected is None:
+            job = self._job
+            self._expected = generated_checksums(job) if isinstance(job, PopulateJob) else job.checksums
+        return self._expected
 
     def data_bytes(self, path: Path) -> int:
         return self._loaded(path).data_bytes
 
     def is_encrypted(self, path: Path) -> bool:
-        load = self._loaded(path)
-        engine = self._of(load.settings)
-        if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(load.settings):
-            return load.settings.is_encrypted
-        recipe = load.recipe
+        return self._loaded(path).is_encrypted
+
+    def _is_encrypted(self, settings: ServerSettings, recipe: Recipe) -> bool:
+        engine = self._of(settings)
+        if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(settings):
+            return settings.is_encrypted
         files = ServerFiles(engine.evidence.files, recipe.place, tuple, recipe.mount)
         tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
-        inflate = engine.evidence.inflating(is_compressed=load.settings.is_compressed)
+        inflate = engine.evidence.inflating(is_compressed=settings.is_compressed)
         return not any(found.markers_found for found in search(tables, self._needles(), inflate))
 
     @property
@@ -231,14 +295,22 @@ class ServerTwins(SequentialBlocks):
     def _key(self, cipher: str) -> str | None:
         if cipher == "none":
             return None
-        return self._keys.setdefault(cipher, secrets.token_hex(32))
+        if cipher not in self._keys:
+            self._keys[cipher] = secrets.token_hex(32)
+            if self._folder.templates is not None:
+                with contextlib.suppress(OSError):
+                    self._keys[cipher] = self._folder.templates.key(cipher)
+        return self._keys[cipher]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Load:
     settings: ServerSettings
     recipe: Recipe
+    checksums: Checksums
     data_bytes: int
+    is_encrypted: bool
+    template: Template | None = None
 
 
 class _Working:

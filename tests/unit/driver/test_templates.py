@@ -1,0 +1,110 @@
+"""The store of loaded data: whole or not there, for its owner alone, never removed under a reader."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver.templates import Template, Templates
+from tdelta.errors import StorageFault
+from tdelta.messages import Refusal
+
+_FILE_BYTES = 40_960
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Templates:
+    return Templates(tmp_path / "templates")
+
+
+def _fill(folder: Path) -> None:
+    (folder / "rows").write_bytes(os.urandom(_FILE_BYTES))
+
+
+def _keep(store: Templates, digest: str) -> Template:
+    kept = store.kept(digest, _FILE_BYTES, {"rows": 3}, _fill)
+    assert kept is not None
+    return kept
+
+
+def test_what_was_kept_is_taken_with_its_facts(store: Templates) -> None:
+    _keep(store, "one").close()
+    taken = store.taken("one")
+    assert taken is not None
+    assert taken.facts["rows"] == 3
+    assert (taken.folder / "rows").stat().st_size == _FILE_BYTES
+
+
+def test_another_digest_is_not_taken(store: Templates) -> None:
+    _keep(store, "one").close()
+    assert store.taken("two") is None
+
+
+def test_a_template_is_for_its_owner_only(store: Templates) -> None:
+    folder = _keep(store, "one").folder
+    assert store.key("aes-256") == store.key("aes-256")
+    modes = [path.stat().st_mode & 0o777 for path in (store.root, folder, store.root / "secret")]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_what_fails_half_way_is_not_taken_and_leaves_nothing(store: Templates) -> None:
+    def fail(folder: Path) -> None:
+        _fill(folder)
+        raise StorageFault(Refusal.of("server-waits"))
+
+    assert store.kept("one", _FILE_BYTES, {}, fail) is None
+    assert store.taken("one") is None
+    assert list(store.root.iterdir()) == []
+
+
+def test_what_a_killed_process_left_half_way_goes_with_the_next(store: Templates) -> None:
+    left = store.root / ".new-0123"
+    left.mkdir(parents=True)
+    _fill(left)
+    _keep(store, "one").close()
+    assert [path.name for path in store.root.iterdir()] == ["one"]
+
+
+def test_what_a_killed_process_left_half_removed_is_not_taken(store: Templates) -> None:
+    kept = _keep(store, "one")
+    kept.close()
+    (kept.folder / "facts.json").unlink()
+    assert store.taken("one") is None
+
+
+def test_the_second_of_two_that_make_the_same_gets_the_first_ones(store: Templates) -> None:
+    first = _keep(store, "one")
+    second = _keep(store, "one")
+    assert (first.folder / "rows").samefile(second.folder / "rows")
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+    store = Templates(tmp_path, most_bytes=3 * _FILE_BYTES)
+    for age, digest in ((9, "used"), (5, "unused")):
+        kept = _keep(store, digest)
+        kept.close()
+        os.utime(kept.folder, (kept.folder.stat().st_mtime - age,) * 2)
+    taken = store.taken("used")
+    assert taken is not None
+    taken.close()
+    _keep(store, "new").close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "used"]
+
+
+def test_a_template_in_use_is_not_cleared(store: Templates) -> None:
+    kept = _keep(store, "one")
+    assert store.clear() == 0
+    kept.close()
+    assert store.clear() >= _FILE_BYTES
+    assert store.taken("one") is None
+
+
+def test_what_is_larger_than_the_store_may_be_is_not_kept(tmp_path: Path) -> None:
+    assert Templates(tmp_path, most_bytes=1).kept("one", _FILE_BYTES, {}, _fill) is None
+
+
+def test_what_is_remembered_is_there_when_it_is_taken_again(store: Templates) -> None:
+    _keep(store, "one").remember(cipher="AES-256-CTR")
+    taken = store.taken("one")
+    assert taken is not None
+    assert taken.facts == {"rows": 3, "bytes": _FILE_BYTES, "cipher": "AES-256-CTR"}
