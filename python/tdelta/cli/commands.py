@@ -47,6 +47,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Measure",
         (
             Entry("run", "Measure what encryption costs."),
+            Entry("compare", "Measure which of two builds is faster, without encryption."),
             Entry("init", "Create a project file (tdelta.toml)."),
             Entry("fleet", "Measure all databases listed in INVENTORY."),
             Entry("plan", "Estimate how long a run must measure here."),

@@ -108,12 +108,23 @@ class ChecksCiphers(Protocol):
         """Raise ``UsageError`` for a level of ``cipher`` that it does not have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A program or library under test. ``digest`` is the file's SHA-256, empty where it is out of reach."""
+
+    said: str
+    digest: str = ""
+
+
 @runtime_checkable
 class Versioned(Protocol):
     """Several versions of it can be set beside each other, as the levels of a factor."""
 
     def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
         """The factor, and what its levels are called, in the order asked for; empty where there is one version."""
+
+    def builds(self) -> Mapping[str, Build]:
+        """What each level is; empty where there is one version."""
 
 
 @runtime_checkable

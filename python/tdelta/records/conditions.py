@@ -69,6 +69,10 @@ class Condition:
         """Whether this is judged for what its encryption costs: the engine's, that of its storage, or both."""
         return self.role is Role.TREATMENT and not self.is_plain
 
+    def is_treated(self, contrast: str) -> bool:
+        """Whether this is judged for what the contrast of its run costs: its encryption, or another build."""
+        return self.is_protected if contrast == "cipher" else self.role is Role.TREATMENT
+
     @property
     def is_plain(self) -> bool:
         return self.level("cipher") == "none" and not self.is_on_encrypted_storage

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tdelta.design.layout import ENCRYPTION
 from tdelta.errors import UsageError
 from tdelta.records import RunSettings
 from tdelta.session.options import Option
@@ -34,7 +35,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
     without = _request(typed)
     length = _length_words(options, given, without)
     beside_length = _request({**typed, _LENGTH: given[_LENGTH]}) if length else without
-    words = ["tdelta", "run"]
+    words = ["tdelta", "run" if given.get("contrast", ENCRYPTION) == ENCRYPTION else "compare"]
     for option in OPTIONS.values():
         if option.name == _LENGTH:
             words += length
@@ -42,7 +43,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
             words += _words(option, given, _request({name: typed[name] for name in typed.keys() - {option.name}}))
         else:
             words += _words(option, given, beside_length)
-    return words
+    return words if words[1] == "run" else ["--other" if word == "--encrypted" else word for word in words]
 
 
 def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:

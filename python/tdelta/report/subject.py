@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.design.factors import cache_bytes
-from tdelta.document.labels import cache_text, is_served
+from tdelta.document.labels import build_label, cache_text, is_served
 from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
@@ -45,6 +45,8 @@ def _product(result: RunResult) -> str:
     if (own := settings.external_servers) is not None:
         names = dict.fromkeys(f"{one.product} {one.version}" for one in (own.baseline, own.encrypted))
         return f"your servers ({' and '.join(names)})"
+    if settings.compares_builds and settings.external_servers is None:
+        return " and ".join(dict.fromkeys(build_label(condition, settings) for condition in settings.conditions))
     product = profile(settings.engine).product.partition(",")[0]
     library = str(result.versions.get(_LIBRARY, "")) or product
     if is_served(settings):

@@ -14,7 +14,7 @@ from typing import Any
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
-from tdelta.design.layout import PLAIN, hosts_of
+from tdelta.design.layout import ENCRYPTION, PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
@@ -137,7 +137,7 @@ class Plan:
     def decided(self, *, bb_control: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
         settings = dataclasses.replace(
             self.settings,
-            conditions=with_bb_twins(self.conditions) if bb_control else self.conditions,
+            conditions=with_bb_twins(self.conditions, self.settings.contrast) if bb_control else self.conditions,
             options={**self.settings.options, "bb_control": bb_control},
         )
         request = self.request.replace(bb_control=bb_control)
@@ -262,7 +262,7 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Run
     """
     dsns = external_dsns(request.values)
     if dsns is not None:
-        return ExternalDriver(dsns, servers)
+        return ExternalDriver(dsns, servers, compares_builds=request.design.contrast != ENCRYPTION)
     return driver(request.tested.engine, request.values)
 
 
@@ -290,7 +290,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     if workload.connects and not chosen.profile.connects:
         raise UsageError(Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs in the process"))
     key = request.twins.key
-    if isinstance(chosen, Keyed):
+    if isinstance(chosen, Keyed) and request.design.contrast == ENCRYPTION:
         key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))
     settings = RunSettings(
         run_id=run_id,
@@ -344,6 +344,7 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     """The conditions; with B/B twins only where it is certain already that there are to be any."""
     return lay_out(
         vary,
+        contrast=request.design.contrast,
         threads=request.work.threads,
         self_test=request.design.self_test,
         aa_control=request.design.aa_control,
@@ -355,6 +356,8 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
 def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.design.vary)
+    if request.design.contrast != ENCRYPTION:
+        return vary
     has_default = _default_cipher(chosen) in chosen.ciphers
     if not (request.design.self_test or request.design.inject) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.external.kind import (
     LOCK_SECONDS,
     MARK,
@@ -19,6 +20,7 @@ from tdelta.engines.shared.external.kind import (
     LeftoverSchema,
     NewSchema,
     Probe,
+    ReadOnly,
     SchemaSessions,
     Scope,
     SettingsRule,
@@ -119,6 +121,17 @@ class MySqlFamily:
     def in_force(self) -> InForce:
         wanted = {**_SESSION, self.isolation_setting: _ISOLATION.replace(" ", "-")}
         return InForce(f"SELECT {', '.join(f'@@SESSION.{name}' for name in wanted)}", wanted)
+
+    @property
+    def read_only(self) -> ReadOnly:
+        setting = self.isolation_setting.replace("isolation", "read_only")
+        return ReadOnly("SET SESSION TRANSACTION READ ONLY", f"@@SESSION.{setting}", "1")
+
+    @property
+    def catalog(self) -> Catalog:
+        from tdelta.engines.shared.mysql_catalog import MySqlCatalog  # which needs this module
+
+        return MySqlCatalog(analyzes=False)
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""

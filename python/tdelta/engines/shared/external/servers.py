@@ -74,7 +74,7 @@ def _said(refused: Refused) -> Refusal:
     return refused.refusal
 
 
-BASELINE, ENCRYPTED = "--baseline", "--encrypted"
+BASELINE, ENCRYPTED, OTHER = "--baseline", "--encrypted", "--other"
 """The options that the two servers are given by, and what they are called in messages."""
 
 _LOST = ("connection", "interrupted")

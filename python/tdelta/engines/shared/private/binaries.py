@@ -7,6 +7,7 @@ and vendors put servers, and what ``scripts/mysql-server`` unpacked into tdelta'
 from __future__ import annotations
 
 import filecmp
+import hashlib
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tdelta.engines.capabilities import Build
 from tdelta.engines.profile import ServerProgram
 from tdelta.engines.registry import profiles
 from tdelta.engines.servers import ServerBinary
@@ -93,6 +95,11 @@ def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
     if faults:
         raise EngineUnavailable(*faults)
     return found
+
+
+def build_of(server: ServerBinary) -> Build:
+    with server.path.open("rb") as program:
+        return Build(f"{server.path}: {server.text}", hashlib.file_digest(program, "sha256").hexdigest())
 
 
 def is_same_program(one: ServerBinary, other: ServerBinary) -> bool:

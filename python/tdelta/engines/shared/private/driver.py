@@ -13,7 +13,7 @@ from typing import Any
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
-from tdelta.engines.capabilities import Cautioned, Template
+from tdelta.engines.capabilities import Build, Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.servers import (
@@ -29,6 +29,7 @@ from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.evidence import Parts
 from tdelta.engines.shared.private.actions import Acts, ServerAction, knobs_of
 from tdelta.engines.shared.private.binaries import (
+    build_of,
     find_servers,
     installed_servers,
     is_same_program,
@@ -62,6 +63,9 @@ class PrivateDriver:
 
     def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
         return {SERVER: tuple(self._versions)} if self._versions else {}
+
+    def builds(self) -> Mapping[str, Build]:
+        return {name: build_of(engine.binary) for name, engine in self._versions.items()}
 
     def _of(self, settings: ServerSettings) -> ServerEngine:
         return self._versions.get(settings.server, self.engine)

@@ -13,7 +13,7 @@ from typing import Any
 from tdelta.driver.answers import checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec
+from tdelta.driver.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
@@ -66,8 +66,8 @@ class ServerTwins(SequentialBlocks):
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
         """Initialize a server, load it, and stop it: what instances of these settings are copied from."""
-        if isinstance(self._job, DatabaseJob):
-            raise Defect("a file of SQLite cannot be loaded into a server")
+        if isinstance(self._job, DatabaseJob | OwnTablesJob):
+            raise Defect("neither a file of SQLite nor another server's tables are loaded into a private server")
         started = loading(settings)
         place = self._place(started, f"load-{len(self._loads)}")
         recipe = self._recipe(place, started)
