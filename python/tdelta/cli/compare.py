@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import click
 
 from tdelta.cli.help import Command, Option
@@ -10,6 +13,7 @@ from tdelta.cli.run import measured, typed_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.design.factors import VERSIONS
 from tdelta.session.groups import Group
+from tdelta.session.options import Option as Declared
 from tdelta.session.request import OPTIONS, RunRequest
 
 _OF_ENCRYPTION = frozenset(
@@ -27,10 +31,25 @@ _OF_ENCRYPTION = frozenset(
 )
 """Options of `tdelta run` that a comparison of builds has no use for."""
 
+_ABOUT = {
+    "vary": "Builds to compare, server=PATH,PATH or library=NAME,PATH, and levels of other factors.",
+    "baseline": "Your first server: mysql://USER@HOST/?password-env=NAME.",
+    "bb_control": "Omit the B/B control, a second copy of the other build.",
+    "inject": "Add a copy of the baseline that is slowed by this much; repeatable.",
+}
+"""Options that are about encryption there."""
+
+
+def _options() -> Iterator[Declared]:
+    for option in OPTIONS.values():
+        if option.name not in _OF_ENCRYPTION:
+            about = _ABOUT.get(option.name, option.about)
+            yield replace(option, about=about, shown="" if option.name == "vary" else option.shown)
+
 
 @click.command(
     cls=Command,
-    params=click_options(option for option in OPTIONS.values() if option.name not in _OF_ENCRYPTION),
+    params=click_options(_options()),
 )
 @click.option(
     "--other",

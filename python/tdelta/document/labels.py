@@ -250,7 +250,7 @@ def compared_label(condition: Condition) -> str:
     if during != NOTHING:
         name = f"{'plain' if cipher == PLAIN else cipher}, during {action_label(during)}"
     if name == PLAIN and condition.role is Role.TREATMENT:
-        name = next((level_text(factor, levels[factor]) for factor in VERSIONS if factor in levels), name)
+        name = next((str(levels[factor]) for factor in VERSIONS if factor in levels), name)
     return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
 
 

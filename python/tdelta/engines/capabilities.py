@@ -110,21 +110,22 @@ class ChecksCiphers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program or library under test. ``digest`` is the file's SHA-256, empty where it is out of reach."""
+    """A program or library under test. ``digest`` gives the file's SHA-256, nothing where it is out of reach."""
 
     said: str
-    digest: str = ""
+    digest: Callable[[], str] = str
+
+    def __str__(self) -> str:
+        digest = self.digest()
+        return f"{self.said}, sha256 {digest}" if digest and digest not in self.said else self.said
 
 
 @runtime_checkable
 class Versioned(Protocol):
     """Several versions of it can be set beside each other, as the levels of a factor."""
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        """The factor, and what its levels are called, in the order asked for; empty where there is one version."""
-
-    def builds(self) -> Mapping[str, Build]:
-        """What each level is; empty where there is one version."""
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        """The factor, and its levels by what they are called, in the order asked for; empty if there is one version."""
 
 
 @runtime_checkable

@@ -67,7 +67,6 @@ DETAILS = {
     "many-errors": "{condition}: {errors:,} errors in {operations:,} operations",
     # builds
     "build": "{build} is {said}",
-    "same-build": "{one} and {other} appear to be the same build",
     # AES instructions
     "instructions-shown": "on {on}, off {off}, in each worker before its first trial",
     "instructions-wrong": "without them a page must cost at least {times:g} times the median with them",

@@ -368,7 +368,8 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
 
 def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
-    return {**vary, **chosen.versions_compared()} if isinstance(chosen, Versioned) else vary
+    found = chosen.versions_compared() if isinstance(chosen, Versioned) else {}
+    return {**vary, **{factor: tuple(builds) for factor, builds in found.items()}}
 
 
 def _default_cipher(chosen: RunEngine) -> str:

@@ -21,9 +21,9 @@ from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.engines.registry import profile
 from tdelta.engines.shared.external.acts import data_bytes
-from tdelta.engines.shared.external.own_tables import OwnTables, compared_tables, described, one_reader
+from tdelta.engines.shared.external.own_tables import OwnTables, compared_tables, described
 from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE
+from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
 from tdelta.errors import DatabaseFault, Defect, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
@@ -140,12 +140,12 @@ def own_source(request: RunRequest, servers: ReachedServers, observe: Observer) 
     require_reading(workload, folder)
     constants, named = database.variables(), Names(folder, f"schema {servers.schema}", servers.schema)
     for place in (BASELINE_PLACE, ENCRYPTED_PLACE):
-        with one_reader(schemas[place], access) as worker:
+        with connected(schemas[place], access) as worker:
             choose(workload, named, Trier(worker, constants), observe, request.decision.max_seconds)
     size_bytes = data_bytes(schemas[BASELINE_PLACE])
     tables = compared_tables(database, size_bytes)
     observe(Phase("checksum", "the rows of your schema on the baseline's server"))
-    with one_reader(schemas[BASELINE_PLACE], access) as worker:
+    with connected(schemas[BASELINE_PLACE], access) as worker:
         sums = checksums(worker, tables)
     return Source(OwnTables(servers.schema, size_bytes), database, workload, constants, tables, sums, is_proposed=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import ONE_LIBRARY, SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
-from tdelta.messages import Caution, Detail, Refusal
+from tdelta.messages import Detail, Refusal
 from tdelta.records import Condition, Level
 
 
@@ -140,25 +139,13 @@ class SqliteDriver:
         self.engine = engine
         self._versions = versions
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        return {LIBRARY: tuple(self._versions)} if self._versions else {}
-
-    def builds(self) -> Mapping[str, Build]:
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
         libraries = {name: engine.library for name, engine in self._versions.items()}
-        return {name: Build(one.identity(), one.sha256 or "") for name, one in libraries.items()}
+        builds = {name: Build(one.identity(), partial(str, one.sha256)) for name, one in libraries.items()}
+        return {LIBRARY: builds} if builds else {}
 
     def _of(self, settings: TwinSettings) -> SqliteEngine:
         return self._versions.get(settings.library, self.engine)
-
-    def cautions(self, settings: TwinSettings) -> tuple[Caution, ...]:
-        """Libraries that are one file: what they differ by is chance."""
-        del settings
-        pairs = itertools.combinations(self._versions.items(), 2)
-        return tuple(
-            Caution.of("same-program", one=name, other=other)
-            for (name, one), (other, against) in pairs
-            if one.library.sha256 is not None and one.library.sha256 == against.library.sha256
-        )
 
     @property
     def crypto(self) -> str:

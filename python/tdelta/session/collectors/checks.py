@@ -156,7 +156,7 @@ class Checks:
     def cautions(self) -> tuple[Caution, ...]:
         """What does not make the run invalid, and must be said with its answer."""
         noted = (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
-        return (*noted, *self._build_cautions())
+        return (*noted, *self._same_programs(), *self._build_cautions())
 
     def _build_cautions(self) -> Iterator[Caution]:
         """Settings in which builds differ by their own defaults: that is part of what is compared."""
@@ -215,15 +215,22 @@ class Checks:
         """That nothing is encrypted, and that the builds differ: of one build twice, whatever differs is chance."""
         seen = Detail.of("cipher-seen", seen=self._ciphers_text())
         yield _settled(UNENCRYPTED, [*self._notes.ciphers, *self._notes.in_force], (seen,))
+        known = tuple(Detail.of("build", build=name, said=str(one)) for name, one in self._builds.items())
+        state = CheckState.NOT_SHOWN if any(self._same_programs()) else CheckState.OK
+        yield Validity(BUILDS, state, known)
+
+    @property
+    def _builds(self) -> Mapping[str, Build]:
         engine = self._plan.engine
-        builds = engine.builds() if isinstance(engine, Versioned) else {}
-        known = tuple(Detail.of("build", build=name, said=_build_text(one)) for name, one in builds.items())
-        same = tuple(
-            Detail.of("same-build", one=name, other=other)
-            for (name, one), (other, against) in itertools.combinations(builds.items(), 2)
-            if (one.digest or one.said) == (against.digest or against.said)
-        )
-        yield Validity(BUILDS, CheckState.NOT_SHOWN if same or not known else CheckState.OK, (*same, *known))
+        found = engine.versions_compared() if isinstance(engine, Versioned) else {}
+        return next(iter(found.values()), {})
+
+    def _same_programs(self) -> Iterator[Caution]:
+        """Builds that are one: what they differ by is chance."""
+        known = {name: build.digest() or build.said for name, build in self._builds.items()}
+        for name, other in itertools.combinations(known, 2):
+            if known[name] == known[other]:
+                yield Caution.of("same-program", one=name, other=other)
 
     def _unless_assumed(self, check: Validity) -> Validity:
         """Of a server whose encryption only its owner vouches for, nothing was seen."""
@@ -386,10 +393,6 @@ class Checks:
                 yield Detail.of("cipher-observed", cipher=cipher, seen=reported)
             else:
                 yield Detail.of("cipher-observed", cipher=cipher, seen="nothing")
-
-
-def _build_text(build: Build) -> str:
-    return build.said if not build.digest or build.digest in build.said else f"{build.said}, sha256 {build.digest}"
 
 
 def _first_cipher(reported: str) -> str:

@@ -90,16 +90,13 @@ class ExternalDriver:
     def ciphers(self) -> tuple[str, ...]:
         return PLAIN, OWN_CIPHER
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        return {SERVER: tuple(self.builds())} if self._compares_builds else {}
-
-    def builds(self) -> Mapping[str, Build]:
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
         """By SQL, no file can be read: two servers that call themselves alike are told apart by their places."""
         if not self._compares_builds:
             return {}
         said = ["first", "second"] if self._servers is None else [one.identity.described for one in self._servers.both]
         names = said if said[0] != said[1] else [f"{said[0]} ({dsn.where})" for dsn in self._dsns]
-        return {name: Build(text) for name, text in zip(names, said, strict=True)}
+        return {SERVER: {name: Build(text) for name, text in zip(names, said, strict=True)}}
 
     def versions(self) -> dict[str, str]:
         return {server.option: server.identity.described for server in self._reached.both}
@@ -133,7 +130,7 @@ class ExternalDriver:
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         cipher, levels = str(condition.level("cipher")), dict(condition.levels)
-        is_other = cipher != PLAIN or levels.get(SERVER) in [*self.builds()][1:]
+        is_other = cipher != PLAIN or levels.get(SERVER) in [*self.versions_compared().get(SERVER, ())][1:]
         return ExternalSettings(
             cipher=cipher,
             place=place_of(condition, layout.options["inject"]),

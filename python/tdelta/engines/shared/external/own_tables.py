@@ -7,19 +7,17 @@ control reads the same tables through other connections, so neither cache holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tdelta.driver.jobs import OwnTablesJob
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.workers import Worker
 from tdelta.engines.shared.describing import describe
 from tdelta.engines.shared.external.kind import ReadsOnly
 from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, ExternalTwins, connect
+from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, ExternalTwins
 from tdelta.engines.shared.sessions import Ask, Row, WorkerSession, asking
 from tdelta.errors import Defect, InvalidTwins
 from tdelta.messages import Refusal
@@ -106,13 +104,6 @@ def compared_tables(database: Database, size_bytes: int) -> Tables:
     if size_bytes <= MOST_COMPARED_BYTES:
         return tuple((table.name, table.stored_columns) for table in database.tables)
     return tuple((table.name, table.key.names) for table in database.tables if table.key is not None)
-
-
-@contextmanager
-def one_reader(schema: RunSchema, access: Access) -> Iterator[Worker]:
-    with Worker(program=schema.server.dsn.program) as worker:
-        connect(worker, schema, access, 1)
-        yield worker
 
 
 class OwnTablesTwins(ExternalTwins):

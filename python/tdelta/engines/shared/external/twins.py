@@ -132,7 +132,7 @@ class ExternalTwins(SequentialBlocks):
         self._encrypted |= {settings.loaded} if settings.cipher != "none" else set()
         schema = self._schemas[settings.loaded]
         schema.require_tables()
-        with self._worker(schema) as worker:
+        with connected(schema, self._access) as worker:
             return Path(settings.loaded), checksums(worker, self._tables)
 
     def expected_checksums(self) -> Checksums:
@@ -174,7 +174,7 @@ class ExternalTwins(SequentialBlocks):
         if isinstance(job, OwnTablesJob):
             raise Defect("tables of the user's are never filled")
         kind, names = schema.server.kind, [name for name, _ in job.tables]
-        with self._worker(schema) as worker:
+        with connected(schema, self._access) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             populate(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
@@ -189,15 +189,17 @@ class ExternalTwins(SequentialBlocks):
         if isinstance(schema.server.kind, Presizes):
             _run(worker, schema, schema.server.kind.presize_sql(schema.name, self.data_bytes(Path(place))))
 
-    def _worker(self, schema: RunSchema) -> Worker:
-        worker = _worker_of(schema)
-        try:
-            connect(worker, schema, self._access, 1)
-        except BaseException:
-            worker.kill()
-            worker.end()
-            raise
-        return worker
+
+def connected(schema: RunSchema, access: Access) -> Worker:
+    """A worker with one connection to a schema."""
+    worker = _worker_of(schema)
+    try:
+        connect(worker, schema, access, 1)
+    except BaseException:
+        worker.kill()
+        worker.end()
+        raise
+    return worker
 
 
 BASELINE_PLACE, ENCRYPTED_PLACE = "baseline", "encrypted"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -32,7 +31,6 @@ from tdelta.engines.shared.private.binaries import (
     build_of,
     find_servers,
     installed_servers,
-    is_same_program,
     named_servers,
 )
 from tdelta.engines.shared.private.restarts import storm_connections
@@ -61,11 +59,9 @@ class PrivateDriver:
         self.engine = engine
         self._versions = versions
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        return {SERVER: tuple(self._versions)} if self._versions else {}
-
-    def builds(self) -> Mapping[str, Build]:
-        return {name: build_of(engine.binary) for name, engine in self._versions.items()}
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        builds = {name: build_of(engine.binary) for name, engine in self._versions.items()}
+        return {SERVER: builds} if builds else {}
 
     def _of(self, settings: ServerSettings) -> ServerEngine:
         return self._versions.get(settings.server, self.engine)
@@ -174,13 +170,7 @@ class PrivateDriver:
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         engine = self._of(settings)
-        return (*(engine.cautions(settings) if isinstance(engine, Cautioned) else ()), *self._same_programs())
-
-    def _same_programs(self) -> Iterator[Caution]:
-        """Versions that are one program: what they differ by is chance."""
-        for (name, one), (other, against) in itertools.combinations(self._versions.items(), 2):
-            if is_same_program(one.binary, against.binary):
-                yield Caution.of("same-program", one=name, other=other)
+        return engine.cautions(settings) if isinstance(engine, Cautioned) else ()
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         return self._of(settings).differing_settings(settings)
