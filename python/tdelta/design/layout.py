@@ -21,7 +21,7 @@ from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
-from tdelta.records import PLAIN_STORAGE, Condition, Level, Role
+from tdelta.records import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
 
 # Which host each twin of a round is on, where the twins of a run change hosts: a crossover.
 #
@@ -60,9 +60,6 @@ INJECTED_SHARE_MAX = 5.0
 
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
-
-ENCRYPTION = "cipher"
-"""The contrast of a run that measures encryption: a configuration over the unencrypted one."""
 
 COMPARED = (ENCRYPTION, "scope", "storage", "during", "aes_instructions")
 """The factors whose levels are compared within a stratum; all others make strata.

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
-from tdelta.records.conditions import Condition
+from tdelta.records.conditions import ENCRYPTION, Condition
 from tdelta.records.findings import Estimate, Finding
 from tdelta.records.parts import part
 
@@ -330,11 +330,11 @@ class RunSettings:
     @property
     def contrast(self) -> str:
         """The factor whose levels are judged over the baseline's: ``cipher``, or in a comparison of builds theirs."""
-        return str(self.options.get("contrast", "cipher"))
+        return str(self.options.get("contrast", ENCRYPTION))
 
     @property
     def compares_builds(self) -> bool:
-        return self.contrast != "cipher"
+        return self.contrast != ENCRYPTION
 
     @property
     def is_open_loop(self) -> bool:

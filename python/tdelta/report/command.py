@@ -10,9 +10,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tdelta.design.layout import ENCRYPTION
 from tdelta.errors import UsageError
-from tdelta.records import RunSettings
+from tdelta.records import ENCRYPTION, RunSettings
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Value

@@ -11,7 +11,7 @@ from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
 from tdelta.findings.twin_settings import SettingsCompared
-from tdelta.records import RunResult, RunSettings
+from tdelta.records import Role, RunResult, RunSettings
 
 _LIBRARY = "library under test"
 _AS_ASKED = 0.1
@@ -75,6 +75,10 @@ def _data(result: RunResult) -> Iterator[str]:
     if not isinstance(size, int):
         return
     data = _megabytes(size)
+    if settings.external_servers is not None and settings.database is None:
+        has_controls = any(condition.role is Role.BB for condition in settings.conditions)
+        yield f"{'2 × ' if has_controls else ''}{data} on each server{cold}"
+        return
     cache = _level("cache", settings)
     is_limited = settings.external_servers is None and Takes.CACHE in profile(settings.engine).takes
     if not is_limited or not isinstance(cache, int | float | str):

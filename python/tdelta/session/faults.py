@@ -9,7 +9,7 @@ from pathlib import Path
 from tdelta.design import parse_level
 from tdelta.design.actions import ACTIONS, parse_action
 from tdelta.design.factors import VERSIONS, require_few
-from tdelta.design.layout import COMPARED, ENCRYPTION, PLAIN
+from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
@@ -17,7 +17,7 @@ from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, Ru
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
-from tdelta.records import Level
+from tdelta.records import ENCRYPTION, Level
 from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study

@@ -14,7 +14,7 @@ from typing import Any
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
-from tdelta.design.layout import ENCRYPTION, PLAIN, hosts_of
+from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
@@ -29,7 +29,7 @@ from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Condition, Level, Role, RunSettings
+from tdelta.records import ENCRYPTION, Condition, Level, Role, RunSettings
 from tdelta.session.external_servers import study_cautions
 from tdelta.session.faults import check_rebuild, check_request
 from tdelta.session.instructions import available

@@ -1,5 +1,6 @@
 """Two builds without encryption: one factor gives baseline and judged copies, and nobody speaks of encryption."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from sqlcipher3 import _sqlite3
 
 from support.reading import outline
 from support.refused import has, refused
+from tdelta.engines.shared.external.kind import DATA, Encryption, Scope
 from tdelta.engines.shared.external.pairs import _encrypts
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.errors import InvalidTwins, UsageError
@@ -146,5 +148,7 @@ def test_of_two_servers_neither_may_encrypt() -> None:
         server(name, BASELINE, is_encrypted=on) for name, on in (("--baseline", False), ("--other", True))
     )
     assert _encrypts(plain, plain, assumed=False, compares_builds=True) is False
+    unknown = dataclasses.replace(plain, encryption=Encryption((Scope(DATA, None, ""),), can_be_asked=False, remedy=""))
+    assert _encrypts(unknown, unknown, assumed=False, compares_builds=True) is None
     with refused(InvalidTwins, "baseline-encrypted"):
         _encrypts(plain, encrypted, assumed=False, compares_builds=True)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tdelta.design.layout import ENCRYPTION
 from tdelta.driver import Checksums, Twin
 from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Build, Configured, Versioned
@@ -30,7 +29,7 @@ from tdelta.messages.checks import (
     SPILLED,
     UNENCRYPTED,
 )
-from tdelta.records import CheckState, Condition, Trial, Validity
+from tdelta.records import ENCRYPTION, CheckState, Condition, Trial, Validity
 from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.pace import LOOKED_AT
@@ -214,7 +213,7 @@ class Checks:
     def _builds_checks(self) -> Iterator[Validity]:
         """That nothing is encrypted, and that the builds differ: of one build twice, whatever differs is chance."""
         seen = Detail.of("cipher-seen", seen=self._ciphers_text())
-        yield _settled(UNENCRYPTED, [*self._notes.ciphers, *self._notes.in_force], (seen,))
+        yield self._unless_assumed(_settled(UNENCRYPTED, [*self._notes.ciphers, *self._notes.in_force], (seen,)))
         known = tuple(Detail.of("build", build=name, said=str(one)) for name, one in self._builds.items())
         state = CheckState.NOT_SHOWN if any(self._same_programs()) else CheckState.OK
         yield Validity(BUILDS, state, known)

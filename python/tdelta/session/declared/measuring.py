@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.design.layout import ENCRYPTION
 from tdelta.engines.takes import Takes
-from tdelta.records import DEFAULT_TOLERANCE, Level, Metric
+from tdelta.records import DEFAULT_TOLERANCE, ENCRYPTION, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option

@@ -162,7 +162,8 @@ class ExternalDriver:
     def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
         expected = self._expected(cipher)
         if expected is None:
-            return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"
+            said = "the server cannot tell" if self._compares_builds else "as the user says"
+            return f"{cipher}: {said if is_encrypted or self._compares_builds else f'plain, {said}'}"
         return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
 
     def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> Detail | None:

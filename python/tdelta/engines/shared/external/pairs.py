@@ -283,13 +283,12 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool, c
     Raises:
         InvalidTwins: the baseline's would be encrypted, or nothing is on the other.
     """
-    for server in (baseline, encrypted) if compares_builds else (baseline,):
-        plain = server.encryption.scope(DATA)
-        if plain is not None and plain.is_encrypted:
-            raise InvalidTwins(Refusal.of("baseline-encrypted", said=plain.said).at(server.name))
+    plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
+    for server, scope in ((baseline, plain), *([(encrypted, data)] if compares_builds else [])):
+        if scope is not None and scope.is_encrypted:
+            raise InvalidTwins(Refusal.of("baseline-encrypted", said=scope.said).at(server.name))
     if compares_builds:
-        return False
-    data = encrypted.encryption.scope(DATA)
+        return None if data is not None and data.is_encrypted is None else False
     if data is not None and data.is_encrypted is None:
         if not assumed:
             raise InvalidTwins(

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.design.layout import ENCRYPTION
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS, AccountsCpu, MetersStatements
 from tdelta.engines.shared.external.nearby import server_process
@@ -39,7 +38,7 @@ from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSes
 from tdelta.errors import DsnFault, EnvironmentFault, ExternalServerFault, UsageError, WorkerFault, raise_together
 from tdelta.measure.children import Child
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
+from tdelta.records import ENCRYPTION, Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 _PROGRAM = "tdelta.engines.shared.external.keeper"
 _END_SECONDS = 5.0
