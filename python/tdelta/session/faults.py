@@ -14,6 +14,7 @@ from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
+from tdelta.engines.shared.external.own_tables import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
@@ -35,6 +36,12 @@ from tdelta.session.work import (
 from tdelta.workloads import BUILT_IN, Workload
 
 _FEWEST_BUILDS = 2
+_READING = ("threads", "rate", "cipher", "server")
+"""Factors of a run that only reads the user's tables."""
+
+_WRITING = ("size_bytes", "study", "self_test", "inject", "trace", "load_generator", "cold")
+"""Options that take tables of tdelta's, or more than reading."""
+
 _BUILDS = "--vary server=A,B, --vary library=A,B, or two servers (--baseline, --other)"
 _LONGEST_LATENCY_LIMIT_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
@@ -77,6 +84,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(check_storage, request, vary),
         partial(_check_given_once, request, vary),
         partial(_check_contrast, request, vary),
+        partial(_check_own_tables, request, vary),
         partial(_check_taken, request, vary, chosen),
         partial(_check_place, request),
         partial(_check_database, request),
@@ -113,6 +121,16 @@ def _check_contrast(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) 
         wrong.append(Refusal.of("conflict", one="a comparison of builds", other=", ".join(encrypting)))
     if wrong:
         raise UsageError(*wrong)
+
+
+def _check_own_tables(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+    """Refuse what takes tables of tdelta's, or more than reading, on tables of the user's."""
+    if not reads_own_tables(request.values):
+        return
+    wrong = [f"--vary {name}" for name in vary if name not in _READING]
+    wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
+    if wrong:
+        raise UsageError(Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong)))
 
 
 def _needs_keys(work: str) -> bool:

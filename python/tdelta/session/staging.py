@@ -30,7 +30,7 @@ from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Phase
 from tdelta.session.planning import check, engine_of
-from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.trying import (
     MOMENT_SECONDS,
@@ -49,12 +49,6 @@ from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Proposal, propose
 from tdelta.workloads.scan import Piece, cut
 from tdelta.workloads.user_workload import read_user_workload
-
-_READING = ("threads", "rate", "cipher", "server")
-"""Factors of a run that only reads the user's tables."""
-
-_WRITING = ("size_bytes", "study", "self_test", "inject", "trace", "load_generator", "cold")
-"""Options that take tables of tdelta's, or more than reading."""
 
 _CONNECTS = re.compile(r"\\(connect|raw)\b")
 _READS = re.compile(r"\s*\(*\s*(SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
@@ -124,14 +118,9 @@ def own_source(request: RunRequest, servers: ReachedServers, observe: Observer) 
     """The user's tables on both servers, with a workload that only reads; nothing is made there.
 
     Raises:
-        UsageError: something else is asked for that would do more than read.
         InvalidTwins: the tables are not the same on both servers.
         WorkloadError: the scripts do more than read, or do not fit.
     """
-    wrong = [f"--vary {name}" for name in request.design.vary if name not in _READING]
-    wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
-    if wrong:
-        raise UsageError(Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong)))
     observe(Phase("examine", "tables, keys and rows of your schema on both servers"))
     schemas, access = servers.own(), servers.access
     database = described(schemas, access)

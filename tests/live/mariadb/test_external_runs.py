@@ -95,7 +95,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
             place.base, "\\set id random(:min_orders, :max_orders)\nSELECT word FROM orders WHERE id = :id;\n"
         )
         before = self.objects(own_tables)
-        ran = place.tdelta("run", *self.on(own_tables), "--schema", "app", "--workload", str(scripts), "--json")
+        ran = place.tdelta("run", *self.reading(own_tables, scripts), "--json")
         assert ran.code in (0, 3), ran.err
         assert self.objects(own_tables) == before
         facts = ran.document["settings"]["database"]
@@ -107,8 +107,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
         self, own_tables: tuple[Any, Any], place: Place, script: str
     ) -> None:
         before = self.objects(own_tables)
-        asked = ("--schema", "app", "--workload", str(folder(place.base, script)))
-        ran = place.tdelta("run", *self.on(own_tables), *asked)
+        ran = place.tdelta("run", *self.reading(own_tables, folder(place.base, script)))
         assert ran.code == 2, ran.err
         assert "one.sql:1" in ran.err
         assert self.objects(own_tables) == before
@@ -118,12 +117,16 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
         with contextlib.closing(own.root(own_tables[1])) as asked:
             asked.run("INSERT INTO app.orders VALUES (3, 'more')")
             try:
-                on = (*self.on(own_tables), "--schema", "app", "--workload", str(scripts), "--json")
-                ran = place.tdelta("run", *on)
+                ran = place.tdelta("run", *self.reading(own_tables, scripts), "--json")
             finally:
                 asked.run("DELETE FROM app.orders WHERE id = 3")
         assert ran.code != 0
         assert "own-tables-differ" in ran.out
+
+    def reading(self, servers: tuple[Any, Any], scripts: Path) -> tuple[str, ...]:
+        baseline, encrypted = (self.dsn(server.port) for server in servers)
+        brief = ("--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1", "--max-time", "60s")
+        return (*brief, "--baseline", baseline, "--encrypted", encrypted, "--schema", "app", "--workload", str(scripts))
 
     @pytest.fixture
     def own_tables(self, servers: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:

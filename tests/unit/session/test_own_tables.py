@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.refused import check_messages, refused
+from support.refused import check_messages
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
@@ -15,8 +15,9 @@ from tdelta.engines.shared.external.own_tables import compared_tables, reads_own
 from tdelta.engines.shared.external.pairs import _own_faults
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.errors import Defect, UsageError, WorkloadError
+from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
-from tdelta.session.staging import own_source, require_reading
+from tdelta.session.staging import require_reading
 from tdelta.workloads.database import Database, DatabaseColumn, DatabaseIndex, DatabaseTable, IndexColumn
 from tdelta.workloads.model import Transaction, Workload
 
@@ -128,9 +129,11 @@ def test_every_copy_is_the_one_schema_of_its_server() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"vary": {"work": ("load",)}}, {"trace": True}, {"inject": (0.1,)}])
-def test_what_does_more_than_read_does_not_go_with_the_users_tables(asked: dict[str, Any]) -> None:
-    with refused(UsageError, "conflict"):
-        own_source(RunRequest(**{**TYPED, **asked}), servers(), lambda _event: None)
+def test_what_does_more_than_read_does_not_go_with_the_users_tables(asked: dict[str, Any], tmp_path: Path) -> None:
+    reading = str(folder(tmp_path / "reading", makes_tables=False))
+    with pytest.raises(UsageError) as raised:
+        check(RunRequest(**{**TYPED, **asked}, schema="app", workload=reading))
+    assert "conflict" in [one.code for one in raised.value.refusals]
 
 
 def test_of_a_large_schema_only_keys_are_compared() -> None:
