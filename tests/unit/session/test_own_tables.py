@@ -14,6 +14,7 @@ from tdelta.engines.shared.external.kind import Identity
 from tdelta.engines.shared.external.own_tables import compared_tables, reads_own_tables
 from tdelta.engines.shared.external.pairs import _own_faults
 from tdelta.engines.shared.external.schemas import RunSchema
+from tdelta.engines.shared.external.servers import schema_name
 from tdelta.errors import Defect, UsageError, WorkloadError
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
@@ -152,3 +153,10 @@ def test_of_a_large_schema_only_keys_are_compared() -> None:
 def test_two_servers_have_both_controls_or_neither(asked: dict[str, Any], controls: bool) -> None:
     request = RunRequest(**{**TYPED, **asked})
     assert (request.design.aa_control, request.design.bb_control) == (controls, controls)
+
+
+def test_the_users_schema_may_be_called_whatever_can_be_quoted() -> None:
+    assert schema_name("r1", "My-App$", is_own=True) == "My-App$"
+    for name, is_own in (("My-App$", False), ('a"b', True), ("a`b", True), ("", True)):
+        with pytest.raises(UsageError):
+            schema_name("r1", name, is_own=is_own)

@@ -187,7 +187,7 @@ class MySqlFamily:
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether it exists; a schema on which the user has no right at all is not seen."""
         rows = ask("SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA")
-        return any((row["name"] or "").lower() == schema for row in rows)
+        return any((row["name"] or "").lower() == schema.lower() for row in rows)
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         return SchemaSessions(database=schema.name)

@@ -296,7 +296,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         UsageError: the schema's name, or a metric that cannot be had.
     """
     is_own = reads_own_tables(options)
-    schema = options["schema"] if is_own else schema_name(run_id, options["schema"])
+    schema = schema_name(run_id, options["schema"], is_own=is_own)
     places, encrypted_places, changed_places = (
         {place: schema if is_own else checked_name(f"{schema}_{place}") for place in found(options)}
         for found in (_further_schema_roles, _encrypted_schema_roles, _changed_schema_roles)
