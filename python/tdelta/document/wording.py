@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tdelta.document.blocks import Cell
-from tdelta.document.labels import condition_label, decision_word, surroundings
+from tdelta.document.labels import baseline_label, condition_label, decision_word, surroundings
 from tdelta.document.quantities import MISSING, decimals, interval, multiple, percent, share
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Typical, Verdict
 from tdelta.records.history import OverheadChange
@@ -79,7 +79,7 @@ def has_data(verdict: Verdict) -> bool:
 def label(condition: Condition, settings: RunSettings) -> str:
     """A condition as the page calls it; an A/A twin and a baseline with their surroundings."""
     if condition.role is Role.BASELINE:
-        return ", ".join(("plain", *surroundings(condition, settings)))
+        return ", ".join((baseline_label(settings), *surroundings(condition, settings)))
     return condition_label(condition, settings)
 
 

@@ -16,13 +16,14 @@ from markupsafe import Markup
 
 from tdelta import inference
 from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Medium, Paragraph, Table, columns
-from tdelta.document.labels import kind_label, level_text, surroundings
+from tdelta.document.labels import baseline_label, kind_label, level_text, surroundings
 from tdelta.document.plot import drawing, rect, text, wrapped
 from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.document.wording import label
+from tdelta.engines.registry import profile
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import Condition, Finding, Measurement, Role, RunResult, Typical
+from tdelta.records import Condition, Finding, Measurement, Role, RunResult, RunSettings, Typical
 
 SATURATED = 0.85
 """The share of all CPUs in use from which on CPU is what holds a load back, whatever its threads wait for: the rest is
@@ -217,8 +218,13 @@ def bottleneck(spent: TimeSpent, cpus: int, server_cpus: int | None = None) -> B
     return max(parts, key=lambda part: parts[part])
 
 
-def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -> Iterator[Caution]:
-    """Twins of one stratum whose caches met other shares of the requests than their baseline's."""
+def cautions(found: Sequence[ServerMeasures], run: FinishedRun) -> Iterator[Caution]:
+    """Twins of one stratum whose caches met other shares of the requests than their baseline's.
+
+    Builds may use their caches differently: there it is part of what is compared.
+    """
+    if run.settings.compares_builds:
+        return
     plain = {m.condition.stratum: m for m in found if m.condition.role is Role.BASELINE}
     for measured in found:
         baseline = plain.get(measured.condition.stratum)
@@ -231,7 +237,19 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
                 condition=measured.condition.key,
                 met=here,
                 baseline_met=there,
+                cause=_cause(run.settings),
             )
+
+
+def _cause(settings: RunSettings) -> str:
+    """Why the caches of two servers of the user's differ, each holding the same data of tdelta's, as far as known."""
+    if settings.external_servers is None:
+        return ""
+    name = profile(settings.engine).cache_setting
+    differing = next((one for one in settings.external_servers.differences if one.name == name), None)
+    if differing is None:
+        return f" (both servers have the same {name} and the same data of tdelta: other use of one of them)"
+    return f" ({name} is {differing.encrypted} and {differing.baseline})"
 
 
 _NOTHING = (MISSING, "0", "0 B")
@@ -295,7 +313,7 @@ def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block
     groups = _groups(found, result)
     measured = [one for group in groups.values() for one in group]
     shown = [column for column in _COLUMNS if any(column.of(one) not in _NOTHING for one in measured)]
-    names = dict(zip((one.condition for one in measured), _names(measured), strict=True))
+    names = dict(zip((one.condition for one in measured), _names(measured, result.settings), strict=True))
     rows: list[tuple[str | Cell, ...]] = []
     for panel, group in groups.items():
         rows += [(panel,)] if panel else []
@@ -319,9 +337,10 @@ def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, lis
     return groups
 
 
-def _names(measured: Sequence[ServerMeasures]) -> list[str]:
+def _names(measured: Sequence[ServerMeasures], settings: RunSettings) -> list[str]:
     """What servers are called within their group: ``16 threads, plain``, ``aes-256, tables only``."""
-    kinds = ["plain" if m.condition.role is Role.BASELINE else kind_label(m.condition) for m in measured]
+    plain = baseline_label(settings)
+    kinds = [plain if m.condition.role is Role.BASELINE else kind_label(m.condition, settings) for m in measured]
     threads = [m.condition.level(_THREADS) for m in measured]
     if len(set(threads)) == 1:
         return kinds
@@ -354,7 +373,7 @@ def _figure(
     described = "; ".join(_words(m, result) for group in groups.values() for m in group) + "."
     caption = (
         "A bar is the time of the CPUs that the workload can use. Full: busy for the server; light: for the client;"
-        " empty: waiting. Unencrypted copies are gray. The word is the bottleneck."
+        " empty: waiting. The baseline's copies are gray. The word is the bottleneck."
     )
     return Figure("time", title, drawing(WIDTH, y, title, described, marks, name="time"), caption, table, Medium.BOTH)
 

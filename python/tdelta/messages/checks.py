@@ -11,6 +11,8 @@ NO_MARKER = "no-marker"
 FINDS = "search-finds"
 SPILLED = "temporary-data"
 REPLICAS = "replicas"
+BUILDS = "builds-differ"
+UNENCRYPTED = "nothing-encrypted"
 AA_CHECK = "aa-twins"
 BB_CHECK = "bb-twins"
 
@@ -26,8 +28,10 @@ CHECKS = {
     FINDS: "the search finds plaintext in unencrypted copies",
     SPILLED: "temporary data was written to files",
     REPLICAS: "replicas match their primary",
-    AA_CHECK: "identical unencrypted copies agree",
-    BB_CHECK: "identical encrypted copies agree",
+    BUILDS: "the builds differ",
+    UNENCRYPTED: "nothing is encrypted",
+    AA_CHECK: "A/A copies agree",
+    BB_CHECK: "B/B copies agree",
 }
 
 _TWINS = "identical copies differ by {interval} (95% interval), "
@@ -61,6 +65,8 @@ DETAILS = {
     "trial-errors": "block {block}, {condition}: {errors} errors",
     "trial-unequal": "block {block}, {condition}: {operations} operations, another copy did {expected}",
     "many-errors": "{condition}: {errors:,} errors in {operations:,} operations",
+    # builds
+    "build": "{build} is {said}",
     # AES instructions
     "instructions-shown": "on {on}, off {off}, in each worker before its first trial",
     "instructions-wrong": "without them a page must cost at least {times:g} times the median with them",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.blocks import Block, Column, Line, Lines, Paragraph, Table
 from tdelta.document.effect import Cost, Effect, cost_of, edges, effect_of, limits
-from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
+from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, sides_of, with_labels
 from tdelta.document.quantities import (
     MISSING,
     change,
@@ -478,7 +478,8 @@ def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[
         least = min(settings.tolerance, settings.budget or settings.tolerance)
         apart = [noise for noise in floors if noise.is_apart and _is_outside(noise, least)]
         most = max(apart or floors, key=lambda noise: abs(noise.ratio.median - 1))
-        kind = "unencrypted" if most.condition is None else "encrypted"
+        sides = sides_of(settings)
+        kind = sides.baseline if most.condition is None else sides.judged
         effect = effect_of(most.ratio, edges(least))
         limit = f"{share(least)} {'tolerance' if least == settings.tolerance else 'budget'}"
         return (
@@ -610,8 +611,8 @@ def companion(verdict: Verdict, result: RunResult) -> Verdict | None:
 def _cpu(result: RunResult) -> Iterator[Line]:
     """The other cost of the same operations: the least and the most of several configurations."""
     settings = result.settings
-    encrypted = [v for v in result.primary if v.condition.is_protected]
-    found = [other for v in encrypted if (other := companion(v, result)) is not None and other.baseline_value]
+    treated = [v for v in result.primary if v.condition.is_treated(settings.contrast)]
+    found = [other for v in treated if (other := companion(v, result)) is not None and other.baseline_value]
     if not found:
         return
     effects = [effect_of(v.ratio, edges(settings.tolerance)) for v in found]
@@ -636,12 +637,14 @@ def _noise(result: RunResult) -> Iterator[Line]:
     if not floors:
         if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
             has_control = any(condition.role is Role.AA for condition in result.settings.conditions)
-            why = "not measured yet" if has_control else "this run had no second unencrypted copy (A/A control)"
+            second = f"second {sides_of(result.settings).baseline} copy"
+            why = "not measured yet" if has_control else f"this run had no {second} (A/A control)"
             yield Line("Noise", f"unknown: {why}")
         return
+    sides = sides_of(result.settings)
     parts = [
         _apart(some, kind, result)
-        for is_plain, kind in ((True, "unencrypted"), (False, "encrypted"))
+        for is_plain, kind in ((True, sides.baseline), (False, sides.judged))
         if (some := [noise for noise in floors if (noise.condition is None) is is_plain])
     ]
     yield Line("Noise", f"identical copies differed by {' and '.join(parts)}")

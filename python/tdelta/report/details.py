@@ -17,6 +17,7 @@ from tdelta.document.labels import (
     metric_label,
     metric_name,
     origin_text,
+    sides_of,
     summed_up,
     transaction_name,
     with_labels,
@@ -45,8 +46,10 @@ from tdelta.report.answer import run_answer, throughputs
 from tdelta.report.calibration import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 
-VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
-"""The meaning of the two values beside a change."""
+
+def values_note(settings: RunSettings) -> str:
+    return f"Values are per transaction: the mean of {sides_of(settings).copies}, and that times the ratio of means."
+
 
 _ALL = "all"
 _TYPICAL = "  typical transaction"
@@ -110,7 +113,7 @@ def verdict_blocks(result: RunResult) -> Iterator[Block]:
         for verdict in verdicts:
             name = title if is_single else condition_label(verdict.condition, result.settings)
             rows += _rows_of(verdict, name, result, footnotes, is_single=is_single, has_actual=has_actual)
-    titles = ("plain", "encrypted", "change", "95% interval", *(("actual",) if has_actual else ()))
+    titles = (*sides_of(result.settings).titles, "change", "95% interval", *(("actual",) if has_actual else ()))
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     name = condition_label(result.verdicts[0].condition, result.settings) if is_single else ""
     yield Table("Every verdict", columns, rows, name=name)
@@ -120,7 +123,7 @@ def verdict_blocks(result: RunResult) -> Iterator[Block]:
         decides = (
             f" The verdict is based on {metric_name(result.settings.metric, result.settings)} of all transactions."
         )
-    yield Paragraph(f"{VALUES_NOTE}{decides}", "note")
+    yield Paragraph(f"{values_note(result.settings)}{decides}", "note")
 
 
 def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:

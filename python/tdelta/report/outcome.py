@@ -8,7 +8,7 @@ from enum import Enum, auto
 from tdelta.design.actions import NOTHING
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.effect import TIME, Cost, Effect, cost_of, edges, effect_of, limits
-from tdelta.document.labels import action_label, compared_words, kind_label, metric_name, surroundings
+from tdelta.document.labels import action_label, build_label, compared_words, kind_label, metric_name, surroundings
 from tdelta.document.quantities import amounts, printable, sides_text, small_share
 from tdelta.findings.actions import ActionMeasure
 from tdelta.records import (
@@ -174,8 +174,14 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
             and _side(estimate, settings) is not verdict.decision
         ),
         is_encryption=is_encryption(condition),
-        than="one with them" if kind is Kind.WORKLOAD and condition.is_plain else "",
+        than=_than(verdict, kind, settings),
     )
+
+
+def _than(verdict: Verdict, kind: Kind, settings: RunSettings) -> str:
+    if settings.compares_builds:
+        return build_label(verdict.baseline, settings)
+    return "one with them" if kind is Kind.WORKLOAD and verdict.condition.is_plain else ""
 
 
 def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
@@ -222,7 +228,9 @@ def _operation(level: str) -> str:
 
 def _name(condition: Condition, result: RunResult) -> str:
     if condition.role in (Role.IDENTICAL, Role.INJECTED):
-        return kind_label(condition)
+        return kind_label(condition, result.settings)
+    if result.settings.compares_builds:
+        return build_label(condition, result.settings)
     if result.settings.external_servers is not None and not condition.is_plain:
         return "your encrypted server"
     words = compared_words(condition)

@@ -79,6 +79,8 @@ class RunContext:
     def searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
         plan = self.plan
+        if plan.settings.compares_builds:  # no marker could be missing from files that nothing encrypts
+            return []
         engine, instances = plan.engine, list(plan.instances())
         if isinstance(engine, Scoped):
             return [c for c in instances if engine.can_be_searched(plan.twin_settings(c, 0))]

@@ -370,7 +370,7 @@ def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
         or _TRIAL_GAP_SECONDS,
         Stage.BLOCK: sum(_part_seconds(plan, needs, c) for c in plan.conditions if not plan.step(c)),
         Stage.STEPS: sum(_part_seconds(plan, needs, c) for c in plan.conditions),
-        Stage.SEARCH: needs.search_seconds,
+        Stage.SEARCH: 0.0 if plan.settings.compares_builds else needs.search_seconds,
         Stage.END: len(plan.instances()) * (_SERVER_END_SECONDS if plan.request.is_served else _END_SECONDS),
         Stage.LOOK: 0.0,
     }

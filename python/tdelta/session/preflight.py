@@ -31,7 +31,7 @@ from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, check, plan
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
-from tdelta.session.staging import staged
+from tdelta.session.staging import own_source, staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
 
 Observer = Callable[[Event], None]
@@ -39,7 +39,7 @@ Observer = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
+    """``source`` where rows are the user's, ``servers`` where servers are."""
 
     source: Source | None = None
     servers: ReachedServers | None = None
@@ -67,7 +67,7 @@ def prepared_inputs(
         check(request)
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
-            yield RunInputs(servers=servers)
+            yield RunInputs(own_source(request, servers, observe) if servers.is_own else None, servers)
     else:
         with staged(request, run_id, observe, templates) as source:
             yield RunInputs(source=source)
@@ -163,13 +163,13 @@ def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
 def with_bb_twin(plan: Plan) -> Plan:
     """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
 
-    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. A user's own
-    servers have none either unless asked for, since it is one more schema on a server that others may use.
+    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. Two servers
+    of the user's have both controls or neither: a second copy of the data on one alone would take its cache.
     """
     if plan.request.design.bb_control is not None:
         return plan
     grown = plan.decided(bb_control=True)
-    if plan.settings.external_servers is not None or not grown.bb_twins:
+    if not grown.bb_twins:
         return plan.decided(bb_control=False)
     lacking = _lacking(grown)
     if lacking is None:

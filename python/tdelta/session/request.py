@@ -89,6 +89,9 @@ OPTIONS: Mapping[str, Option] = {
 """Every option by its name, in the order in which help texts have them."""
 
 
+_CONTROLS = ("aa_control", "bb_control")
+
+
 def _option(name: str) -> Option:
     if name not in OPTIONS:
         raise UnknownName("option", name, sorted(OPTIONS))
@@ -98,7 +101,9 @@ def _option(name: str) -> Option:
 def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     """A value for every option: what was given, then the study's, the engine's, the usual one."""
     if engine := _engine_of_servers(given):
-        given = {"engine": engine, **given}
+        # A second copy of the data on one server alone would take its cache: both have one, or neither.
+        has_controls = all(given.get(name) is not False for name in _CONTROLS)
+        given = {"engine": engine, **given, **dict.fromkeys(_CONTROLS, has_controls)}
     if "rate" in given or "rate" in given.get("vary", {}):
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")

@@ -83,6 +83,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
 
 SERVERS = {"baseline": "mysql://a@b/", "encrypted": "mysql://a@c/"}
 TYPED: tuple[dict[str, object], ...] = (
+    {"contrast": "library", "vary": {"library": ("sqlite3mc", "sqlcipher")}},
     {"engine": "mariadb"},
     {"library": "sqlcipher", "key": "raw"},
     {"workload": "read-only"},

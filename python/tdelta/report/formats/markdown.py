@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.document.effect import limits
-from tdelta.document.labels import decision_word, metric_name, transaction_name
+from tdelta.document.labels import decision_word, metric_name, sides_of, transaction_name
 from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
@@ -32,7 +32,7 @@ _SPECIAL = str.maketrans(
 )
 _BEGINS_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 """What at the beginning of a line could begin a list or underline a heading."""
-_HEADER = ("", "plain", "encrypted", "change", "95% interval", "verdict")
+_HEADER = ("change", "95% interval", "verdict")
 
 
 def markdown(answered: Answered) -> str:
@@ -68,7 +68,7 @@ def _blocks(answered: Answered) -> Iterator[str]:
 
 
 def _table(answered: Answered, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield _line(_HEADER)
+    yield _line(("", *sides_of(answered.result.settings).titles, *_HEADER))
     yield "|---|--:|--:|--:|--:|---|"
     for verdict in verdicts:
         yield _line(_cells(verdict, answered))

@@ -22,7 +22,7 @@ from tdelta.document.blocks import (
     Table,
 )
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
-from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.labels import condition_label, metric_name, sides_of, surroundings
 from tdelta.document.quantities import MISSING, amounts, counted, duration, percent
 from tdelta.document.wording import UNRELIABLE, date_text, has_data, is_invalid, label, limit_words, run_words
 from tdelta.findings import placed
@@ -133,7 +133,7 @@ def primary_forest(result: RunResult, name: str = "answer") -> Figure:
         f"Overhead in {metric_name(settings.metric, settings)}, by configuration",
         forest_rows(result),
         limits_of(settings),
-        axis=f"{metric_name(settings.metric, settings)}, compared with the unencrypted copies",
+        axis=f"{metric_name(settings.metric, settings)}, compared with {sides_of(settings).copies}",
         caption=(
             f"{UNRELIABLE if is_invalid(result) else ''}Circle: best estimate; thick bar: 95% interval; thin bar: 99%"
             f" interval; {limit_words(settings)}. Gray squares: identical copies, so their distance from 0% is noise."
@@ -145,7 +145,7 @@ _ROLES = {
     Role.BASELINE: "baseline",
     Role.AA: "A/A control: noise",
     Role.TREATMENT: "judged",
-    Role.BB: "B/B control: noise of encrypted copies",
+    Role.BB: "B/B control: noise of the judged copies",
     Role.IDENTICAL: "judged, identical to the baseline",
     Role.INJECTED: "judged, slowed on purpose",
 }
@@ -165,7 +165,7 @@ def repeat_section(data: RunData) -> Section:
         _mapping_table("Machine", result.machine),
         _mapping_table("Versions", result.versions),
         Heading("Scope"),
-        Listing([("", words) for words in _can_show()]),
+        Listing([("", words) for words in _can_show(result.settings)]),
         Heading("Limits"),
         Listing([("", words) for words in _cannot_show(result)]),
     ]
@@ -238,11 +238,14 @@ def value_text(name: str, value: object) -> str:
     return str(value)
 
 
-def _can_show() -> Iterator[str]:
-    yield (
-        "The cost of encryption for this workload, size, machine and versions, compared with the same library without"
-        " a key: all copies have identical rows and do identical work."
+def _can_show(settings: RunSettings) -> Iterator[str]:
+    what = (
+        "The difference between these builds for this workload, size and machine"
+        if settings.compares_builds
+        else "The cost of encryption for this workload, size, machine and versions, compared with the same library"
+        " without a key"
     )
+    yield f"{what}: all copies have identical rows and do identical work."
     yield "The difference between identical copies, and so the smallest difference that this run could detect."
     yield "Rows, settings, work and files were checked, as listed above."
 

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
-from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
+from tdelta.document.labels import (
+    MARKS,
+    kind_label,
+    listed,
+    metric_name,
+    sides_of,
+    surroundings,
+    transaction_name,
+    with_labels,
+)
 from tdelta.document.quantities import MINUS, amounts, interval_of, share, small_share
 from tdelta.document.wording import UNRELIABLE, chance, decided, has_data, is_invalid, label, limit_words, median_text
 from tdelta.findings import placed
@@ -19,7 +28,7 @@ from tdelta.records import (
     RunResult,
     Verdict,
 )
-from tdelta.report.details import VALUES_NOTE
+from tdelta.report.details import values_note
 from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
@@ -124,7 +133,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         "Other costs per operation",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="compared with the unencrypted copies",
+        axis=f"compared with {sides_of(result.settings).copies}",
         caption=(
             "Informational; the verdict is based on"
             f" {metric_name(result.settings.metric, result.settings)}. Circle: best estimate; thick bar: 95% interval;"
@@ -190,7 +199,7 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
         f"Overhead in response time, by transaction type{f': {place}' if place else ''}",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="response time, compared with the unencrypted copies",
+        axis=f"response time, compared with {sides_of(result.settings).copies}",
         caption="Circle: best estimate after partial pooling; thick bar: 95% interval; thin bar: 99% interval.",
         noted="verdict",
     )
@@ -198,7 +207,7 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
 
 def _within(condition: Condition, place: str, result: RunResult) -> str:
     """A condition's label, without what the figure's title says of all of them."""
-    return kind_label(condition) if place else label(condition, result.settings)
+    return kind_label(condition, result.settings) if place else label(condition, result.settings)
 
 
 def _type_table(found: list[Verdict], result: RunResult) -> Table:
@@ -209,10 +218,10 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
         name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
         hdi = interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)
         rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
-    titles = ("plain", "encrypted", "overhead", "95% interval")
+    titles = (*sides_of(result.settings).titles, "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
-        VALUES_NOTE.replace("operation", "transaction").removesuffix("."),
+        values_note(result.settings).removesuffix("."),
         columns,
         rows,
         folded=len(rows) > _LONG_TABLE,
@@ -221,9 +230,9 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 
 def trust_section(data: RunData) -> Section:
     result = data.result
-    nothing = "This run did not search its files for plaintext. The checks below show what is known."
+    nothing = "" if result.settings.compares_builds else "This run did not search its files for plaintext. "
     blocks: list[Block] = [
-        *(tuple(placed("trust", result)) or (Paragraph(nothing, "note"),)),
+        *(tuple(placed("trust", result)) or (Paragraph(f"{nothing}The checks below show what is known.", "note"),)),
         *_checks(result),
         *_cautions(result),
         *placed("settings", result),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.takes import Takes
-from tdelta.records import DEFAULT_TOLERANCE, Level, Metric
+from tdelta.records import DEFAULT_TOLERANCE, ENCRYPTION, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
@@ -18,6 +18,7 @@ class Design:
     """What is compared, and how trials are laid out. Times are seconds.
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
+    ``contrast`` is ``cipher``, or of `tdelta compare` the factor whose levels are builds, none of which encrypts.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
     ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
     one. ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
@@ -33,6 +34,7 @@ class Design:
         of_study=False,
         group=Group.COMMON,
     )
+    contrast: str = option("", values.Value(), "Factor whose first level is the baseline.", ENCRYPTION, of_study=False)
     trial_seconds: float = option(
         "--trial-time",
         values.Duration(),

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.labels import baseline_label
 from tdelta.document.quantities import amounts, multiple, percent
 from tdelta.document.wording import label
 from tdelta.records import Condition, Role, RunSettings
@@ -29,7 +30,7 @@ _FOOT = 48.0
 TAILS = (
     "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a condition;"
     " transactions of one trial share its instance effect, so an interval from their number alone would be far too"
-    " narrow, and the curves have none. How far the two plain twins lie apart shows what chance does here."
+    " narrow, and the curves have none. How far the two copies of the baseline lie apart shows what chance does here."
 )
 
 
@@ -108,7 +109,7 @@ def _curves(condition: Condition, latencies: Mapping[str, Latency], settings: Ru
     for role, style in ((Role.BASELINE, "plain-curve"), (Role.AA, "twin-curve")):
         twin = _of_role(condition, role, settings)
         if twin is not None and twin.key in latencies:
-            name = "plain" if role is Role.BASELINE else "A/A twin"
+            name = baseline_label(settings) if role is Role.BASELINE else "A/A twin"
             curves.append(_Curve(name, style, latencies[twin.key]))
     return [*curves, _Curve(label(condition, settings), "curve", found)]
 
