@@ -15,12 +15,12 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta import inference
-from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Medium, Paragraph, Table, columns
+from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Line, Medium, Paragraph, Table, columns
 from tdelta.document.labels import kind_label, level_text, surroundings
 from tdelta.document.plot import drawing, rect, text, wrapped
 from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.document.wording import label
-from tdelta.findings.base import FinishedRun, Kind
+from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.messages import Caution
 from tdelta.records import Condition, Finding, Measurement, Role, RunResult, Typical
 
@@ -234,6 +234,30 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
             )
 
 
+def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
+    """Cache hit ratios, and why those of identical work differ."""
+    cached = [one for one in found if one.cache is not None and one.condition.role not in (Role.AA, Role.BB)]
+    ratios = {one.condition.is_protected: one.cache.hit_ratio.median for one in cached if one.cache is not None}
+    if not cached or len({one.condition.stratum for one in cached}) > 1:
+        return
+    plain, encrypted = ratios.get(False), ratios.get(True)
+    if plain is None or encrypted is None or abs(plain - encrypted) <= ALIKE:
+        low = min(ratios.values())
+        yield Line(FOUND, f"{100 * low:.3g}% of page requests were met by the cache")
+        return
+    yield Line(FOUND, f"cache hits {100 * plain:.3g}% unencrypted, {100 * encrypted:.3g}% encrypted: {_cause(result)}")
+
+
+def _cause(result: RunResult) -> str:
+    """Why caches with identical work meet different shares of the requests."""
+    by_code = {caution.code: caution for caution in result.cautions}
+    if differing := by_code.get("settings-differ"):
+        return f"settings differ ({differing.parameters.get('difference')})"
+    if "cache-unsettled" in by_code:
+        return "the cache was still filling"
+    return "the cause is unknown"
+
+
 _NOTHING = (MISSING, "0", "0 B")
 
 
@@ -383,4 +407,4 @@ def _words(measured: ServerMeasures, result: RunResult) -> str:
     )
 
 
-KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", cautions=cautions)
+KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", lines, cautions)

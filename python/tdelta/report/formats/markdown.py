@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.document.effect import limits
 from tdelta.document.labels import decision_word, metric_name, transaction_name
-from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
+from tdelta.document.quantities import counted, duration, printable
+from tdelta.document.wording import verdict_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.formats.answered import Answered
@@ -81,8 +82,7 @@ def _cells(verdict: Verdict, answered: Answered) -> tuple[str, ...]:
     what = metric_name(verdict.metric, result.settings)
     if verdict.transaction != "all":
         what = f"{transaction_name(verdict.transaction)}, {what}"
-    values = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    figures = ratio_cells(verdict.ratio, limits(result.settings))
+    values, figures = verdict_cells(verdict, limits(result.settings))
     return (f"{label}: {what}", *values, *figures, decision_word(verdict.decision, verdict.metric))
 
 
