@@ -197,17 +197,17 @@ def lines(found: Sequence[ActionMeasure], _result: RunResult) -> Iterator[Line]:
     for action, left in _by_action(found).items():
         rows = [one.file_class for one in left if one.there]
         deleted = [one.file_class for one in left if one.deleted]
-        texts = [f"{what} in {', '.join(of)}" for what, of in (("rows", rows), ("deleted rows", deleted)) if of]
+        texts = [f"{what}{', '.join(of)}" for what, of in (("", rows), ("deleted rows: ", deleted)) if of]
         if texts:
-            yield Line(FOUND, f"still readable after {action}: {'; '.join(texts)}")
+            yield Line(FOUND, f"readable after {action}: {'; '.join(texts)}")
     converted = [(one.counted[name], one) for one in found for name in _CONVERTED if one.counted.get(name)]
     if converted:
         size, one = max(converted, key=lambda pair: pair[0] / pair[1].seconds.median)
         amount, took = amounts((size,), "bytes")[0], one.seconds.median
         yield Line(
             FOUND,
-            f"{one.name}: {amount} in {duration(took)}, from memory; {_PROJECTED_BYTES / 1e12:g} TB: about"
-            f" {duration(_PROJECTED_BYTES / size * took)} at this rate, longer from disk",
+            f"{one.name}: {amount} in {duration(took)}; {_PROJECTED_BYTES / 1e12:g} TB: about"
+            f" {max(1.0, _PROJECTED_BYTES / size * took / 3600):.0f} h, longer from disk",
         )
 
 

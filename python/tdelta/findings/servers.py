@@ -15,6 +15,7 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta import inference
+from tdelta.design.actions import NOTHING
 from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Line, Medium, Paragraph, Table, columns
 from tdelta.document.labels import kind_label, level_text, surroundings
 from tdelta.document.plot import drawing, rect, text, wrapped
@@ -235,27 +236,28 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
 
 
 def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
-    """Cache hit ratios, and why those of identical work differ."""
-    cached = [one for one in found if one.cache is not None and one.condition.role not in (Role.AA, Role.BB)]
-    ratios = {one.condition.is_protected: one.cache.hit_ratio.median for one in cached if one.cache is not None}
-    if not cached or len({one.condition.stratum for one in cached}) > 1:
+    """The cache's hit ratio, or the farthest one from its baseline's, and why it differs with identical work."""
+    hits = {one.condition: one.cache.hit_ratio.median for one in found if one.cache is not None}
+    plain = {condition.stratum: hit for condition, hit in hits.items() if condition.role is Role.BASELINE}
+    apart = {of: hit - plain[of.stratum] for of, hit in hits.items() if of.stratum in plain and of.role is not Role.AA}
+    most = max(apart, key=lambda of: abs(apart[of]), default=None)
+    if most is None:
         return
-    plain, encrypted = ratios.get(False), ratios.get(True)
-    if plain is None or encrypted is None or abs(plain - encrypted) <= ALIKE:
-        low = min(ratios.values())
-        yield Line(FOUND, f"{100 * low:.3g}% of page requests were met by the cache")
-        return
-    yield Line(FOUND, f"cache hits {100 * plain:.3g}% unencrypted, {100 * encrypted:.3g}% encrypted: {_cause(result)}")
+    if abs(apart[most]) > ALIKE:
+        sides = f"{100 * plain[most.stratum]:.3g}% unencrypted, {100 * hits[most]:.3g}% {kind_label(most)}"
+        yield Line(FOUND, f"cache hits {sides}: {_cause(most, result)}")
+    elif len(plain) == 1:
+        yield Line(FOUND, f"{100 * min(hits.values()):.3g}% of page requests were met by the cache")
 
 
-def _cause(result: RunResult) -> str:
+def _cause(of: Condition, result: RunResult) -> str:
     """Why caches with identical work meet different shares of the requests."""
-    by_code = {caution.code: caution for caution in result.cautions}
-    if differing := by_code.get("settings-differ"):
-        return f"settings differ ({differing.parameters.get('difference')})"
-    if "cache-unsettled" in by_code:
-        return "the cache was still filling"
-    return "the cause is unknown"
+    codes = {caution.code: caution for caution in result.cautions}
+    if dict(of.levels).get("during", NOTHING) != NOTHING:
+        return "the operation uses the cache, too"
+    if "settings-differ" in codes:
+        return f"settings differ ({codes['settings-differ'].parameters['difference']})"
+    return "the cache was still filling" if "cache-unsettled" in codes else "unknown cause"
 
 
 _NOTHING = (MISSING, "0", "0 B")

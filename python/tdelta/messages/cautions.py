@@ -189,7 +189,6 @@ AGAINST_TRUST = (
     "one-server-two-places",
     "one-server-of-each-kind",
     "other-plan",
-    "caches-differ",
     # the measurement
     "one-sided-failures",
     "others-delayed-database",

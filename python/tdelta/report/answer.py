@@ -33,6 +33,7 @@ from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.base import FOUND
 from tdelta.inference.cipher_work import TOO_LITTLE, is_whole_run
+from tdelta.inference.decisions import WIDEST
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
 from tdelta.messages.catalogue import CACHED
@@ -300,7 +301,8 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if one.decision is Decision.NEGLIGIBLE:
         return f"{where}{_same(one)}{within}{span}"
     if not effect.is_one_sided:
-        best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_span else ""
+        has_best = has_span and effect.ends[1] - effect.ends[0] <= WIDEST
+        best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_best else ""
         return f"{where}{_phrase(one, _reach(one, effect))}{best}"
     if one.direction is not None:
         *_, direction = effect.degree(one.cost, *_words(one)).partition(" times " if effect.is_multiple else " ")
@@ -773,9 +775,10 @@ def _next(result: RunResult, name: str) -> str:
         return f"{next_command('run --resume', settings, name=name)}  # goes on with this run"
     if any(one.state is EvidenceState.LEAK for one in result.of(FileEvidence)):
         return f"{next_command('show', settings, '--details', name=name)}  # every file with plaintext"
-    if result.decision is not Decision.UNDECIDED:
+    is_idle = is_whole_run(result.barely_encrypted, settings)
+    if result.decision is not Decision.UNDECIDED or (is_idle and settings.external_servers is not None):
         return f"{next_command('report', settings, name=name)}  # charts in one HTML file"
-    if is_whole_run(result.barely_encrypted, settings):
+    if is_idle:
         usual = {name: value for name, value in settings.options.items() if name not in ("cache", "size_bytes")}
         return f"{run_command(usual)}  # the default cache and size"
     if (remedy := _remedy(result)) is not None:

@@ -9,7 +9,6 @@ from itertools import groupby
 from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
 from tdelta.document.effect import edges, limits
 from tdelta.document.labels import (
-    MARKS,
     condition_label,
     database_text,
     decision_word,
@@ -18,7 +17,6 @@ from tdelta.document.labels import (
     metric_name,
     origin_text,
     summed_up,
-    transaction_name,
     with_labels,
 )
 from tdelta.document.quantities import (
@@ -84,7 +82,7 @@ def details(result: RunResult) -> Iterator[Block]:
         yield Listing([("", text) for text in facts_found])
     yield from notes(result)
     yield from blocks_of(result)
-    if checks := [(MARKS[s], with_labels(text, result.settings)) for s, text in summed_up(result.validity)]:
+    if checks := [(mark, with_labels(text, result.settings)) for mark, text in summed_up(result.validity)]:
         yield Heading("Checks", Medium.BOTH)
         yield Listing(checks, "checks")
     if result.cautions:
@@ -145,7 +143,7 @@ def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
 def _title(verdict: Verdict, settings: RunSettings) -> str:
     if verdict.transaction == _ALL:
         return metric_label(verdict.metric, settings)
-    name = transaction_name(verdict.transaction)
+    name = verdict.transaction
     return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric, settings)}"
 
 

@@ -175,7 +175,7 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         place=", ".join(surroundings(condition, settings, besides=besides)),
         operation=operation,
         doubt=last.text if last is not None and code in SHORTAGES else _doubt(verdict, settings),
-        values=sides_text(left, right),
+        values="" if code in DIRECTIONS else sides_text(left, right),
         actual=verdict.actual,
         seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
         is_of_part=(

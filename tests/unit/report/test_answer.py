@@ -160,7 +160,7 @@ def test_a_gate_names_its_budget_and_takes_the_99_percent_interval(decision: Dec
 
 
 def test_a_gate_left_open_asks_a_plan_about_its_own_budget() -> None:
-    result = s.undecided()
+    result = replace(s.undecided(), verdicts=s.undecided().primary)
     gate = replace(result, settings=replace(result.settings, budget=0.02))
     assert line(run_answer(gate), "Next").startswith("tdelta plan last --effect 2% --tolerance 2% ")
     assert "--tolerance" not in line(run_answer(result), "Next")
@@ -462,5 +462,5 @@ def test_what_was_found_is_one_list_for_the_answer_the_page_and_json() -> None:
     facts = found(result)
     assert any("2 TB: about" in text for text in facts)
     assert document(result, 0)["found"] == facts
-    page = [one.text for one in answer_section(result).blocks[0].lines if one.title == "Found"]
+    page = [one.text for one in answer_section(result).blocks[0].items if one.title == "Found"]
     assert page == facts

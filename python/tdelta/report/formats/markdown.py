@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.document.effect import limits
-from tdelta.document.labels import decision_word, metric_name, transaction_name
+from tdelta.document.labels import decision_word, metric_name
 from tdelta.document.quantities import counted, duration, printable
 from tdelta.document.wording import verdict_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
@@ -81,7 +81,7 @@ def _cells(verdict: Verdict, answered: Answered) -> tuple[str, ...]:
     label = answered.label(verdict).removesuffix(f": {verdict.transaction}")
     what = metric_name(verdict.metric, result.settings)
     if verdict.transaction != "all":
-        what = f"{transaction_name(verdict.transaction)}, {what}"
+        what = f"{verdict.transaction}, {what}"
     values, figures = verdict_cells(verdict, limits(result.settings))
     return (f"{label}: {what}", *values, *figures, decision_word(verdict.decision, verdict.metric))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
-from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
+from tdelta.document.labels import kind_label, listed, metric_name, surroundings, with_labels
 from tdelta.document.quantities import MINUS, interval_of, share, small_share
 from tdelta.document.wording import (
     UNRELIABLE,
@@ -191,9 +191,9 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
     for transaction in dict.fromkeys(v.transaction for v in found):
         of_type = [v for v in found if v.transaction == transaction]
         if is_single:
-            rows.append(verdict_row(of_type[0], transaction_name(transaction)))
+            rows.append(verdict_row(of_type[0], transaction))
         else:
-            rows.append(Row(transaction_name(transaction)))
+            rows.append(Row(transaction))
             rows += [verdict_row(v, _within(v.condition, place, result)) for v in of_type]
     return forest(
         name,
@@ -216,7 +216,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     rows = []
     for verdict in found:
         (plain, encrypted), (changed, ends) = verdict_cells(verdict, bounds)
-        name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
+        name = f"{verdict.transaction}, {label(verdict.condition, result.settings)}"
         rows.append((name, plain, encrypted, changed, ends, decided(verdict)))
     titles = ("plain", "encrypted", "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
@@ -245,7 +245,7 @@ def trust_section(data: RunData) -> Section:
 def _checks(result: RunResult) -> Iterator[Block]:
     if result.validity:
         yield Heading("Checks")
-        yield Listing([(MARKS[state], text) for state, text in listed(result.validity)], "checks")
+        yield Listing(listed(result.validity), "checks")
 
 
 def _cautions(result: RunResult) -> Iterator[Block]:

@@ -185,5 +185,5 @@ def _table(panels: Sequence[_Panel], limits: Limits) -> Table:
         for cell in panel.cells
     ]
     columns = [Column("threads"), Column("overhead", is_number=True), Column("95% interval", is_number=True)]
-    columns += [Column("verdict"), Column("A/A twin", is_number=True), Column("published", is_number=True)]
+    columns += [Column("verdict"), Column("A/A control", is_number=True), Column("published", is_number=True)]
     return Table("Numbers: overhead against threads", columns, rows, folded=True)
