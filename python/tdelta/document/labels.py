@@ -36,18 +36,23 @@ MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckSt
 """How each is set off on a terminal."""
 
 
-def listed(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
-    """Each check's state with its text, the worst first, else in their order."""
+def listed(checks: Iterable[Validity]) -> list[tuple[str, str]]:
+    """Each check's mark with its text, the worst first, else in their order."""
     worst_first = tuple(MARKS)
     ordered = sorted(checks, key=lambda check: worst_first.index(check.state))
-    return [(c.state, f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
+    return [(_mark(c), f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
 
 
-def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
+def _mark(check: Validity) -> str:
+    """A check that failed and leaves the figures right is no alarm."""
+    return "warning" if check.failed and not check.is_invalid else MARKS[check.state]
+
+
+def summed_up(checks: Iterable[Validity]) -> list[tuple[str, str]]:
     given = tuple(checks)
     names = [check.check for check in given if check.ok]
     worse = listed(check for check in given if not check.ok)
-    return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
+    return [*worse, *([("ok", f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
 
 
 def carried_words(found: CarryOver) -> str:
@@ -142,11 +147,6 @@ def scope_words(scope: Level) -> str:
     return _SCOPES.get(str(scope), str(scope))
 
 
-def transaction_name(transaction: str) -> str:
-    """A transaction type in words: ``browse products``."""
-    return transaction.replace("_", " ")
-
-
 def database_text(facts: DatabaseFacts) -> str:
     """A user's database by its name and size: ``database app.db: 24.10 MiB, 30 tables, 123,456 rows``."""
     size = amounts((facts.size_bytes,), "bytes")[0]
@@ -157,7 +157,7 @@ def database_text(facts: DatabaseFacts) -> str:
 def origin_text(facts: DatabaseFacts) -> str:
     if facts.in_place:
         return "only read, in place"
-    return "each kind of twin restored it" if facts.restored else "only read, twins are copies"
+    return "each kind of copy restored it" if facts.restored else "only read, copies are made of it"
 
 
 def external_servers_text(facts: ServersFacts) -> str:
@@ -315,18 +315,18 @@ def _level_name(factor: str, level: Level) -> str:
 
 
 def contrast_title(factor: str) -> str:
-    """What the contrasts of one factor tell: ``what the AES instructions save``."""
+    """The effect of one factor alone: ``effect of the AES instructions``."""
     if factor == "aes_instructions":
-        return "what the AES instructions save"
+        return "effect of the AES instructions"
     if factor == "scope":
-        return "what the scope changes by itself"
+        return "effect of the scope alone"
     if factor == "storage":
         return "one storage over another"
     if factor == "during":
-        return "one action beside the load over another"
+        return "one operation during the workload over another"
     if factor == "compression":
-        return "what page compression changes by itself"
-    return f"what {_factor_name(factor)} changes by itself"
+        return "effect of page compression alone"
+    return f"effect of {_factor_name(factor)} alone"
 
 
 def cache_text(level: Level) -> str:

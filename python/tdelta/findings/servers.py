@@ -15,13 +15,14 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta import inference
-from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Medium, Paragraph, Table, columns
+from tdelta.design.actions import NOTHING
+from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Line, Medium, Paragraph, Table, columns
 from tdelta.document.labels import baseline_label, kind_label, level_text, surroundings
 from tdelta.document.plot import drawing, rect, text, wrapped
 from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.document.wording import label
 from tdelta.engines.registry import profile
-from tdelta.findings.base import FinishedRun, Kind
+from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.messages import Caution
 from tdelta.records import Condition, Finding, Measurement, Role, RunResult, RunSettings, Typical
 
@@ -232,24 +233,37 @@ def cautions(found: Sequence[ServerMeasures], run: FinishedRun) -> Iterator[Caut
             continue
         here, there = measured.cache.hit_ratio.median, baseline.cache.hit_ratio.median
         if abs(here - there) > ALIKE:
-            yield Caution.of(
-                "caches-differ",
-                condition=measured.condition.key,
-                met=here,
-                baseline_met=there,
-                cause=_cause(run.settings),
-            )
+            yield Caution.of("caches-differ", condition=measured.condition.key, met=here, baseline_met=there)
 
 
-def _cause(settings: RunSettings) -> str:
-    """Why the caches of two servers of the user's differ, each holding the same data of tdelta's, as far as known."""
-    if settings.external_servers is None:
-        return ""
-    name = profile(settings.engine).cache_setting
-    differing = next((one for one in settings.external_servers.differences if one.name == name), None)
-    if differing is None:
-        return f" (both servers have the same {name} and the same data of tdelta: other use of one of them)"
-    return f" ({name} is {differing.encrypted} and {differing.baseline})"
+def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
+    """The cache's hit ratio, or the farthest one from its baseline's, and why it differs with identical work."""
+    hits = {one.condition: one.cache.hit_ratio.median for one in found if one.cache is not None}
+    plain = {condition.stratum: hit for condition, hit in hits.items() if condition.role is Role.BASELINE}
+    apart = {of: hit - plain[of.stratum] for of, hit in hits.items() if of.stratum in plain and of.role is not Role.AA}
+    most = max(apart, key=lambda of: abs(apart[of]), default=None)
+    if most is None:
+        return
+    if abs(apart[most]) > ALIKE and not result.settings.compares_builds:
+        sides = f"{100 * plain[most.stratum]:.3g}% unencrypted, {100 * hits[most]:.3g}% {kind_label(most)}"
+        yield Line(FOUND, f"cache hits {sides}: {_cause(most, result)}")
+    elif len(plain) == 1:
+        yield Line(FOUND, f"{100 * min(hits.values()):.3g}% of page requests were met by the cache")
+
+
+def _cause(of: Condition, result: RunResult) -> str:
+    """Why caches with identical work meet different shares of the requests."""
+    codes = {caution.code: caution for caution in result.cautions}
+    if dict(of.levels).get("during", NOTHING) != NOTHING:
+        return "the operation uses the cache, too"
+    if "settings-differ" in codes:
+        return f"settings differ ({codes['settings-differ'].parameters['difference']})"
+    if "cache-unsettled" in codes:
+        return "the cache was still filling"
+    if result.settings.external_servers is not None:
+        name = profile(result.settings.engine).cache_setting
+        return f"both servers have the same {name} and the same data of tdelta: other use of one of them"
+    return "unknown cause"
 
 
 _NOTHING = (MISSING, "0", "0 B")
@@ -402,4 +416,4 @@ def _words(measured: ServerMeasures, result: RunResult) -> str:
     )
 
 
-KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", cautions=cautions)
+KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", lines, cautions)

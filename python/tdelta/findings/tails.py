@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from tdelta import inference
 from tdelta.document.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
-from tdelta.document.labels import condition_label, sides_of, transaction_name
+from tdelta.document.labels import condition_label, sides_of
 from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
@@ -94,7 +94,7 @@ def tail_groups(found: Sequence[TailMeasure], result: RunResult) -> list[TailGro
     groups = []
     for transaction in dict.fromkeys(m.transaction for m in found):
         measures = [m for m in found if m.transaction == transaction]
-        name = "" if transaction == ALL else f"{transaction_name(transaction)}: "
+        name = "" if transaction == ALL else f"{transaction}: "
         for title, row in (
             (f"longer than {limit}", _exceedance_row),
             (f"trials with any longer than {limit}", _bad_row),

@@ -53,7 +53,7 @@ CAUTIONS = {
         "almost nothing was encrypted or decrypted with {conditions} ({pages:.2g} pages per transaction): {remedy}"
     ),
     "caches-differ": (
-        "cache hit ratio {met:.1%} for {condition}, {baseline_met:.1%} unencrypted{cause}: not all of the difference is"
+        "cache hit ratio {met:.1%} for {condition}, {baseline_met:.1%} unencrypted: not all of the difference is"
         " encryption"
     ),
     "latency-limit-no-times": "no answer to --latency-limit: no block with times of single transactions",
@@ -197,7 +197,6 @@ AGAINST_TRUST = (
     "one-server-two-places",
     "one-server-of-each-kind",
     "other-plan",
-    "caches-differ",
     # the measurement
     "one-sided-failures",
     "others-delayed-database",

@@ -9,7 +9,6 @@ from itertools import groupby
 from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
 from tdelta.document.effect import edges, limits
 from tdelta.document.labels import (
-    MARKS,
     condition_label,
     database_text,
     decision_word,
@@ -19,7 +18,6 @@ from tdelta.document.labels import (
     origin_text,
     sides_of,
     summed_up,
-    transaction_name,
     with_labels,
 )
 from tdelta.document.quantities import (
@@ -36,13 +34,16 @@ from tdelta.document.quantities import (
     share,
     small_share,
 )
+from tdelta.document.wording import has_amount, verdict_cells
 from tdelta.findings import blocks_of
 from tdelta.findings.actions import ActionMeasure
+from tdelta.findings.base import FOUND
 from tdelta.findings.servers import ServerMeasures
 from tdelta.findings.stalls import parting
 from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.messages.catalogue import SHORTAGES
 from tdelta.records import Decision, Estimate, Metric, RunResult, RunSettings, TailMeasure, Verdict
-from tdelta.report.answer import run_answer, throughputs
+from tdelta.report.answer import found, run_answer, throughputs
 from tdelta.report.calibration import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 
@@ -78,9 +79,13 @@ def details(result: RunResult) -> Iterator[Block]:
     """All blocks of a terminal below the answer, in their order."""
     if result.verdicts:
         yield from verdict_blocks(result)
+    shown = sum(line.title == FOUND for line in run_answer(result).lines)
+    if len(facts_found := found(result)) > shown:
+        yield Heading("Found", Medium.BOTH)
+        yield Listing([("", text) for text in facts_found])
     yield from notes(result)
     yield from blocks_of(result)
-    if checks := [(MARKS[s], with_labels(text, result.settings)) for s, text in summed_up(result.validity)]:
+    if checks := [(mark, with_labels(text, result.settings)) for mark, text in summed_up(result.validity)]:
         yield Heading("Checks", Medium.BOTH)
         yield Listing(checks, "checks")
     if result.cautions:
@@ -141,7 +146,7 @@ def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
 def _title(verdict: Verdict, settings: RunSettings) -> str:
     if verdict.transaction == _ALL:
         return metric_label(verdict.metric, settings)
-    name = transaction_name(verdict.transaction)
+    name = verdict.transaction
     return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric, settings)}"
 
 
@@ -150,17 +155,19 @@ def _rows_of(
 ) -> Iterator[tuple[str | Cell, ...]]:
     """The row of a verdict; below it the typical transaction, throughput and percentiles, which decide nothing."""
     blank = ("",) if has_actual else ()
-    sides = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
+    sides, figures = verdict_cells(verdict, limits(result.settings))
     actual = ("" if verdict.actual is None else change(verdict.actual),) if has_actual else ()
     word = f"{decision_word(verdict.decision, verdict.metric)}{_sign(verdict, result, footnotes)}"
     state = verdict.decision.value if verdict.primary else ""
     yield (
         Cell(name, "strong" if verdict.primary else ""),
         *sides,
-        *ratio_cells(verdict.ratio, limits(result.settings)),
+        *figures,
         *actual,
         Cell(word, state),
     )
+    if not has_amount(verdict):
+        return
     if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
         yield (_TYPICAL, "", "", *ratio_cells(verdict.typical, limits(result.settings)), *blank, "")
     if is_single and verdict.metric is Metric.RESPONSE_TIME and verdict.transaction == _ALL:
@@ -187,9 +194,10 @@ def _sign(verdict: Verdict, result: RunResult, footnotes: dict[str, str]) -> str
     settings = result.settings
     bounds = limits(settings) if verdict.primary else edges(settings.tolerance)
     low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
-    if verdict.decision is not Decision.UNDECIDED or any(low <= bound <= high for bound in bounds):
-        return ""
     why = verdict.reasons[-1] if len(verdict.reasons) > 1 else None
+    is_plain = verdict.decision is not Decision.UNDECIDED or any(low <= bound <= high for bound in bounds)
+    if is_plain and (why is None or why.code not in SHORTAGES):
+        return ""
     text = "too few rounds, outlying trials or stalls" if why is None else why.text
     footnotes.setdefault("" if why is None else why.code, f"{text[:1].upper()}{text[1:]}.")
     return f" {_SIGNS[min(list(footnotes).index('' if why is None else why.code), len(_SIGNS) - 1)]}"

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.document.effect import limits
-from tdelta.document.labels import decision_word, metric_name, sides_of, transaction_name
-from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
+from tdelta.document.labels import decision_word, metric_name, sides_of
+from tdelta.document.quantities import counted, duration, printable
+from tdelta.document.wording import verdict_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.formats.answered import Answered
@@ -80,9 +81,8 @@ def _cells(verdict: Verdict, answered: Answered) -> tuple[str, ...]:
     label = answered.label(verdict).removesuffix(f": {verdict.transaction}")
     what = metric_name(verdict.metric, result.settings)
     if verdict.transaction != "all":
-        what = f"{transaction_name(verdict.transaction)}, {what}"
-    values = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    figures = ratio_cells(verdict.ratio, limits(result.settings))
+        what = f"{verdict.transaction}, {what}"
+    values, figures = verdict_cells(verdict, limits(result.settings))
     return (f"{label}: {what}", *values, *figures, decision_word(verdict.decision, verdict.metric))
 
 

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
-from tdelta.document.labels import (
-    MARKS,
-    kind_label,
-    listed,
-    metric_name,
-    sides_of,
-    surroundings,
-    transaction_name,
-    with_labels,
+from tdelta.document.labels import kind_label, listed, metric_name, sides_of, surroundings, with_labels
+from tdelta.document.quantities import MINUS, interval_of, share, small_share
+from tdelta.document.wording import (
+    UNRELIABLE,
+    chance,
+    decided,
+    has_amount,
+    is_invalid,
+    label,
+    limit_words,
+    median_text,
+    verdict_cells,
 )
-from tdelta.document.quantities import MINUS, amounts, interval_of, share, small_share
-from tdelta.document.wording import UNRELIABLE, chance, decided, has_data, is_invalid, label, limit_words, median_text
 from tdelta.findings import placed
 from tdelta.records import (
     Condition,
@@ -45,7 +46,7 @@ _LONG_TABLE = 12
 def confidence_section(data: RunData) -> Section | None:
     """How much of each posterior is above, within and below the tolerance; None where nothing was measured."""
     result = data.result
-    found = [verdict for verdict in result.primary if has_data(verdict)]
+    found = [verdict for verdict in result.primary if has_amount(verdict)]
     if not found:
         return None
     bounds, tolerance = limits(result.settings), result.settings.tolerance
@@ -76,7 +77,7 @@ def confidence_section(data: RunData) -> Section | None:
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:
-    found = {v.condition.key: v.ratio for v in result.primary if has_data(v)}
+    found = {v.condition.key: v.ratio for v in result.primary if has_amount(v)}
     for condition in result.settings.conditions:
         for noise in result.noise_floor:
             is_own = noise.stratum == condition.stratum and noise.metric is result.settings.metric
@@ -190,9 +191,9 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
     for transaction in dict.fromkeys(v.transaction for v in found):
         of_type = [v for v in found if v.transaction == transaction]
         if is_single:
-            rows.append(verdict_row(of_type[0], transaction_name(transaction)))
+            rows.append(verdict_row(of_type[0], transaction))
         else:
-            rows.append(Row(transaction_name(transaction)))
+            rows.append(Row(transaction))
             rows += [verdict_row(v, _within(v.condition, place, result)) for v in of_type]
     return forest(
         name,
@@ -214,10 +215,9 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     bounds = limits(result.settings)
     rows = []
     for verdict in found:
-        plain, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-        name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
-        hdi = interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)
-        rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
+        (plain, encrypted), (changed, ends) = verdict_cells(verdict, bounds)
+        name = f"{verdict.transaction}, {label(verdict.condition, result.settings)}"
+        rows.append((name, plain, encrypted, changed, ends, decided(verdict)))
     titles = (*sides_of(result.settings).titles, "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
@@ -245,7 +245,7 @@ def trust_section(data: RunData) -> Section:
 def _checks(result: RunResult) -> Iterator[Block]:
     if result.validity:
         yield Heading("Checks")
-        yield Listing([(MARKS[state], text) for state, text in listed(result.validity)], "checks")
+        yield Listing(listed(result.validity), "checks")
 
 
 def _cautions(result: RunResult) -> Iterator[Block]:
