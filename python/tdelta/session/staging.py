@@ -53,7 +53,7 @@ from tdelta.workloads.user_workload import read_user_workload
 _CONNECTS = re.compile(r"\\(connect|raw)\b")
 _READS = re.compile(r"\s*\(*\s*(SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
 _MORE = re.compile(
-    r"\b(INSERT|UPDATE|DELETE|MERGE|REPLACE|INTO|LOCK|CREATE|ALTER|DROP|TRUNCATE|CALL|FOR\s+(NO\s+KEY\s+|KEY\s+)?SHARE)\b",
+    r"\b((INSERT|UPDATE|DELETE|MERGE)\b(?!\s*\()|INTO\b|LOCK\s+IN\b|FOR\s+(NO\s+KEY\s+|KEY\s+)?(UPDATE|SHARE)\b)",
     re.IGNORECASE,
 )
 _EXECUTED = re.compile(r"/\*M?!")

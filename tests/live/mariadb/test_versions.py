@@ -7,6 +7,7 @@ import pytest
 
 from support.runs import ALONE, BRIEF, MOST_SECONDS, occupied
 from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.messages.checks import BUILDS, FILES, IN_FORCE, NO_MARKER, UNENCRYPTED
 
 LIMIT = ("--max-time", f"{MOST_SECONDS:.0f}s")
 
@@ -36,3 +37,20 @@ def test_the_overhead_is_measured_in_each_version_and_a_copy_does_not_differ(
         assert (one["factor"], one["versus"]["server"], one["condition"]["server"]) == ("server", *labels)
         assert one["difference"]["change"] in ("undecided", "unchanged")
         assert "same-program" in {caution["code"] for caution in document["caution_codes"]}
+
+
+def test_a_server_and_its_copy_are_compared_as_builds_without_encryption(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for place in occupied("mariadb", tmp_path_factory.mktemp("builds")):
+        server = find_servers("mariadb")[0]
+        paths = (str(server.path), str(copied(server.path, tmp_path / "other")))
+        asked = ("--vary", f"server={','.join(paths)}", "--size", "2MB")
+        document = place.tdelta("compare", "--json", "--engine", "mariadb", *LIMIT, *BRIEF, *ALONE, *asked).answer
+        (primary,) = [one for one in document["verdicts"] if one["primary"]]
+        levels = [one["server"] for one in (primary["baseline"], primary["condition"])]
+        assert levels == [f"{server.version} ({path})" for path in paths]
+        assert primary["decision"] in ("undecided", "negligible")
+        states = {check["code"]: check["state"] for check in document["validity"]}
+        assert (states[UNENCRYPTED], states[BUILDS]) == ("ok", "not shown")
+        assert not states.keys() & {FILES, IN_FORCE, NO_MARKER}

@@ -30,6 +30,7 @@ READS = (
     "WITH x AS (SELECT 1) SELECT * FROM x;",
     "(SELECT 'INTO the blue, FOR UPDATE') UNION SELECT 2;",
     "SELECT updated_at, locked FROM t;",
+    "SELECT REPLACE(a, 'x', 'y'), TRUNCATE(b, 1), INSERT(a, 1, 1, 'z') FROM t;",
 )
 WRITES = (
     "UPDATE t SET a = 1;",
