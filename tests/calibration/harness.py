@@ -22,7 +22,7 @@ from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.run_analysis import contrasts_of
 from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
-from tdelta.records import Condition, Decision, Estimate, Role
+from tdelta.records import Condition, Decision, Estimate, Role, RunSettings, Trial, Verdict
 
 LEAST_COVERAGE = 0.91
 MOST_POOLED_COVERAGE = 0.99
@@ -254,14 +254,21 @@ def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: 
     return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
 
 
-def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float = 0.5) -> Iterator[list[Pair]]:
+def types_of(trials: Sequence[Trial], asked: RunSettings) -> list[Verdict]:
+    found = panels(trials, asked)
+    mix = fit_metrics(found, (asked.metric,))[asked.metric]
+    return list(transaction_verdicts(fit_transactions(found), mix, TOLERANCE))
+
+
+def types(
+    machine: Machine, spread: float, *, count_of: int = 6, own_luck: float = 0.5, fewest_rounds: int = 3
+) -> Iterator[list[Pair]]:
     """Experiments whose transaction types cost 5 % on average, and differ among themselves by ``spread`` (log sd)."""
     for index in count():
         rng = _rng(index, "types", machine.name, spread, count_of, own_luck)
         truths = 0.05 + spread * rng.normal(size=count_of)
-        trials = simulate(rng, machine, list(truths), rounds=3 + index % 6, own_luck=own_luck)
-        fitted = fit_transactions(panels(trials, settings()))
-        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, TOLERANCE) if v.condition == TREATMENT}
+        trials = simulate(rng, machine, list(truths), rounds=fewest_rounds + index % 6, own_luck=own_luck)
+        by_name = {v.transaction: v.ratio for v in types_of(trials, settings()) if v.condition == TREATMENT}
         yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
 
 
@@ -272,8 +279,7 @@ def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> 
     for index in count():
         rng = _rng(index, "identical types", machine.name, conditions, count_of)
         trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
-        fitted = fit_transactions(panels(trials, settings(all_conditions)))
-        said = [verdict.decision for verdict in transaction_verdicts(fitted, TOLERANCE)]
+        said = [verdict.decision for verdict in types_of(trials, settings(all_conditions))]
         yield sum(decision in (Decision.SLOWER, Decision.FASTER) for decision in said)
 
 

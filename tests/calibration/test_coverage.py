@@ -30,9 +30,9 @@ from calibration.harness import (
 )
 from calibration.sequential import broken, settled
 from calibration.simulation import BASELINE, TREATMENT, Machine
-from tdelta.inference import verdicts
+from tdelta.inference import pooling
 from tdelta.inference.fits import Answer
-from tdelta.inference.posterior import Mixture, Posterior, as_posterior
+from tdelta.inference.posterior import Mixture, Posterior, posterior
 
 EXPERIMENTS = 200
 HALF_AS_MANY = EXPERIMENTS // 2
@@ -130,10 +130,10 @@ def test_a_single_round_never_covers_less_than_promised() -> None:
     assert broken([MISSED], answers(Machine(trial_sd=0.02, instance_sd=0.01), 0.0, rounds=[1])) == []
 
 
-@pytest.mark.parametrize(("instance_sd", "spread"), [(0.003, 0.02), (0.01, 0.2)])
-def test_pooled_transaction_types_are_covered(instance_sd: float, spread: float) -> None:
+@pytest.mark.parametrize(("instance_sd", "spread", "rounds"), [(0.003, 0.02, 3), (0.01, 0.2, 3), (0.02, 0.02, 1)])
+def test_pooled_transaction_types_are_covered(instance_sd: float, spread: float, rounds: int) -> None:
     """Types of an experiment share its instances: what an experiment says counts as one, at its first type."""
-    first = (pairs[0] for pairs in types(Machine(instance_sd=instance_sd), spread))
+    first = (pairs[0] for pairs in types(Machine(instance_sd=instance_sd), spread, fewest_rounds=rounds))
     assert broken([MISSED], first) == []
 
 
@@ -166,7 +166,7 @@ def test_a_model_that_is_twice_too_unsure_is_caught(monkeypatch: pytest.MonkeyPa
 
 def test_pooled_types_that_are_twice_too_sure_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def overconfident(data: Mixture) -> Posterior:
-        return as_posterior(Mixture(data.weights, data.mean + 0.5 * (data.means - data.mean), 0.5 * data.sds))
+        return posterior(Mixture(data.weights, data.mean + 0.5 * (data.means - data.mean), 0.5 * data.sds))
 
-    monkeypatch.setattr(verdicts, "as_posterior", overconfident)
+    monkeypatch.setattr(pooling, "posterior", overconfident)
     assert broken([MISSED], (pairs[0] for pairs in types(Machine(instance_sd=0.01), 0.2)))

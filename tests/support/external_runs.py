@@ -122,7 +122,7 @@ class ExternalRuns(KilledRuns):
         assert has(details(answered.document, ROWS_AFTER), "rows-after-rounds", rounds=1)
         assert has(details(answered.document, NO_MARKER), "not-checked", why=Part("3"))
 
-    def test_a_bb_twin_that_is_asked_for_is_a_second_schema_on_the_encrypted_server(
+    def test_each_server_has_a_second_schema_for_its_control(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
         baseline, encrypted = (self.dsn(server.port) for server in servers)
@@ -135,10 +135,11 @@ class ExternalRuns(KilledRuns):
         asked = {"baseline": baseline, "encrypted": encrypted, "assume_encrypted": bool(self.vouching)}
         brief = {"size_bytes": 5_000_000, "trial_seconds": 0.2, "blocks_per_round": 2, "workload": "order-entry"}
         once = {"min_rounds": 1, "max_rounds": 1, "store": place.base / "runs.sqlite"}
-        result = conduct(RunRequest(**{**asked, **brief, **once, "aa_control": False, "bb_control": True}), observe)
-        assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.TREATMENT, Role.BB]
-        assert result.counts.trials == 3 * result.counts.blocks
+        result = conduct(RunRequest(**{**asked, **brief, **once}), observe)
+        assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.AA, Role.TREATMENT, Role.BB]
+        assert result.counts.trials == 4 * result.counts.blocks
         schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"
+        assert [f"{schema}_aa" in names for names in seen] == [True, False]
         assert [f"{schema}_bb" in names for names in seen] == [False, True]
         assert all(schema in names for names in seen)
         assert any(c.code == BB_CHECK for c in result.validity)

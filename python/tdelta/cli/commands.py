@@ -48,6 +48,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         (
             Entry("run", "Measure what encryption costs."),
             Entry("decide", "Answer all questions about encryption on one page."),
+            Entry("compare", "Measure which of two builds is faster, without encryption."),
             Entry("init", "Create a project file (tdelta.toml)."),
             Entry("fleet", "Measure all databases listed in INVENTORY."),
             Entry("plan", "Estimate how long a run must measure here."),

@@ -95,13 +95,13 @@ def run(
 
         asked = project_runs.ProjectRequest(manner, dry_run=dry_run, write_workload=write_workload)
         return project_runs.run_project(file, typed_of(given), asked)
-    request = request_of(given)
+    return measured(request_of(given), manner, write_workload, dry_run=dry_run)
+
+
+def measured(request: RunRequest, manner: Manner, write_workload: Path | None = None, *, dry_run: bool) -> int:
+    """Conduct what was asked and show the answer, or show what it would take."""
     if dry_run or write_workload is not None:
         return _dry_run(request, write_workload, as_json=manner.as_json)
-    return _conduct(request, manner)
-
-
-def _conduct(request: RunRequest, manner: Manner) -> int:
     from tdelta.session import conduct
 
     ready_to_show()

@@ -21,7 +21,7 @@ from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
-from tdelta.records import PLAIN_STORAGE, Condition, Level, Role
+from tdelta.records import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
 
 # Which host each twin of a round is on, where the twins of a run change hosts: a crossover.
 #
@@ -61,13 +61,17 @@ INJECTED_SHARE_MAX = 5.0
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
 
-COMPARED = ("cipher", "scope", "storage", "during", "aes_instructions")
-"""The factors whose levels are compared within a stratum; all others make strata."""
+COMPARED = (ENCRYPTION, "scope", "storage", "during", "aes_instructions")
+"""The factors whose levels are compared within a stratum; all others make strata.
+
+Where the contrast is another factor, its levels are compared, of which the first is the baseline, and nothing encrypts.
+"""
 
 
 def lay_out(
     vary: Mapping[str, tuple[Level, ...]],
     *,
+    contrast: str = ENCRYPTION,
     threads: int = 1,
     self_test: bool = False,
     aa_control: bool = True,
@@ -79,6 +83,7 @@ def lay_out(
     Args:
         vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it,
             ``storage`` the level ``plain``.
+        contrast: ``cipher``, or the factor whose first level is the baseline of the others, without encryption.
         threads: the level of ``threads`` where it is not varied.
         self_test: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_control: give every stratum an A/A twin of its baseline (a twin that is not judged).
@@ -94,32 +99,34 @@ def lay_out(
         UsageError: an injected share outside (0, 5] or given twice (all such at once), or nothing to judge.
     """
     _check_injected(inject)
-    plain, *compared = _compared(vary, self_test=self_test)
+    plain, *compared = _compared(vary, contrast, self_test=self_test)
     if not (compared or self_test or inject):
         raise UsageError(Refusal.of("nothing-to-compare"))
     others = {"threads": vary.get("threads", (threads,))}
-    others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, "threads")}
+    others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, contrast, "threads")}
     conditions: list[Condition] = []
     for stratum, levels in enumerate(itertools.product(*others.values())):
         rest = tuple(zip(others, levels, strict=True))
         conditions += _controls((*plain, *rest), stratum, self_test=self_test, aa_control=aa_control)
         conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
         conditions += (Condition((*plain, *rest), Role.INJECTED, stratum, share) for share in inject)
-    return with_bb_twins(conditions) if bb_control else tuple(conditions)
+    return with_bb_twins(conditions, contrast) if bb_control else tuple(conditions)
 
 
-def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The same conditions, each encrypted one that is judged with a B/B twin behind it."""
+def with_bb_twins(conditions: Iterable[Condition], contrast: str = ENCRYPTION) -> tuple[Condition, ...]:
+    """The same conditions, each one that is judged for what the contrast costs with a B/B twin behind it."""
     found: list[Condition] = []
     for condition in conditions:
         found.append(condition)
-        if condition.is_protected:
+        if condition.is_treated(contrast):
             found.append(replace(condition, role=Role.BB))
     return tuple(found)
 
 
-def _compared(vary: Mapping[str, tuple[Level, ...]], *, self_test: bool) -> list[Levels]:
+def _compared(vary: Mapping[str, tuple[Level, ...]], contrast: str, *, self_test: bool) -> list[Levels]:
     """The levels that are compared in every stratum, the baseline's first."""
+    if contrast != ENCRYPTION:
+        return [(("cipher", PLAIN), (contrast, level)) for level in vary[contrast]]
     ciphers = [level for level in vary.get("cipher", ()) if level != PLAIN and not self_test]
     plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
     scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]

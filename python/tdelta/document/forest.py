@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Cell, Column, Figure, Table
 from tdelta.document.quantities import MISSING, interval_of, multiple, percent
-from tdelta.document.wording import decided, has_data, is_known, median_text, overhead
+from tdelta.document.wording import decided, has_amount, has_data, is_known, median_text, overhead
 from tdelta.records import Decision, Estimate, RunSettings, Verdict
 
 _ROW = 34.0
@@ -244,8 +244,8 @@ def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str | 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
     style = RowStyle.ALARM if verdict.decision is Decision.INVALID else RowStyle.JUDGED
-    if not has_data(verdict):
-        return Row(name, None, "no data", style)
+    if not has_amount(verdict):
+        return Row(name, None, "too little measured" if has_data(verdict) else "no data", style)
     return Row(name, verdict.ratio, decided(verdict), style, verdict.actual)
 
 

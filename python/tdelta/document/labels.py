@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tdelta.design.actions import NOTHING, parse_action
-from tdelta.design.factors import share_of_capacity
+from tdelta.design.factors import VERSIONS, share_of_capacity
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.document.quantities import amounts, counted, interval, percent, share
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import profile, servers
 from tdelta.records import (
     PLAIN_STORAGE,
     CheckState,
@@ -35,18 +36,23 @@ MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckSt
 """How each is set off on a terminal."""
 
 
-def listed(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
-    """Each check's state with its text, the worst first, else in their order."""
+def listed(checks: Iterable[Validity]) -> list[tuple[str, str]]:
+    """Each check's mark with its text, the worst first, else in their order."""
     worst_first = tuple(MARKS)
     ordered = sorted(checks, key=lambda check: worst_first.index(check.state))
-    return [(c.state, f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
+    return [(_mark(c), f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
 
 
-def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
+def _mark(check: Validity) -> str:
+    """A check that failed and leaves the figures right is no alarm."""
+    return "warning" if check.failed and not check.is_invalid else MARKS[check.state]
+
+
+def summed_up(checks: Iterable[Validity]) -> list[tuple[str, str]]:
     given = tuple(checks)
     names = [check.check for check in given if check.ok]
     worse = listed(check for check in given if not check.ok)
-    return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
+    return [*worse, *([("ok", f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
 
 
 def carried_words(found: CarryOver) -> str:
@@ -57,6 +63,10 @@ def carried_words(found: CarryOver) -> str:
     share = percent(1 + found.after_encrypted.share, 2)
     return f"a trial right after an encrypted one, against any other: {share} ({interval((1 + low, 1 + high), 2)})"
 
+
+_ENCRYPTED = "encrypted"
+_SHORT = 16
+"""Longer names of builds are too wide for titles of columns."""
 
 _WITHOUT = "without AES instructions"
 _AES = re.compile(r"\b(aes|gcm|cbc|ctr|xts)\b")
@@ -137,11 +147,6 @@ def scope_words(scope: Level) -> str:
     return _SCOPES.get(str(scope), str(scope))
 
 
-def transaction_name(transaction: str) -> str:
-    """A transaction type in words: ``browse products``."""
-    return transaction.replace("_", " ")
-
-
 def database_text(facts: DatabaseFacts) -> str:
     """A user's database by its name and size: ``database app.db: 24.10 MiB, 30 tables, 123,456 rows``."""
     size = amounts((facts.size_bytes,), "bytes")[0]
@@ -150,7 +155,9 @@ def database_text(facts: DatabaseFacts) -> str:
 
 
 def origin_text(facts: DatabaseFacts) -> str:
-    return "each kind of twin restored it" if facts.restored else "only read, twins are copies"
+    if facts.in_place:
+        return "only read, in place"
+    return "each kind of copy restored it" if facts.restored else "only read, copies are made of it"
 
 
 def external_servers_text(facts: ServersFacts) -> str:
@@ -158,12 +165,13 @@ def external_servers_text(facts: ServersFacts) -> str:
     addresses = (
         f"{one.product} {one.version} at {one.where}, {one.connection}" for one in (facts.baseline, facts.encrypted)
     )
-    return f"your servers: {' (baseline); '.join(addresses)} (encrypted); schema {facts.schema}"
+    other = facts.encrypted.option.removeprefix("--")
+    return f"your servers: {' (baseline); '.join(addresses)} ({other}); schema {facts.schema}"
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:
     """A condition as a row is called: ``AES-256, 16 threads``, ``identical copy``, ``injected 5% slowdown``."""
-    return ", ".join((_kind(condition), *surroundings(condition, settings)))
+    return ", ".join((kind_label(condition, settings), *surroundings(condition, settings)))
 
 
 def with_labels(text: str, settings: RunSettings) -> str:
@@ -177,9 +185,55 @@ def cipher_name(words: str) -> str:
     return _AES.sub(lambda found: found[0].upper(), words)
 
 
-def kind_label(condition: Condition) -> str:
-    """A condition without its surroundings: ``AES-256``, ``identical copy``."""
-    return _kind(condition)
+def kind_label(condition: Condition, settings: RunSettings) -> str:
+    """A condition without its surroundings: ``AES-256``, ``identical copy``, of builds ``MariaDB 11.8.3``."""
+    compared = build_label(condition, settings) if settings.compares_builds else compared_label(condition)
+    match condition.role:
+        case Role.IDENTICAL:
+            return "identical copy"
+        case Role.INJECTED:
+            return f"injected {share(condition.injected or 0.0)} slowdown"
+        case Role.AA:
+            return "A/A control"
+        case Role.BB:
+            return f"B/B control of {compared}"
+        case _:
+            return compared
+
+
+def build_label(condition: Condition, settings: RunSettings) -> str:
+    """The build of a condition: ``MariaDB 11.8.3``, ``SQLCipher 4.19.0 community``."""
+    level = str(condition.level(settings.contrast))
+    return f"{profile(settings.engine).product.partition(',')[0]} {level}" if level[:1].isdigit() else level
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What the baseline and the configurations judged over it are called, ``titles`` as columns of a table."""
+
+    baseline: str
+    judged: str
+    titles: tuple[str, str]
+
+    @property
+    def copies(self) -> str:
+        """``the unencrypted copies``, ``the copies of MariaDB 10.11.14``."""
+        return f"the {self.baseline} copies" if self.judged == _ENCRYPTED else f"the copies of {self.baseline}"
+
+
+def sides_of(settings: RunSettings) -> Sides:
+    if not settings.compares_builds:
+        return Sides("unencrypted", _ENCRYPTED, ("plain", _ENCRYPTED))
+    builds = dict.fromkeys(build_label(c, settings) for c in settings.conditions)
+    baseline, *judged = builds
+    other = judged[0] if len(judged) == 1 else "other build"
+    is_short = len(baseline) <= _SHORT and len(other) <= _SHORT
+    return Sides(baseline, other, (baseline, other) if is_short else ("first build", "other build"))
+
+
+def baseline_label(settings: RunSettings) -> str:
+    """A baseline by one word: ``plain``, or its build."""
+    return sides_of(settings).baseline if settings.compares_builds else sides_of(settings).titles[0]
 
 
 def compared_label(condition: Condition) -> str:
@@ -195,6 +249,8 @@ def compared_label(condition: Condition) -> str:
     during = str(levels.get("during", NOTHING))
     if during != NOTHING:
         name = f"{'plain' if cipher == PLAIN else cipher}, during {action_label(during)}"
+    if name == PLAIN and condition.role is Role.TREATMENT:
+        name = next((str(levels[factor]) for factor in VERSIONS if factor in levels), name)
     return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
 
 
@@ -222,7 +278,7 @@ def surroundings(condition: Condition, settings: RunSettings, *, besides: str = 
     Args:
         besides: a factor that is left out.
     """
-    varied = _varying(settings) - {besides}
+    varied = _varying(settings) - {besides, settings.contrast}
     return tuple(level_text(name, level) for name, level in condition.levels if name in varied)
 
 
@@ -259,18 +315,18 @@ def _level_name(factor: str, level: Level) -> str:
 
 
 def contrast_title(factor: str) -> str:
-    """What the contrasts of one factor tell: ``what the AES instructions save``."""
+    """The effect of one factor alone: ``effect of the AES instructions``."""
     if factor == "aes_instructions":
-        return "what the AES instructions save"
+        return "effect of the AES instructions"
     if factor == "scope":
-        return "what the scope changes by itself"
+        return "effect of the scope alone"
     if factor == "storage":
         return "one storage over another"
     if factor == "during":
-        return "one action beside the load over another"
+        return "one operation during the workload over another"
     if factor == "compression":
-        return "what page compression changes by itself"
-    return f"what {_factor_name(factor)} changes by itself"
+        return "effect of page compression alone"
+    return f"effect of {_factor_name(factor)} alone"
 
 
 def cache_text(level: Level) -> str:
@@ -300,20 +356,6 @@ def level_text(factor: str, level: Level) -> str:
 
 def _factor_name(factor: str) -> str:
     return "AES instructions" if factor == "aes_instructions" else factor.replace("_", " ")
-
-
-def _kind(condition: Condition) -> str:
-    match condition.role:
-        case Role.IDENTICAL:
-            return "identical copy"
-        case Role.INJECTED:
-            return f"injected {share(condition.injected or 0.0)} slowdown"
-        case Role.AA:
-            return "A/A control"
-        case Role.BB:
-            return f"B/B control of {compared_label(condition)}"
-        case _:
-            return compared_label(condition)
 
 
 def _varying(settings: RunSettings) -> frozenset[str]:

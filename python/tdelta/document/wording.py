@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tdelta.document.blocks import Cell
-from tdelta.document.labels import condition_label, decision_word, surroundings
-from tdelta.document.quantities import MISSING, decimals, interval, multiple, percent, share
+from tdelta.document.labels import baseline_label, condition_label, decision_word, surroundings
+from tdelta.document.quantities import MISSING, amounts, decimals, interval, multiple, percent, ratio_cells, share
+from tdelta.messages.catalogue import WITHOUT_AMOUNT
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Typical, Verdict
 from tdelta.records.history import OverheadChange
 
@@ -76,10 +77,23 @@ def has_data(verdict: Verdict) -> bool:
     return bool(verdict.baseline_value) and is_known(verdict.ratio)
 
 
+def has_amount(verdict: Verdict) -> bool:
+    """Whether enough was measured for a figure."""
+    is_little = bool(verdict.reasons) and verdict.reasons[-1].code in WITHOUT_AMOUNT
+    return has_data(verdict) and not is_little
+
+
+def verdict_cells(verdict: Verdict, bounds: Sequence[float]) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Both sides, and the change with its interval; of too little measured the plain side and the interval alone."""
+    plain, encrypted = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
+    changed, ends = ratio_cells(verdict.ratio, tuple(bounds))
+    return ((plain, encrypted), (changed, ends)) if has_amount(verdict) else ((plain, MISSING), (MISSING, ends))
+
+
 def label(condition: Condition, settings: RunSettings) -> str:
     """A condition as the page calls it; an A/A twin and a baseline with their surroundings."""
     if condition.role is Role.BASELINE:
-        return ", ".join(("plain", *surroundings(condition, settings)))
+        return ", ".join((baseline_label(settings), *surroundings(condition, settings)))
     return condition_label(condition, settings)
 
 

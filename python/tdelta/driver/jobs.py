@@ -66,7 +66,15 @@ class RestoreJob:
     needles: tuple[bytes, ...]
 
 
-AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob
+@dataclass(frozen=True, slots=True)
+class OwnTablesJob:
+    """Rows of the user's that twins read where they are; ``tables`` are compared, by the baseline's ``checksums``."""
+
+    tables: tuple[tuple[str, tuple[str, ...]], ...]
+    checksums: Mapping[str, tuple[int, str]]
+
+
+AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob
 """Where the rows of a run's twins come from."""
 
 

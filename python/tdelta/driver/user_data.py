@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from tdelta.driver.answers import checksums
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import DatabaseJob, RestoreJob, TrialJob
+from tdelta.driver.jobs import DatabaseJob, OwnTablesJob, RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker
 from tdelta.messages import Caution, Refusal
@@ -66,7 +66,7 @@ class StagedCopy(Protocol):
     def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
         """What a report may tell of it."""
 
-    def job(self, tables: Tables, checksums: Checksums) -> DatabaseJob | RestoreJob:
+    def job(self, tables: Tables, checksums: Checksums) -> DatabaseJob | RestoreJob | OwnTablesJob:
         """How twins get their rows, which must have these checksums."""
 
     def let_go(self) -> None:

@@ -108,12 +108,24 @@ class ChecksCiphers(Protocol):
         """Raise ``UsageError`` for a level of ``cipher`` that it does not have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A program or library under test. ``digest`` gives the file's SHA-256, nothing where it is out of reach."""
+
+    said: str
+    digest: Callable[[], str] = str
+
+    def __str__(self) -> str:
+        digest = self.digest()
+        return f"{self.said}, sha256 {digest}" if digest and digest not in self.said else self.said
+
+
 @runtime_checkable
 class Versioned(Protocol):
     """Several versions of it can be set beside each other, as the levels of a factor."""
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        """The factor, and what its levels are called, in the order asked for; empty where there is one version."""
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        """The factor, and its levels by what they are called, in the order asked for; empty if there is one version."""
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ from tdelta.document.labels import action_label
 from tdelta.document.quantities import amounts, duration, percent, rate, ratio_cells
 from tdelta.document.wording import label, quartiles
 from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
-from tdelta.findings.base import FinishedRun, Kind
+from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.messages import Caution
 from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult, Typical
 from tdelta.records.trials import BACKUP, by_condition
@@ -35,6 +35,10 @@ ROWS = "rows"
 
 _STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew"}
 _ENCRYPTING = frozenset({"encrypt", "alter"})
+_CONVERTED = ("encrypted_bytes", "file_bytes")
+"""Counters of the bytes that an operation converted."""
+
+_PROJECTED_BYTES = 2e12
 _WHILE = "while"
 _FEWEST_BLOCKS = 2
 
@@ -189,13 +193,22 @@ def _by_action(found: Iterable[ActionMeasure]) -> dict[str, list[LeftInClear]]:
 
 
 def lines(found: Sequence[ActionMeasure], _result: RunResult) -> Iterator[Line]:
-    """Which files can still be read after an operation that encrypts."""
+    """Which files can still be read after an operation that encrypts, and the rate of a conversion."""
     for action, left in _by_action(found).items():
         rows = [one.file_class for one in left if one.there]
         deleted = [one.file_class for one in left if one.deleted]
-        texts = [f"{what} in {', '.join(of)}" for what, of in (("rows", rows), ("deleted rows", deleted)) if of]
+        texts = [f"{what}{', '.join(of)}" for what, of in (("", rows), ("deleted rows: ", deleted)) if of]
         if texts:
-            yield Line("Still readable", f"after {action}: {'; '.join(texts)}")
+            yield Line(FOUND, f"readable after {action}: {'; '.join(texts)}")
+    converted = [(one.counted[name], one) for one in found for name in _CONVERTED if one.counted.get(name)]
+    if converted:
+        size, one = max(converted, key=lambda pair: pair[0] / pair[1].seconds.median)
+        amount, took = amounts((size,), "bytes")[0], one.seconds.median
+        yield Line(
+            FOUND,
+            f"{one.name}: {amount} in {duration(took)}; {_PROJECTED_BYTES / 1e12:g} TB: about"
+            f" {max(1.0, _PROJECTED_BYTES / size * took / 3600):.0f} h, longer from disk",
+        )
 
 
 def blocks(found: Sequence[ActionMeasure], result: RunResult) -> Iterator[Block]:

@@ -9,9 +9,9 @@ from itertools import groupby
 
 from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
 from tdelta.document.labels import action_label, compared_label, surroundings
-from tdelta.document.quantities import amounts
+from tdelta.document.quantities import amounts, figures
 from tdelta.driver.acting import COUNTED
-from tdelta.findings.base import FinishedRun, Kind
+from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.records import Condition, Finding, Measurement, Role, RunResult
 from tdelta.records.trials import BACKUP, SEARCHED, by_condition
 
@@ -118,12 +118,13 @@ def lines(found: Sequence[BackupMeasure], result: RunResult) -> Iterator[Line]:
     plain = {(one.condition.stratum, one.action): one for one in reversed(shown) if not one.condition.is_protected}
     encrypted = [one for one in shown if one.condition.is_protected]
     several = len({one.condition.level("cipher") for one in encrypted}) > 1
-    for one in encrypted[:_MOST_LINES]:
+    for one in sorted(encrypted, key=lambda one: not one.in_the_clear)[:_MOST_LINES]:
         baseline = plain.get((one.condition.stratum, one.action))
         sizes = (one.backup_bytes,) if baseline is None else (baseline.backup_bytes, one.backup_bytes)
+        ratio = "" if baseline is None else f" ({figures(one.backup_bytes / baseline.backup_bytes)}×)"
         name = f"{_name(one, result)}, " if several else ""
         clear = ", readable without the key" if one.in_the_clear else ""
-        yield Line("Backup size", f"{' → '.join(amounts(sizes, 'bytes'))} ({name}{action_label(one.action)}){clear}")
+        yield Line(FOUND, f"{name}{action_label(one.action)}: {' → '.join(amounts(sizes, 'bytes'))}{ratio}{clear}")
 
 
 def _of_each_kind(found: Sequence[BackupMeasure]) -> list[BackupMeasure]:

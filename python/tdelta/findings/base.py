@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Finding)
 
+FOUND = "Found"
+"""The title of lines of the answer on what needs no statistics."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:

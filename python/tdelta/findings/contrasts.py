@@ -25,15 +25,15 @@ def blocks(found: Sequence[Contrast], result: RunResult) -> Iterator[Block]:
         "Effect of one factor",
         rows,
         limits_of(settings, is_primary=False),
-        axis="one condition over the other",
+        axis="one configuration over the other",
         caption=(
-            "Conditions of the same blocks that differ in one factor, one over the other: circle, median; thick bar,"
-            " 95% interval; thin bar, 99%. Shown, never decided on."
+            "Configurations of the same blocks that differ in one factor, one over the other: circle, median; thick"
+            " bar, 95% interval; thin bar, 99%. Informational."
         ),
         noted="the 95% interval",
     )
     yield replace(figure, medium=Medium.BOTH)
-    note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
+    note = "One configuration over the other, in the same blocks. Informational."
     yield Paragraph(note, "note", Medium.TERMINAL)
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tdelta.document.blocks import Block, Cell, Column, Medium, Paragraph, Table
+from tdelta.document.blocks import Block, Cell, Column, Line, Medium, Paragraph, Table
 from tdelta.document.quantities import MISSING, amounts
 from tdelta.document.wording import label
-from tdelta.findings.base import Kind
+from tdelta.findings.base import FOUND, Kind
 from tdelta.records import EvidenceState, FileEvidence, RunResult
 
 _NO_ROWS = "other"
@@ -25,6 +25,7 @@ _WORDS = {
     EvidenceState.NOT_TESTED: "not tested",
 }
 _COUNTED = (EvidenceState.PLAIN, EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
+_READABLE = (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _LOOKS = {EvidenceState.ENCRYPTED: "good", EvidenceState.LEAK: "bad", EvidenceState.MISSING: "bad"}
 _NOTE = (
     "All files were searched for marker rows while the workload ran. not found: present in the unencrypted copy, absent"
@@ -83,4 +84,15 @@ def _files(found: Sequence[FileEvidence], result: RunResult) -> Table:
     return Table("Numbers: every file that was searched", titles, rows, folded=True, medium=Medium.PAGE)
 
 
-KIND = Kind(FileEvidence, blocks=blocks, part="trust")
+def lines(found: Sequence[FileEvidence], _result: RunResult) -> Iterator[Line]:
+    """Classes of files of encrypted copies that can be read without the key, or that none can."""
+    encrypted = [one for one in found if one.condition.is_protected]
+    readable = dict.fromkeys(one.file_class for one in encrypted if one.state in _READABLE)
+    leaks = any(one.state is EvidenceState.LEAK for one in found)
+    if readable:
+        yield Line(FOUND, f"readable, outside the scope of the encryption: {', '.join(readable)}")
+    elif not leaks and any(one.state is EvidenceState.ENCRYPTED for one in encrypted):
+        yield Line(FOUND, "no plaintext in files of encrypted copies")
+
+
+KIND = Kind(FileEvidence, blocks=blocks, part="trust", lines=lines)

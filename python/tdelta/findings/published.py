@@ -9,7 +9,7 @@ from tdelta.document.blocks import Block, Paragraph, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.labels import decision_word, metric_name
 from tdelta.document.quantities import percent, ratio_cells
-from tdelta.document.wording import has_data, is_invalid, label
+from tdelta.document.wording import has_amount, is_invalid, label
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, Level, RunResult
 
@@ -60,7 +60,7 @@ def blocks(found: Sequence[PublishedCell], result: RunResult) -> Iterator[Block]
             decision_word(verdict.decision, verdict.metric),
         )
         for verdict in result.primary
-        if verdict.condition.key in published and has_data(verdict)
+        if verdict.condition.key in published and has_amount(verdict)
     ]
     if rows and not is_invalid(result):
         titles = columns("published", "measured here", "95% interval", "verdict", texts=("verdict",))

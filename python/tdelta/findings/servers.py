@@ -15,14 +15,16 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta import inference
-from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Medium, Paragraph, Table, columns
-from tdelta.document.labels import kind_label, level_text, surroundings
+from tdelta.design.actions import NOTHING
+from tdelta.document.blocks import WIDTH, Block, Cell, Figure, Line, Medium, Paragraph, Table, columns
+from tdelta.document.labels import baseline_label, kind_label, level_text, surroundings
 from tdelta.document.plot import drawing, rect, text, wrapped
 from tdelta.document.quantities import MISSING, amounts, rate, share, small_count
 from tdelta.document.wording import label
-from tdelta.findings.base import FinishedRun, Kind
+from tdelta.engines.registry import profile
+from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.messages import Caution
-from tdelta.records import Condition, Finding, Measurement, Role, RunResult, Typical
+from tdelta.records import Condition, Finding, Measurement, Role, RunResult, RunSettings, Typical
 
 SATURATED = 0.85
 """The share of all CPUs in use from which on CPU is what holds a load back, whatever its threads wait for: the rest is
@@ -217,8 +219,13 @@ def bottleneck(spent: TimeSpent, cpus: int, server_cpus: int | None = None) -> B
     return max(parts, key=lambda part: parts[part])
 
 
-def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -> Iterator[Caution]:
-    """Twins of one stratum whose caches met other shares of the requests than their baseline's."""
+def cautions(found: Sequence[ServerMeasures], run: FinishedRun) -> Iterator[Caution]:
+    """Twins of one stratum whose caches met other shares of the requests than their baseline's.
+
+    Builds may use their caches differently: there it is part of what is compared.
+    """
+    if run.settings.compares_builds:
+        return
     plain = {m.condition.stratum: m for m in found if m.condition.role is Role.BASELINE}
     for measured in found:
         baseline = plain.get(measured.condition.stratum)
@@ -226,12 +233,37 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
             continue
         here, there = measured.cache.hit_ratio.median, baseline.cache.hit_ratio.median
         if abs(here - there) > ALIKE:
-            yield Caution.of(
-                "caches-differ",
-                condition=measured.condition.key,
-                met=here,
-                baseline_met=there,
-            )
+            yield Caution.of("caches-differ", condition=measured.condition.key, met=here, baseline_met=there)
+
+
+def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
+    """The cache's hit ratio, or the farthest one from its baseline's, and why it differs with identical work."""
+    hits = {one.condition: one.cache.hit_ratio.median for one in found if one.cache is not None}
+    plain = {condition.stratum: hit for condition, hit in hits.items() if condition.role is Role.BASELINE}
+    apart = {of: hit - plain[of.stratum] for of, hit in hits.items() if of.stratum in plain and of.role is not Role.AA}
+    most = max(apart, key=lambda of: abs(apart[of]), default=None)
+    if most is None:
+        return
+    if abs(apart[most]) > ALIKE and not result.settings.compares_builds:
+        sides = f"{100 * plain[most.stratum]:.3g}% unencrypted, {100 * hits[most]:.3g}% {kind_label(most)}"
+        yield Line(FOUND, f"cache hits {sides}: {_cause(most, result)}")
+    elif len(plain) == 1:
+        yield Line(FOUND, f"{100 * min(hits.values()):.3g}% of page requests were met by the cache")
+
+
+def _cause(of: Condition, result: RunResult) -> str:
+    """Why caches with identical work meet different shares of the requests."""
+    codes = {caution.code: caution for caution in result.cautions}
+    if dict(of.levels).get("during", NOTHING) != NOTHING:
+        return "the operation uses the cache, too"
+    if "settings-differ" in codes:
+        return f"settings differ ({codes['settings-differ'].parameters['difference']})"
+    if "cache-unsettled" in codes:
+        return "the cache was still filling"
+    if result.settings.external_servers is not None:
+        name = profile(result.settings.engine).cache_setting
+        return f"both servers have the same {name} and the same data of tdelta: other use of one of them"
+    return "unknown cause"
 
 
 _NOTHING = (MISSING, "0", "0 B")
@@ -295,7 +327,7 @@ def blocks(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Block
     groups = _groups(found, result)
     measured = [one for group in groups.values() for one in group]
     shown = [column for column in _COLUMNS if any(column.of(one) not in _NOTHING for one in measured)]
-    names = dict(zip((one.condition for one in measured), _names(measured), strict=True))
+    names = dict(zip((one.condition for one in measured), _names(measured, result.settings), strict=True))
     rows: list[tuple[str | Cell, ...]] = []
     for panel, group in groups.items():
         rows += [(panel,)] if panel else []
@@ -319,9 +351,10 @@ def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, lis
     return groups
 
 
-def _names(measured: Sequence[ServerMeasures]) -> list[str]:
+def _names(measured: Sequence[ServerMeasures], settings: RunSettings) -> list[str]:
     """What servers are called within their group: ``16 threads, plain``, ``aes-256, tables only``."""
-    kinds = ["plain" if m.condition.role is Role.BASELINE else kind_label(m.condition) for m in measured]
+    plain = baseline_label(settings)
+    kinds = [plain if m.condition.role is Role.BASELINE else kind_label(m.condition, settings) for m in measured]
     threads = [m.condition.level(_THREADS) for m in measured]
     if len(set(threads)) == 1:
         return kinds
@@ -354,7 +387,7 @@ def _figure(
     described = "; ".join(_words(m, result) for group in groups.values() for m in group) + "."
     caption = (
         "A bar is the time of the CPUs that the workload can use. Full: busy for the server; light: for the client;"
-        " empty: waiting. Unencrypted copies are gray. The word is the bottleneck."
+        " empty: waiting. The baseline's copies are gray. The word is the bottleneck."
     )
     return Figure("time", title, drawing(WIDTH, y, title, described, marks, name="time"), caption, table, Medium.BOTH)
 
@@ -383,4 +416,4 @@ def _words(measured: ServerMeasures, result: RunResult) -> str:
     )
 
 
-KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", cautions=cautions)
+KIND = Kind(ServerMeasures, of_run, blocks, "servers", "Servers", lines, cautions)

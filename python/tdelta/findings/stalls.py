@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tdelta import inference
 from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
 from tdelta.document.effect import Effect, edges
-from tdelta.document.labels import carried_words, condition_label, surroundings
+from tdelta.document.labels import baseline_label, carried_words, condition_label, sides_of, surroundings
 from tdelta.document.quantities import counted, percent
 from tdelta.findings.base import Kind
 from tdelta.records import CarryOver, Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
@@ -48,7 +48,7 @@ def blocks(found: Sequence[StallMeasure], result: RunResult) -> Iterator[Block]:
 
 def _name(condition: Condition, settings: RunSettings) -> str:
     if condition.role is Role.BASELINE:
-        return ", ".join(("plain copies", *surroundings(condition, settings)))
+        return ", ".join((f"{baseline_label(settings)} copies", *surroundings(condition, settings)))
     return condition_label(condition, settings)
 
 
@@ -94,7 +94,9 @@ def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:
         return "outliers"
     if verdict.decision is Decision.UNDECIDED:
         return "the stalls seen"
-    return f"stalls of the {'encrypted' if is_slower and verdict.condition.is_encrypted else 'plain'} copies"
+    sides = sides_of(result.settings)
+    is_treated = is_slower and verdict.condition.is_treated(result.settings.contrast)
+    return f"stalls of the {sides.titles[is_treated]} copies"
 
 
 def carry_over_blocks(found: Sequence[CarryOver], _result: RunResult) -> Iterator[Block]:

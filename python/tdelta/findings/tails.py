@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from tdelta import inference
 from tdelta.document.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
-from tdelta.document.labels import condition_label, transaction_name
+from tdelta.document.labels import condition_label, sides_of
 from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
@@ -74,10 +74,12 @@ def blocks(found: Sequence[TailMeasure], result: RunResult) -> Iterator[Block]:
     is_single = len({v.condition for v in result.primary}) == 1
     shows_types = is_single and len({m.transaction for m in found} - {ALL}) <= _MOST_TYPES
     brief = groups if shows_types else mix
-    yield Heading("Tails, compared with the unencrypted copies")
-    yield tail_table("Tails", brief, ("unencrypted", "copy"))
+    sides = sides_of(result.settings)
+    names = (sides.baseline, "copy")
+    yield Heading(f"Tails, compared with {sides.copies}")
+    yield tail_table("Tails", brief, names)
     if types and not shows_types:
-        of_types = tail_table("Tails by transaction type", types, ("unencrypted", "copy"))
+        of_types = tail_table("Tails by transaction type", types, names)
         yield replace(of_types, folded=True, medium=Medium.PAGE)
     of_brief = found if shows_types else [m for m in found if m.transaction == ALL]
     for medium, shown, measures in ((Medium.TERMINAL, brief, of_brief), (Medium.PAGE, groups, found)):
@@ -92,7 +94,7 @@ def tail_groups(found: Sequence[TailMeasure], result: RunResult) -> list[TailGro
     groups = []
     for transaction in dict.fromkeys(m.transaction for m in found):
         measures = [m for m in found if m.transaction == transaction]
-        name = "" if transaction == ALL else f"{transaction_name(transaction)}: "
+        name = "" if transaction == ALL else f"{transaction}: "
         for title, row in (
             (f"longer than {limit}", _exceedance_row),
             (f"trials with any longer than {limit}", _bad_row),

@@ -129,7 +129,7 @@ def blocks(found: Sequence[TemporaryData], result: RunResult) -> Iterator[Block]
         for one in found
     ]
     titles = columns(*shown, _WHAT, texts=(_WHAT,))
-    yield Table("Temporary data, by condition", titles, rows, name="Temporary files")
+    yield Table("Temporary data, by configuration", titles, rows, name="Temporary files")
     yield Paragraph(_NOTE, "note")
 
 

@@ -160,9 +160,9 @@ def blocks(found: Sequence[Traces], result: RunResult) -> Iterator[Block]:
             if any(over := [_over(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]):
                 ratios.append((f"{statement}, {name}", *(words or MISSING for words in over)))
     titles = columns("calls", "CPU", "elapsed", *reads, "rows", *(("log",) if has_log else ()))
-    yield Table("Statements, twins below one another", titles, counted, name="Statements")
+    yield Table("Statements, by configuration", titles, counted, name="Statements")
     if ratios:
-        caption = "Over the plain twins, with the 95% interval"
+        caption = "Compared with the unencrypted copies, with the 95% interval"
         yield Table(caption, columns("CPU", "elapsed"), ratios, name="against plain")
     texts = {one.statement: one.sql for one in traces.statements}
     for medium, width in _WIDTHS.items():

@@ -28,14 +28,14 @@ class SettingsCompared(Finding):
 
 def blocks(found: Sequence[SettingsCompared], _result: RunResult) -> Iterator[Block]:
     (compared,) = found
-    yield Heading("Settings of the twins")
+    yield Heading("Settings of the copies")
     if compared.differing:
-        caption = "What encrypted twins are given and plain ones are not"
-        yield _table(caption, ("twins", "settings"), _joined(compared.differing))
+        caption = "Set on encrypted copies, not on unencrypted ones"
+        yield _table(caption, ("copies", "settings"), _joined(compared.differing))
     if compared.varied:
-        caption = "What differs between strata, as their factors say"
+        caption = "Settings that differ by a factor of the run"
         yield _table(caption, ("setting", "values"), _joined(compared.varied), folded=True)
-    yield _table("What all twins share, read back from each", ("setting", "value"), compared.shared, folded=True)
+    yield _table("Settings of all copies, read back from each", ("setting", "value"), compared.shared, folded=True)
 
 
 def _joined(lists: Mapping[str, Sequence[str]]) -> dict[str, str]:

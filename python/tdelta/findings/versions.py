@@ -20,7 +20,7 @@ from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Decision, Estimate, Finding, Metric, RunResult, Verdict
 from tdelta.records.history import Change, OverheadChange
 
-_NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
+_NOTE = "Each overhead is over unencrypted copies of its own version. The difference is informational."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class VersionDifference(Finding):
 
 def of_run(run: FinishedRun) -> Iterator[VersionDifference]:
     """Each primary verdict of a later version beside that of the first one, all other levels alike."""
-    for factor in VERSIONS:
+    for factor in (factor for factor in VERSIONS if factor != run.settings.contrast):
         first: dict[object, Verdict] = {}
         for verdict in run.verdicts:
             if not verdict.primary or factor not in dict(verdict.condition.levels):
@@ -75,7 +75,7 @@ def blocks(found: Sequence[VersionDifference], result: RunResult) -> Iterator[Bl
         where = surroundings(one.condition, result.settings, besides=one.factor)
         before, now = (ratio_cells(ratio, ())[0] for ratio in (one.earlier, one.later))
         first, later = (level_text(one.factor, of.level(one.factor)) for of in (one.versus, one.condition))
-        name = ", ".join((kind_label(one.condition), *where))
+        name = ", ".join((kind_label(one.condition, result.settings), *where))
         said = _said(one.difference, share(result.settings.tolerance))
         what = metric_name(one.metric, result.settings)
         yield Paragraph(f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {said}.")

@@ -108,6 +108,10 @@ class Prediction:
                 said = (1.0 + effect) * self.decisive[..., 0] > 1.0 + tolerance
             case Decision.FASTER:
                 said = (1.0 + effect) * self.decisive[..., 1] < 1.0 - tolerance
+            case Decision.OVER:  # a gate's limit is one-sided
+                said = (1.0 + effect) * self.hdi99[..., 0] > 1.0 + tolerance
+            case Decision.WITHIN:
+                said = (1.0 + effect) * self.hdi99[..., 1] <= 1.0 + tolerance
             case _:
                 is_few = np.array(self.rounds) < FEWEST_ROUNDS
                 inside = np.where(is_few[:, None], self.hdi99, self.hdi95)
@@ -115,10 +119,10 @@ class Prediction:
                 said = (low >= 1.0 - tolerance) & (high <= 1.0 + tolerance)
         return np.asarray(said.mean(axis=0), dtype=np.float64)
 
-    def wrong(self, effect: float, tolerance: float) -> FloatArray:
+    def wrong(self, effect: float, tolerance: float, *, is_budget: bool = False) -> FloatArray:
         """The share of runs that decide, and wrongly, shape (G,). On the edge every decision is counted as wrong."""
-        right = right_decision(effect, tolerance)
-        others = [d for d in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
+        right = right_decision(effect, tolerance, is_budget=is_budget)
+        others = [d for d in (_OF_BUDGET if is_budget else _OF_TOLERANCE) if d is not right]
         return np.asarray(sum(self.decided(effect, tolerance, other) for other in others), dtype=np.float64)
 
     @property
@@ -127,10 +131,19 @@ class Prediction:
         return np.asarray(self.hdi95[..., 1] - self.hdi95[..., 0], dtype=np.float64)
 
 
-def right_decision(effect: float, tolerance: float) -> Decision | None:
-    """What a run should say of a true overhead; None on the tolerance's edge, which cannot be decided."""
-    if abs(abs(effect) - tolerance) < 1e-9:
+_OF_TOLERANCE = (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER)
+_OF_BUDGET = (Decision.OVER, Decision.WITHIN)
+
+
+def right_decision(effect: float, tolerance: float, *, is_budget: bool = False) -> Decision | None:
+    """What a run should say of a true overhead; None on the limit itself, which cannot be decided.
+
+    A gate's budget (``is_budget``) limits overheads alone, a tolerance both directions.
+    """
+    if abs((effect if is_budget else abs(effect)) - tolerance) < 1e-9:
         return None
+    if is_budget:
+        return Decision.OVER if effect > tolerance else Decision.WITHIN
     if effect > tolerance:
         return Decision.SLOWER
     return Decision.NEGLIGIBLE if effect > -tolerance else Decision.FASTER

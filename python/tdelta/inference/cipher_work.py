@@ -11,10 +11,13 @@ and, where pages are counted, there were fewer than `FEWEST_PAGES` per operation
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from tdelta.messages import Caution
-from tdelta.records import Condition, Measurement, RunSettings, Trial
+from tdelta.design.factors import WORKLOAD_WORKS
+from tdelta.messages import Caution, Reason
+from tdelta.messages.catalogue import CACHED
+from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
 FEWEST_PAGES = 0.05
@@ -29,6 +32,7 @@ TOO_LITTLE = 0.005
 _MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
 """What counts pages: SQLite's caches, servers' buffer pools."""
 
+_OPEN = frozenset({Decision.UNDECIDED, Decision.NEGLIGIBLE, Decision.WITHIN})
 _PAGE_BYTES = 16384
 _LOGS = ("log_bytes", "binlog_bytes")
 _NOT_THE_LOG = "data"
@@ -38,7 +42,7 @@ _WITHOUT_TEMPORARY = (_NOT_THE_LOG, "+log", "+binlog")
 def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str, float]:
     """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing."""
     by_key = by_condition(trial for trial in trials if trial.measurement.operations > 0)
-    measured = [condition for condition in _encrypted(settings) if condition.key in by_key]
+    measured = [c for c in _encrypted(settings) if c.key in by_key and not _is_operation(c)]
     moved = {
         c.key: _pages(by_key[c.key], has_log=_has_log(c, settings))
         for c in measured
@@ -57,6 +61,32 @@ def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Ca
     return Caution.of("conditions-barely-encrypted", conditions=", ".join(found), pages=pages, remedy=remedy)
 
 
+def with_cached(
+    verdicts: Iterable[Verdict], found: Mapping[str, float], settings: RunSettings, own_caches: Collection[str]
+) -> Iterator[Verdict]:
+    """The same verdicts, those on conditions that encrypted next to nothing by what that bounds.
+
+    Where the cache is the user's choice, that is an answer: the overhead is below `TOO_LITTLE`, unless the measured
+    interval is beyond that, for another reason than encryption. A run with a default cache that encrypted nothing at
+    all has no answer. ``found`` is what `barely_encrypted` found, ``own_caches`` the keys of conditions whose cache the
+    user chose.
+    """
+    limit, whole = settings.tolerance if settings.budget is None else settings.budget, is_whole_run(found, settings)
+    for verdict in verdicts:
+        key, decision = verdict.condition.key, verdict.decision
+        low, high = verdict.ratio.hdi99
+        is_idle = verdict.primary and key in found and decision is not Decision.INVALID
+        is_bounded = limit >= TOO_LITTLE and low <= 1.0 + TOO_LITTLE and high >= 1.0 - TOO_LITTLE
+        if is_idle and key in own_caches and is_bounded and decision in _OPEN:
+            reason = Reason.of(CACHED, pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
+            decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
+            verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
+        elif is_idle and whole:
+            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
+            verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
+        yield verdict
+
+
 def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
     """Whether no encrypted condition of the run had anything to encrypt."""
     return bool(found) and all(condition.key in found for condition in _encrypted(settings))
@@ -64,6 +94,11 @@ def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
 
 def _encrypted(settings: RunSettings) -> list[Condition]:
     return [condition for condition in settings.conditions if condition.is_encrypted]
+
+
+def _is_operation(condition: Condition) -> bool:
+    """A backup or a restart takes as long as it takes, whether pages are decrypted or copied as they are."""
+    return dict(condition.levels).get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
 
 
 def _has_log(condition: Condition, settings: RunSettings) -> bool:

@@ -215,6 +215,18 @@ def transaction_cost(measurement: Measurement, transaction: str) -> float:
     return undelayed_share(measurement) * spans.total_ns / spans.count / _NS_PER_US
 
 
+def plain_shares(panel: Panel, names: Sequence[str]) -> FloatArray:
+    """Each transaction type's share of the time of these types on the plain twins, shape (T,)."""
+    plain = panel.where(Role.BASELINE, Role.AA)
+    totals = [table(panel, lambda m, name=name: _total(m, name))[:, plain].sum() for name in names]  # type: ignore[misc]
+    return np.asarray(np.array(totals) / sum(totals), dtype=np.float64)
+
+
+def _total(measurement: Measurement, transaction: str) -> float:
+    spans = measurement.transactions.get(transaction)
+    return undelayed_share(measurement) * spans.total_ns if spans else 0.0
+
+
 def metric_costs(panel: Panel, metric: Metric) -> FloatArray:
     """The cost of every trial, shape (B, K), in ``metric.unit``."""
     return table(panel, lambda measurement: cost(measurement, metric))

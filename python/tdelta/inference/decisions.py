@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tdelta.messages import Reason
-from tdelta.records import Decision, Estimate
+from tdelta.messages.catalogue import DIRECTION, DIRECTION_ALONE, TOO_LITTLE
+from tdelta.records import Decision, Estimate, Verdict
 
 FEWEST_ROUNDS = 5
 """With fewer rounds every verdict needs the 99% HDI: instance effects were hardly measured. So it does where the
@@ -28,6 +29,15 @@ FEWEST_STALLS = 8.0
 """A verdict that only stalls make needs so many of them (as many equal ones as scatter alike), and the 99% HDI. Of
 200 simulated runs of identical twins whose stalls last four trials on average, 3 of ten rounds and 5 of twenty were
 called apart with six, none and 3 with eight."""
+
+FEWEST_BLOCKS = 4
+"""With fewer complete blocks nothing is decided, and no figure is shown: so few hardly show their own scatter."""
+
+WIDEST = 0.30
+"""An undecided interval that is wider, a difference of ratios, has no best estimate worth showing."""
+
+FEWEST_ROUNDS_OF_AMOUNT = 2
+"""A wide interval with a direction is shown from so many rounds on: of one round its width is the prior's."""
 
 _WORST_FIRST = (
     Decision.INVALID,
@@ -133,6 +143,47 @@ def decide_gate(estimate: Estimate, budget: float) -> Decision:
     if low > 1.0 + budget:
         return Decision.OVER
     return Decision.WITHIN if high < 1.0 + budget else Decision.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much was measured of a verdict: its complete blocks, and their rounds."""
+
+    blocks: int
+    rounds: int
+
+
+def with_shortage(verdict: Verdict, extent: Extent, tolerance: float, *, is_gate: bool = False) -> Verdict:
+    """The same verdict; if too little was measured, with that as its last reason, and undecided.
+
+    A whole interval beyond the tolerance gives at least the direction, if few rounds or blocks are all that keeps it
+    from being decided. It is no decision: with so few rounds a 95% interval is not enough for one.
+    """
+    ends = verdict.ratio.hdi99 if is_gate else verdict.ratio.hdi95
+    are_few, is_open = extent.blocks < FEWEST_BLOCKS, verdict.decision is Decision.UNDECIDED
+    if not are_few and not is_open:
+        return verdict
+    direction = decide(replace(verdict.ratio, hdi95=ends), tolerance)
+    last, typical = verdict.reasons[-1].code, verdict.typical or verdict.ratio
+    is_clear = direction in (Decision.SLOWER, Decision.FASTER) and decide(typical, tolerance) is direction
+    is_short = len(verdict.reasons) == 1 or last in _SHORT
+    is_wide = ends[1] - ends[0] > WIDEST
+    if is_clear and is_short:
+        has_amount = not are_few and (extent.rounds >= FEWEST_ROUNDS_OF_AMOUNT or not is_wide)
+        if has_amount and is_gate:
+            return verdict
+        code = DIRECTION if has_amount else DIRECTION_ALONE
+    elif are_few or is_wide:
+        code = TOO_LITTLE
+    else:
+        return verdict
+    measured = {"blocks": extent.blocks, "rounds": extent.rounds, "points": 100.0 * (ends[1] - ends[0])}
+    reason = Reason.of(code, direction=direction.value, **measured)
+    return replace(verdict, decision=Decision.UNDECIDED, reasons=(*verdict.reasons, reason))
+
+
+_SHORT = frozenset({"few-rounds", "few-rounds-budget", "costs-in-steps"})
+"""Last reasons of an undecided verdict that more rounds answer."""
 
 
 def most_severe(decisions: Iterable[Decision]) -> Decision:

@@ -7,6 +7,12 @@ Each type comes with its own answer from the rounds' model. Two things tie those
 mistaken for information: the baseline is shared by conditions, and the types of one instance share its effect and their
 trials. The instance effect is taken as *wholly* shared between types, the noise as correlated as it is seen to be.
 Where instance effects are in truth a type's own, this pools less than it could, which errs on the side of width.
+
+Estimates so strongly correlated that differ in variance extrapolate: their common mean may lie outside of all of them,
+and of the mix that they are the parts of. The mix has an answer of its own, from the same trials and of better
+standing. So the joint posterior of the types keeps what it says of them *given* the mix, and takes the mix itself from
+that answer (Jeffrey's rule: Diaconis and Zabell 1982, JASA 77:822). Since both sides did the same operations, the mix's
+ratio is the mean of the types' ratios, weighted by their shares of the plain time, and the centers add up exactly.
 """
 
 from __future__ import annotations
@@ -17,10 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.fits import PLAIN, Answer, treatment_of
-from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Mixture, mixture
+from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Mixture, Posterior, mixture, posterior
 
 TAU_SCALE = 0.1
 _TAU = np.geomspace(3e-4, 4.0, 36)
+_NEWTON_STEPS = 8
+_FARTHEST = 3.0
+"""A type's ratio is at most 20 times the mix's, or a twentieth, while its center is sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +93,88 @@ def _correlation(influences: Sequence[FloatArray]) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pooled:
-    """One stratum over the grid of tau: log marginal (G,), means (G, J*T), variances (G, J*T)."""
+class PooledTypes:
+    """The types of one condition, pooled: a mixture over G values of tau of joint normals of T log ratios.
 
-    log_marginal: FloatArray
-    means: FloatArray
-    variances: FloatArray
-
-
-def pool(strata: Sequence[TypeEstimates]) -> list[list[list[Mixture]]]:
-    """Pool the types of every condition.
-
-    Returns:
-        ``mixtures[stratum][condition][type]``: posteriors already, mu's prior included.
+    Attributes:
+        weights: shape (G,), sums to 1.
+        means: shape (G, T).
+        covariances: shape (G, T, T).
     """
+
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    def alone(self) -> list[Mixture]:
+        """Posteriors already, mu's prior included."""
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2)
+        return [mixture(self.weights, mean, variance) for mean, variance in zip(self.means.T, variances.T, strict=True)]
+
+    def as_parts_of(self, mix: Answer, shares: FloatArray) -> list[Posterior]:
+        """The types as parts of a mix that has an answer of its own.
+
+        Args:
+            mix: that answer.
+            shares: shape (T,), of the plain time; they sum to 1.
+        """
+        whole = mix.mixture
+        mean, covariance = self.weights @ self.means, np.tensordot(self.weights, self.covariances, axes=1)
+        apart = _adding_up(mean - whole.mean, covariance, shares)
+        direction = shares * np.exp(apart)
+        along = covariance @ direction
+        gain = along / float(direction @ along)
+        left_over = self.means - (self.means @ direction)[:, None] * gain
+        left_over = left_over - self.weights @ left_over
+        both = np.einsum("gtu,u->gt", self.covariances, direction)
+        variance = np.diagonal(self.covariances, axis1=1, axis2=2) - 2.0 * gain * both
+        variance = np.maximum(variance + gain**2 * (both @ direction)[:, None], np.finfo(float).tiny)
+        weights = np.outer(self.weights, whole.weights).ravel()
+        center = mix.posterior.quantile(0.5)
+        found = []
+        for at, distance in enumerate(apart):
+            moved = gain[at] * (whole.means - whole.mean)
+            means = whole.mean + distance + np.add.outer(left_over[:, at], moved)
+            variances = np.add.outer(variance[:, at], (gain[at] * whole.sds) ** 2)
+            one = posterior(mixture(weights, means.ravel(), variances.ravel()))
+            found.append(Posterior(one.theta + center + distance - one.quantile(0.5), one.cumulative))
+        return found
+
+
+def _adding_up(apart: FloatArray, covariance: FloatArray, shares: FloatArray) -> FloatArray:
+    """Log ratios over the mix's whose weighted mean is the mix's, as near as may be to those given."""
+    for _ in range(_NEWTON_STEPS):
+        apart = np.clip(apart, -_FARTHEST, _FARTHEST)
+        total = float(shares @ np.exp(apart))
+        along = covariance @ (shares * np.exp(apart) / total)
+        apart = apart - along / float(shares @ (np.exp(apart) / total * along)) * np.log(total)
+    apart = np.clip(apart, -_FARTHEST, _FARTHEST)
+    return np.asarray(apart - np.log(shares @ np.exp(apart)), dtype=np.float64)
+
+
+def pool(strata: Sequence[TypeEstimates]) -> list[list[PooledTypes]]:
+    """Pool the types of every condition of every stratum."""
     pooled = [_pool_stratum(estimates) for estimates in strata]
     # A point of the geometric grid stands for an interval as wide as tau itself.
     log_prior = np.log(_TAU) - np.log1p((_TAU / TAU_SCALE) ** 2)
-    log_weights = log_prior + np.sum([p.log_marginal for p in pooled], axis=0)
+    log_weights = log_prior + np.sum([log_marginal for log_marginal, _, _ in pooled], axis=0)
     weights = np.exp(log_weights - log_weights.max())
-    return [_unpacked(p, weights, e.theta.shape) for p, e in zip(pooled, strata, strict=True)]
-
-
-def _unpacked(pooled: _Pooled, weights: FloatArray, shape: tuple[int, ...]) -> list[list[Mixture]]:
-    conditions, types = shape
+    weights /= weights.sum()
     return [
-        [mixture(weights, pooled.means[:, j * types + t], pooled.variances[:, j * types + t]) for t in range(types)]
-        for j in range(conditions)
+        [
+            PooledTypes(weights, means[:, of], covariances[:, of, of])
+            for of in (slice(j * types, (j + 1) * types) for j in range(conditions))
+        ]
+        for (_, means, covariances), (conditions, types) in zip(pooled, (e.theta.shape for e in strata), strict=True)
     ]
 
 
-def _pool_stratum(estimates: TypeEstimates) -> _Pooled:
-    """Normal algebra for every tau at once; the dimension is conditions times types, 30 or so."""
+def _pool_stratum(estimates: TypeEstimates) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Normal algebra for every tau at once; the dimension is conditions times types, 30 or so.
+
+    Returns:
+        Over the grid of tau: log marginal (G,), means (G, J*T), covariances (G, J*T, J*T).
+    """
     conditions, types = estimates.theta.shape
     sampling = np.kron(estimates.between, estimates.covariance)
     prior = np.kron(np.diag(_mean_prior_variance(estimates.theta)), np.ones((types, types)))
@@ -125,9 +184,8 @@ def _pool_stratum(estimates: TypeEstimates) -> _Pooled:
     gain = np.linalg.solve(marginal, np.broadcast_to(sampling, marginal.shape))
     misfit = np.linalg.solve(marginal, np.broadcast_to(observed[:, None], (len(_TAU), len(observed), 1)))[..., 0]
     log_marginal = -0.5 * (np.linalg.slogdet(marginal)[1] + misfit @ observed)
-    means = observed - misfit @ sampling
-    variances = np.diagonal(sampling - sampling @ gain, axis1=1, axis2=2)
-    return _Pooled(np.asarray(log_marginal, dtype=np.float64), means, np.maximum(variances, np.finfo(float).tiny))
+    covariances = np.asarray(sampling - sampling @ gain, dtype=np.float64)
+    return np.asarray(log_marginal, dtype=np.float64), observed - misfit @ sampling, covariances
 
 
 def _mean_prior_variance(theta: FloatArray) -> FloatArray:

@@ -217,7 +217,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     others = [metric for metric in fits if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.tolerance))
     hosts = hosts_of(deciding, settings.tolerance)
-    by_type = tuple(transaction_verdicts(fit_transactions(found), settings.tolerance))
+    by_type = tuple(transaction_verdicts(fit_transactions(found), fits[Metric.RESPONSE_TIME], settings.tolerance))
     return Judgement(
         decision=most_severe(verdict.decision for verdict in primary),
         verdicts=(*primary, *with_losses((*secondary, *by_type), losses)),

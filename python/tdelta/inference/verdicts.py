@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from tdelta.inference.costs import Panel, actual_ratio
+from tdelta.inference.costs import Panel, actual_ratio, plain_shares
 from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
+    Extent,
     Grounds,
     decide,
     decide_gate,
@@ -23,16 +24,17 @@ from tdelta.inference.decisions import (
     gate_reason,
     interval_words,
     reason,
+    with_shortage,
 )
 from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
 from tdelta.inference.pooling import pool, type_estimates
 from tdelta.inference.posterior import (
-    as_posterior,
     posterior_without_speedup,
     prior_alone,
     truncated_at_no_change,
 )
 from tdelta.messages import Reason
+from tdelta.messages.catalogue import WITHOUT_AMOUNT
 from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
 
 _MOST_FITS = 60
@@ -64,22 +66,29 @@ def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings
             yield _without_data(condition, baselines[condition.stratum], settings)
 
 
-def transaction_verdicts(fits: Mapping[str, CostFit], tolerance: float) -> Iterator[Verdict]:
-    """Pooled response times of the transaction types, by stratum, condition and type."""
+def transaction_verdicts(fits: Mapping[str, CostFit], mix: CostFit, tolerance: float) -> Iterator[Verdict]:
+    """Pooled response times of the transaction types, by stratum, condition and type, that add up to the mix's."""
     strata = sorted({fitted.panel.stratum for fit in fits.values() for fitted, _ in fit.parts})
     by_stratum = [_types_of(fits, stratum) for stratum in strata]
     estimates = [type_estimates(list(types.values())) for types in by_stratum]
-    for types, mixtures in zip(by_stratum, pool(estimates), strict=True):
+    wholes = {answer.condition: answer for answer in mix.answers()}
+    for types, pooled in zip(by_stratum, pool(estimates), strict=True):
         conditions = next(iter(types.values()))
-        for answer, of_condition in zip(conditions, mixtures, strict=True):
-            for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
-                estimate = as_posterior(mixed).estimate(tolerance)
+        shares = plain_shares(conditions[0].fitted.panel, list(types))
+        for answer, of_condition in zip(conditions, pooled, strict=True):
+            whole = wholes[answer.condition]
+            shortage = _of_answer(whole, Metric.RESPONSE_TIME, tolerance).reasons[-1]
+            for (name, answers), found in zip(types.items(), of_condition.as_parts_of(whole, shares), strict=True):
+                estimate = found.estimate(tolerance)
                 own = next(a for a in answers if a.condition == answer.condition)
                 grounds = grounds_of(own, tolerance)
                 decision = decide_means(estimate, grounds, tolerance)
                 verdict = _verdict(own.fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, tolerance)
                 hard = _hard_reasons(estimate, decision, own, grounds, tolerance)
-                yield replace(verdict, transaction=name, reasons=(*verdict.reasons, *hard))
+                verdict = replace(verdict, transaction=name, reasons=(*verdict.reasons, *hard))
+                if shortage.code in WITHOUT_AMOUNT:
+                    verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=(*verdict.reasons, shortage))
+                yield verdict
 
 
 def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answer]]:
@@ -119,7 +128,12 @@ def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
         *_of_steps(answer, tolerance),
         *_hard_reasons(estimate, decision, answer, grounds, tolerance),
     )
-    return replace(verdict, typical=grounds.typical, actual=actual, reasons=reasons)
+    verdict = replace(verdict, typical=grounds.typical, actual=actual, reasons=reasons)
+    return with_shortage(verdict, _extent(answer), tolerance)
+
+
+def _extent(answer: Answer) -> Extent:
+    return Extent(int(answer.fitted.blocks.sum()), len(answer.fitted.means.blocks))
 
 
 def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
@@ -209,7 +223,9 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     are_few = would is not Decision.UNDECIDED and grounds.rounds < FEWEST_GATE_ROUNDS
     few = Reason.of("few-rounds-budget", rounds=grounds.rounds) if are_few else _too_few_stalls(answer)
     hard = (few,) if is_left_open else ()
-    return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))
+    reasons = (gate_reason(verdict.ratio, would, settings.budget), *hard)
+    gated = replace(verdict, decision=decision, reasons=reasons)
+    return with_shortage(gated, _extent(answer), settings.tolerance, is_gate=True)
 
 
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:

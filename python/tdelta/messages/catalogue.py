@@ -10,6 +10,16 @@ from tdelta.messages.refusals import REFUSALS
 
 _BEYOND = "; the 99% interval must also be beyond ±{tolerance:g%}"
 
+TOO_LITTLE, DIRECTION, DIRECTION_ALONE = "too-little-measured", "direction", "direction-alone"
+"""Last reasons of verdicts that rest on little."""
+
+CACHED = "cached"
+DIRECTIONS = frozenset({DIRECTION, DIRECTION_ALONE})
+WITHOUT_AMOUNT = frozenset({TOO_LITTLE, DIRECTION_ALONE})
+"""Of these no figure is shown."""
+
+SHORTAGES = DIRECTIONS | WITHOUT_AMOUNT | {CACHED}
+
 REASONS = {
     # where the interval is
     "interval-above": "the 95% interval {interval} is above the tolerance of ±{tolerance:g%}",
@@ -40,6 +50,16 @@ REASONS = {
         " include that"
     ),
     "nothing-encrypted": "almost nothing was encrypted or decrypted in the trials",
+    CACHED: (
+        "the data fits in the cache: {pages:.2g} pages per transaction were encrypted or decrypted, at most"
+        " {page_us:g} µs each, which is under {most:.2g%} of the response time"
+    ),
+    TOO_LITTLE: "{blocks} complete {blocks:block|blocks}, an interval {points:.0f} points wide",
+    DIRECTION: "with {rounds} {rounds:round|rounds} the 99% interval must show the direction, too",
+    DIRECTION_ALONE: (
+        "{rounds} {rounds:round|rounds} and {blocks} {blocks:block|blocks} show a direction and are too few for an"
+        " amount"
+    ),
     "no-data": "no complete block with a cost above zero: the interval is the prior's",
     # a verdict that depends on a single round
     "one-round": "the verdict rests on one round, which no other confirms",

@@ -21,8 +21,9 @@ CAUTIONS = {
     ),
     "few-rounds": "{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
     "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
-    "no-bb-twin": "no B/B control (a second encrypted copy): {lacking}",
+    "no-bb-twin": "no B/B control: {lacking}",
     "time-short": "{rounds} rounds require about {needed}, --max-time is {given}: the run will be cut short",
+    "time-extended": "the default time of {found:g} s is too short here: extended to {needed:g} s",
     "run-interrupted": "the run was interrupted; these are the results up to then",
     "instructions-left-out": "{factor}=off omitted: {why}",
     "calibration-invalid": "calibration {calibration} found this machine unreliable: {fault}",
@@ -128,11 +129,11 @@ CAUTIONS = {
     "restore-without-bash": "--restore: without bash, failures inside a pipe are not noticed; a dump may be incomplete",
     # servers of the user
     "one-server-of-each-kind": (
-        "one server of each kind: differences between the servers themselves cannot be separated from encryption"
+        "one server of each kind: other differences between the two servers are part of the result"
     ),
     "hosts-differ": (
-        "unencrypted server on {baseline}, encrypted one on {encrypted}: host and encryption cannot be separated;"
-        " exchange the hosts and repeat"
+        "the servers are on two hosts, {baseline} and {encrypted}, whose difference is part of the result; exchange the"
+        " hosts and repeat"
     ),
     "one-server-two-places": (
         "both copies are on one server ({baseline}, {encrypted}) and share {shared}: counters and CPU time are of both"
@@ -147,6 +148,11 @@ CAUTIONS = {
     ),
     "results-licensed": "{said}",
     "schema-left": SCHEMA_LEFT,
+    "own-tables": (
+        "your tables were read in place, in read-only sessions; the controls read the same tables, so that the noise"
+        " contains no differences in data layout"
+    ),
+    "builds-settings": "the builds differ in {difference}; the result includes the effect",
     "settings-differ": "the servers also differ in {difference}; the result includes the effect",
     "more-settings-differ": "{settings} more settings differ between the servers (--json lists all)",
     "replication-unseen": "stopped replication cannot be detected without the privilege {right}",
@@ -185,11 +191,12 @@ AGAINST_TRUST = (
     "hosts-differ",
     "host-confounded",
     "hosts-see-different-overheads",
+    "builds-settings",
+    "own-tables",
     "settings-differ",
     "one-server-two-places",
     "one-server-of-each-kind",
     "other-plan",
-    "caches-differ",
     # the measurement
     "one-sided-failures",
     "others-delayed-database",

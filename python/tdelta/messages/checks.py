@@ -11,6 +11,8 @@ NO_MARKER = "no-marker"
 FINDS = "search-finds"
 SPILLED = "temporary-data"
 REPLICAS = "replicas"
+BUILDS = "builds-differ"
+UNENCRYPTED = "nothing-encrypted"
 AA_CHECK = "aa-twins"
 BB_CHECK = "bb-twins"
 
@@ -19,15 +21,17 @@ CHECKS = {
     ROWS_AFTER: "all copies have the same rows after the last trial",
     SETTINGS: "settings match",
     FILES: "files are encrypted as requested",
-    IN_FORCE: "the active cipher is the requested one",
+    IN_FORCE: "cipher in use",
     SAME_WORK: "all copies did the same work",
     INSTRUCTIONS: "AES instructions are as requested",
     NO_MARKER: "no marker in files of encrypted copies",
     FINDS: "the search finds plaintext in unencrypted copies",
     SPILLED: "temporary data was written to files",
     REPLICAS: "replicas match their primary",
-    AA_CHECK: "identical unencrypted copies agree",
-    BB_CHECK: "identical encrypted copies agree",
+    BUILDS: "the builds differ",
+    UNENCRYPTED: "nothing is encrypted",
+    AA_CHECK: "A/A copies agree",
+    BB_CHECK: "B/B copies agree",
 }
 
 _TWINS = "identical copies differ by {interval} (95% interval), "
@@ -51,7 +55,7 @@ DETAILS = {
     "cipher-observed": "observed of {cipher}: {seen}",
     "cipher-fault": "{condition}: {fault}",
     "file-unlike-cipher": "the file for cipher {cipher} is {found}",
-    "other-cipher": "{cipher} was requested, but the server used {observed}; the results are for {found}",
+    "other-cipher": "{cipher} was requested; the server used {observed}, so the results are for {found}",
     "wrong-count": "{what}: {count}, expected {expected}",
     "data-directory": "the data directory must be {wanted}, the server reports {found}",
     "tables-unlike": "tables must be {wanted}, the server's catalog reports: {found}",
@@ -61,6 +65,8 @@ DETAILS = {
     "trial-errors": "block {block}, {condition}: {errors} errors",
     "trial-unequal": "block {block}, {condition}: {operations} operations, another copy did {expected}",
     "many-errors": "{condition}: {errors:,} errors in {operations:,} operations",
+    # builds
+    "build": "{build} is {said}",
     # AES instructions
     "instructions-shown": "on {on}, off {off}, in each worker before its first trial",
     "instructions-wrong": "without them a page must cost at least {times:g} times the median with them",

@@ -27,7 +27,7 @@ from tdelta.records.calibration import (
     MetricNoise,
     Pace,
 )
-from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
+from tdelta.records.conditions import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
 from tdelta.records.events import (
     BlockDone,

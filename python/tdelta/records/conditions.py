@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 Level: TypeAlias = str | int | float
 
+ENCRYPTION = "cipher"
+"""The contrast of a run that measures encryption: a configuration over the unencrypted one."""
+
 PLAIN_STORAGE = "plain"
 """The storage level of every baseline."""
 
@@ -68,6 +71,10 @@ class Condition:
     def is_protected(self) -> bool:
         """Whether this is judged for what its encryption costs: the engine's, that of its storage, or both."""
         return self.role is Role.TREATMENT and not self.is_plain
+
+    def is_treated(self, contrast: str) -> bool:
+        """Whether this is judged for what the contrast of its run costs: its encryption, or another build."""
+        return self.is_protected if contrast == ENCRYPTION else self.role is Role.TREATMENT
 
     @property
     def is_plain(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
-from tdelta.records.conditions import Condition
+from tdelta.records.conditions import ENCRYPTION, Condition
 from tdelta.records.findings import Estimate, Finding
 from tdelta.records.parts import part
 
@@ -240,7 +240,8 @@ class DatabaseFacts:
 
     ``file`` is its name without a folder, ``size_bytes`` that of the file with its log. ``tables`` and ``rows`` are
     those that are compared by checksum. ``proposed`` says whether the workload is tdelta's proposal, ``restored``
-    whether the rows came out of a dump that a command of the user's restored, and ``file`` is then no file's name.
+    whether the rows came out of a dump that a command of the user's restored, ``in_place`` whether they were read where
+    they are; ``file`` is then no file's name.
     """
 
     file: str
@@ -250,6 +251,7 @@ class DatabaseFacts:
     rows: int
     proposed: bool
     restored: bool = False
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +326,15 @@ class RunSettings:
     def tolerance_is_given(self) -> bool:
         """Whether the tolerance is the user's, and not the default."""
         return bool(self.options.get("tolerance_is_given")) or self.tolerance != DEFAULT_TOLERANCE
+
+    @property
+    def contrast(self) -> str:
+        """The factor whose levels are judged over the baseline's: ``cipher``, or in a comparison of builds theirs."""
+        return str(self.options.get("contrast", ENCRYPTION))
+
+    @property
+    def compares_builds(self) -> bool:
+        return self.contrast != ENCRYPTION
 
     @property
     def is_open_loop(self) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.blocks import Block, Column, Line, Lines, Paragraph, Table
 from tdelta.document.effect import Cost, Effect, cost_of, edges, effect_of, limits
-from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, with_labels
+from tdelta.document.labels import cipher_name, compared_label, decision_word, metric_name, sides_of, with_labels
 from tdelta.document.quantities import (
     MISSING,
     change,
@@ -28,11 +28,15 @@ from tdelta.document.quantities import (
     wrap,
     wrap_command,
 )
+from tdelta.document.wording import has_amount
 from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
-from tdelta.inference.cipher_work import is_whole_run
+from tdelta.findings.base import FOUND
+from tdelta.inference.cipher_work import TOO_LITTLE, is_whole_run
+from tdelta.inference.decisions import WIDEST
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
+from tdelta.messages.catalogue import CACHED
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, IN_FORCE, NO_MARKER
 from tdelta.records import (
     THROUGHPUT,
@@ -51,7 +55,7 @@ from tdelta.records import (
 )
 from tdelta.report.analysis.words import files_against_trust, throughput_text
 from tdelta.report.command import next_command, run_command
-from tdelta.report.outcome import Kind, Limit, Outcome, of_files, of_run
+from tdelta.report.outcome import Kind, Limit, Outcome, is_on_fuse, of_files, of_run
 from tdelta.report.subject import subject
 
 MOST_LINES = 10
@@ -84,7 +88,6 @@ _FEWEST_ROWS = 4
 _BARE = 3
 """Cells of a row without an interval."""
 
-_IN_CLEAR = (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _WORST_FIRST = (
     *(Decision.INVALID, Decision.OVER, Decision.UNDECIDED, Decision.SLOWER),
     *(Decision.FASTER, Decision.WITHIN, Decision.NEGLIGIBLE),
@@ -137,24 +140,27 @@ def run_answer(result: RunResult, name: str = "last") -> Answer:
     has_answer = not text
     if has_answer:
         text, why = _sentence(judged, limit, decision), _why(judged, limit)
+        if any(one.is_little for one in judged) and (remedy := _remedy(result)) is not None:
+            text = f"{text.removesuffix('.')}; {remedy.effect}."
         text += f" {_self_test(tests)}" if tests and judged is not tests else ""
     if result.interrupted:
         text = f"INTERRUPTED. {text}"
+    facts = found(result)
     above = (
         *(_values(judged, result) if has_answer else ()),
         *(_cpu(result) if has_answer else ()),
-        *(line for line in answer_lines(result) if has_answer or line.title != "Stalls"),
+        *(line for line in answer_lines(result) if has_answer and line.title != FOUND),
         Line("Compared", f"{subject(result)}; {_effort(result)}"),
         *why,
         *_noise(result),
-        *_encrypted(result),
     )
     is_valid = decision is not Decision.INVALID
     below = (
         *([Line("Valid for", _valid_for(result))] if is_valid else []),
         Line("Next", _next(result, name), is_command=True),
     )
-    lines = _with_cautions(above, against_trust(result), below)
+    room = MOST_LINES - (min(len(outcomes), _FEWEST_ROWS) if has_answer and len(outcomes) > 1 else 0)
+    lines = _with_found(facts, above, against_trust(result), below, room)
     rows = _rows(outcomes, MOST_LINES - _height(lines)) if has_answer else ()
     return Answer(text, decision, lines, rows, limit.level)
 
@@ -196,6 +202,20 @@ def _with_cautions(above: tuple[Line, ...], found: Sequence[str], below: tuple[L
         texts = [f"{text}{rest if at == shown - 1 else ''}" for at, text in enumerate(found[:shown])]
         lines = (*above, *(Line("Caution", text, is_warning=True) for text in texts), *below)
         if shown <= 1 or _height(lines) <= MOST_LINES:
+            break
+    return lines
+
+
+def _with_found(
+    facts: Sequence[str], above: tuple[Line, ...], cautions: Sequence[str], below: tuple[Line, ...], room: int
+) -> tuple[Line, ...]:
+    """The lines with as many facts at their head as there is room for, at least one."""
+    lines = _with_cautions(above, cautions, below)
+    for shown in range(len(facts), 0, -1):
+        rest = f" ({len(facts) - shown} more with --details)" if shown < len(facts) else ""
+        head = tuple(Line(FOUND, f"{text}{rest if at == shown - 1 else ''}") for at, text in enumerate(facts[:shown]))
+        lines = _with_cautions((*head, *above), cautions, below)
+        if _height(lines) <= room:
             break
     return lines
 
@@ -256,14 +276,19 @@ def _grouped(outcomes: Sequence[Outcome], first: Decision) -> list[list[Outcome]
 
 
 def verdict_words(one: Outcome) -> str:
-    """The words that begin an answer: ``SLOWER``, ``MORE CPU``, ``NO RELEVANT DIFFERENCE``."""
-    return decision_word(one.decision, one.cost.words).upper()
+    """The words that begin an answer: ``SLOWER``, ``MORE CPU``, ``NO RELEVANT DIFFERENCE``, ``PROBABLY SLOWER``."""
+    if one.direction is not None:
+        direction = decision_word(one.direction, one.cost.words).upper()
+        return f"PROBABLY {direction}{', AMOUNT UNKNOWN' if one.is_little else ''}"
+    return "NO ANSWER YET" if one.is_little else decision_word(one.decision, one.cost.words).upper()
 
 
 def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     """What was found of one configuration: ``AES-256 makes this workload 3.1% slower (2.4% to 3.8%)``."""
     where = f"{'for' if one.is_of_files else 'at'} {one.place}, " if one.place else ""
     effect = one.effect
+    if one.is_little or one.at_most is not None:
+        return where + _without_amount(one, is_alone=has_span)
     if effect is None or one.is_lone:
         return where + _without_interval(one)
     if one.decision is Decision.INVALID:
@@ -276,8 +301,12 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if one.decision is Decision.NEGLIGIBLE:
         return f"{where}{_same(one)}{within}{span}"
     if not effect.is_one_sided:
-        best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_span else ""
+        has_best = has_span and effect.ends[1] - effect.ends[0] <= WIDEST
+        best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_best else ""
         return f"{where}{_phrase(one, _reach(one, effect))}{best}"
+    if one.direction is not None:
+        *_, direction = effect.degree(one.cost, *_words(one)).partition(" times " if effect.is_multiple else " ")
+        return f"{where}{_phrase(one, f'{effect.span()} {direction}', is_multiple=effect.is_multiple)}"
     if _names_limit(one):
         direction = effect.degree(one.cost, *_words(one)).partition(" ")[2]
         best = f" (best estimate {effect.amount()})" if has_span else ""
@@ -288,6 +317,17 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     if one.decision is Decision.UNDECIDED:
         return f"{text}, but {one.doubt}" if one.doubt else text
     return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption else "")
+
+
+def _without_amount(one: Outcome, *, is_alone: bool) -> str:
+    """Of an outcome without a figure: its bound, or how little was measured."""
+    if one.at_most is not None:
+        return f"at this cache and workload, {one.name} costs less than {share(one.at_most)}"
+    if one.direction is not None:
+        word = decision_word(one.direction, one.cost.words)
+        degree = word if one.cost.is_time else f"{word.partition(' ')[0]} {one.cost.words}"
+        return _phrase(one, f"{degree}, too little was measured to show by how much")
+    return f"too little was measured{'' if is_alone else f' with {one.name}'}"
 
 
 def _names_limit(one: Outcome) -> bool:
@@ -354,7 +394,7 @@ def _counted(outcomes: Sequence[Outcome], decision: Decision) -> str:
         every = f"all {total}" if len(group) == total else f"{len(group)} of {total}" if at == 0 else f"{len(group)}"
         word = verdict_words(group[0]) if at == 0 else verdict_words(group[0]).lower().replace("cpu", "CPU")
         nouns = f" {noun}s" if at == 0 else ""
-        shown = "" if group[0].decision is Decision.NEGLIGIBLE else f": {_ends(group)}"
+        shown = "" if group[0].decision is Decision.NEGLIGIBLE or group[0].is_little else f": {_ends(group)}"
         parts.append(f"{word} in {every}{nouns}{shown}")
     return f"{'; '.join(parts)}."
 
@@ -455,7 +495,8 @@ def _without_answer(result: RunResult) -> tuple[str, tuple[Line, ...]]:
         less = "less cache on both servers" if result.settings.external_servers is not None else "a smaller --cache"
         return (
             f"NO ANSWER YET: the data fits in the cache, so {few} was encrypted or decrypted"
-            f" ({pages:.2g} pages per transaction).",
+            f" ({pages:.2g} pages per transaction). At this cache and workload, encryption costs less than"
+            f" {share(TOO_LITTLE)}.",
             (Line("What helps", f"{less}{data}"),),
         )
     return "", ()
@@ -478,7 +519,8 @@ def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[
         least = min(settings.tolerance, settings.budget or settings.tolerance)
         apart = [noise for noise in floors if noise.is_apart and _is_outside(noise, least)]
         most = max(apart or floors, key=lambda noise: abs(noise.ratio.median - 1))
-        kind = "unencrypted" if most.condition is None else "encrypted"
+        sides = sides_of(settings)
+        kind = sides.baseline if most.condition is None else sides.judged
         effect = effect_of(most.ratio, edges(least))
         limit = f"{share(least)} {'tolerance' if least == settings.tolerance else 'budget'}"
         return (
@@ -499,6 +541,8 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     """How sure the verdict is, or why there is none."""
     judged = [one for one in outcomes if one.effect is not None and one.kind in (Kind.WORKLOAD, Kind.OPERATION)]
     if not judged:
+        if reasons := dict.fromkeys(one.doubt for one in outcomes if one.is_little or one.at_most is not None):
+            return (Line("Why", next(iter(reasons))),)
         if any(one.effect is None and one.is_of_files for one in outcomes):
             return (Line("What helps", "at least three runs of each, alternating"),)
         return ()
@@ -556,8 +600,13 @@ def _row(one: Outcome, *, has_span: bool) -> tuple[str, ...]:
     signed = (one.effect or effect_without_interval(one.quotient)).signed()
     if one.effect is None and not one.values:
         signed = MISSING
+    if one.is_little or one.at_most is not None:
+        signed = MISSING if one.at_most is None else f"< {share(one.at_most)}"
     whole = " (whole trial)" if one.is_of_part else ""
-    return one.label, signed, *((span,) if has_span else ()), f"{decision_word(one.decision, one.cost.words)}{whole}"
+    word = decision_word(one.decision, one.cost.words)
+    if one.is_little or one.direction is not None:
+        word = verdict_words(one).lower().replace("cpu", "CPU")
+    return one.label, signed, *((span,) if has_span else ()), f"{word}{whole}"
 
 
 def _values(outcomes: Sequence[Outcome], result: RunResult) -> Iterator[Line]:
@@ -610,8 +659,8 @@ def companion(verdict: Verdict, result: RunResult) -> Verdict | None:
 def _cpu(result: RunResult) -> Iterator[Line]:
     """The other cost of the same operations: the least and the most of several configurations."""
     settings = result.settings
-    encrypted = [v for v in result.primary if v.condition.is_protected]
-    found = [other for v in encrypted if (other := companion(v, result)) is not None and other.baseline_value]
+    treated = [v for v in result.primary if v.condition.is_treated(settings.contrast)]
+    found = [other for v in treated if (other := companion(v, result)) is not None and has_amount(other)]
     if not found:
         return
     effects = [effect_of(v.ratio, edges(settings.tolerance)) for v in found]
@@ -636,12 +685,14 @@ def _noise(result: RunResult) -> Iterator[Line]:
     if not floors:
         if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
             has_control = any(condition.role is Role.AA for condition in result.settings.conditions)
-            why = "not measured yet" if has_control else "this run had no second unencrypted copy (A/A control)"
+            second = f"second {sides_of(result.settings).baseline} copy"
+            why = "not measured yet" if has_control else f"this run had no {second} (A/A control)"
             yield Line("Noise", f"unknown: {why}")
         return
+    sides = sides_of(result.settings)
     parts = [
         _apart(some, kind, result)
-        for is_plain, kind in ((True, "unencrypted"), (False, "encrypted"))
+        for is_plain, kind in ((True, sides.baseline), (False, sides.judged))
         if (some := [noise for noise in floors if (noise.condition is None) is is_plain])
     ]
     yield Line("Noise", f"identical copies differed by {' and '.join(parts)}")
@@ -655,21 +706,19 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
     return f"{'at most ' if len(floors) > 1 else ''}{effect.amount()} ({kind})"
 
 
-def _encrypted(result: RunResult) -> Iterator[Line]:
-    """Whether markers were searched for in the encrypted copies, and not found; nothing unless searched."""
-    used = [f"{found}, not {cipher_name(asked)} as requested" for asked, found in result.ciphers_in_force.items()]
-    instead = f"with {'; '.join(used)}; " if used else ""
-    found = next((check for check in result.validity if check.code == NO_MARKER), None)
-    if found is None or found.failed:
-        if used:
-            yield Line("Encrypted", instead.removesuffix("; "))
-        return
-    if not found.ok:
-        yield Line("Encrypted", f"{instead}not tested in files: tdelta verify DIR does")
-        return
-    clear = dict.fromkeys(one.file_class for one in result.of(FileEvidence) if one.state in _IN_CLEAR)
-    proof = f"all but {', '.join(clear)}, outside its scope" if clear else "no plaintext in files of encrypted copies"
-    yield Line("Encrypted", f"{instead or 'yes: '}{proof}")
+def found(result: RunResult) -> list[str]:
+    """What needs no statistics: the cipher in use, what is readable, the layer, sizes, rates, the cache."""
+    texts = [
+        f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in result.ciphers_in_force.items()
+    ]
+    texts += [line.text for line in answer_lines(result) if line.title == FOUND]
+    if is_on_fuse(result):
+        texts.append("files of encrypted copies are on gocryptfs, a FUSE file system, whose cost is included")
+    if any(reason.code == CACHED for verdict in result.primary for reason in verdict.reasons):
+        texts.append("encryption is paid at start, load and backup, and for data outside of the cache")
+    if any(check.code == NO_MARKER and not (check.ok or check.failed) for check in result.validity):
+        texts.append("files were not searched for plaintext: tdelta verify DIR does")
+    return texts
 
 
 def against_trust(result: RunResult) -> list[str]:
@@ -729,17 +778,50 @@ def _next(result: RunResult, name: str) -> str:
         return f"{next_command('run --resume', settings, name=name)}  # goes on with this run"
     if any(one.state is EvidenceState.LEAK for one in result.of(FileEvidence)):
         return f"{next_command('show', settings, '--details', name=name)}  # every file with plaintext"
-    if result.decision is not Decision.UNDECIDED or settings.external_servers is not None:
+    is_idle = is_whole_run(result.barely_encrypted, settings)
+    if result.decision is not Decision.UNDECIDED or (is_idle and settings.external_servers is not None):
         return f"{next_command('report', settings, name=name)}  # charts in one HTML file"
-    if is_whole_run(result.barely_encrypted, settings):
+    if is_idle:
         usual = {name: value for name, value in settings.options.items() if name not in ("cache", "size_bytes")}
         return f"{run_command(usual)}  # the default cache and size"
+    if (remedy := _remedy(result)) is not None:
+        return f"{run_command({**settings.options, **remedy.options})}  # {remedy.effect}"
+    return f"{next_command('plan', settings, name=name)}  # how long a run must be"
+
+
+@dataclass(frozen=True, slots=True)
+class _Remedy:
+    """Options of a run that should decide where this one did not, and their effect in words."""
+
+    options: Mapping[str, object]
+    effect: str
+
+
+def _remedy(result: RunResult) -> _Remedy | None:
+    if _cpu_decides(result):
+        return _Remedy({"metric": Metric.CPU_PER_OPERATION.value}, "CPU time would have decided")
     seconds = _deciding_seconds(result)
     if seconds is None or seconds > _TOO_LONG_SECONDS or result.stopped_by == "rounds":
-        return f"{next_command('plan', settings, *_asked_of_plan(result), name=name)}  # how long a run must be"
+        return None
     minutes = max(1, math.ceil(seconds / 60))
-    longer = {**settings.options, "max_seconds": 60.0 * minutes}
-    return f"{run_command(longer)}  # about {minutes} min should decide"
+    return _Remedy({"max_seconds": 60.0 * minutes}, f"about {minutes} min should decide")
+
+
+def _cpu_decides(result: RunResult) -> bool:
+    """Whether CPU time decides wherever response time does not."""
+    settings, limit = result.settings, limits(result.settings)[0]
+    found = [companion(v, result) for v in result.primary if v.decision is Decision.UNDECIDED]
+    if settings.metric is not Metric.RESPONSE_TIME or not found:
+        return False
+
+    def decides(cpu: Verdict | None) -> bool:
+        if cpu is None or not has_amount(cpu):
+            return False
+        if settings.budget is None:
+            return cpu.decision is not Decision.UNDECIDED
+        return not cpu.ratio.hdi99[0] <= limit <= cpu.ratio.hdi99[1]
+
+    return all(map(decides, found))
 
 
 def _deciding_seconds(result: RunResult) -> float | None:
@@ -761,15 +843,6 @@ def _deciding_seconds(result: RunResult) -> float | None:
         factor = max(factor, (_CHANCE * (high - low) / 2 / distance) ** 2)
     fewest = FEWEST_ROUNDS / max(1, result.counts.rounds)
     return result.counts.elapsed_seconds * max(factor, fewest)
-
-
-def _asked_of_plan(result: RunResult) -> Iterator[str]:
-    """Of a gate the overhead that was found and its budget: a plan's own questions are about small overheads."""
-    budget = result.settings.budget
-    undecided = [v for v in result.primary if v.decision is Decision.UNDECIDED]
-    if budget is not None and undecided:
-        effect = max(0.0, undecided[0].ratio.median - 1.0)
-        yield from ("--effect", f"{100 * effect:.0f}%", "--tolerance", f"{100 * budget:g}%")
 
 
 def _figures_of_files(outcomes: Sequence[Outcome], result: AnalysisResult) -> Iterator[Line]:

@@ -183,7 +183,7 @@ def used_text(result: RunResult) -> str | None:
         return None
     text = (
         f"Calibrated on {day(used.created_unix_seconds)} ({counted(used.runs, 'run')} here):"
-        f" noise floor {small_share(used.noise_floor)}, as far apart as identical twins were read."
+        f" noise floor {small_share(used.noise_floor)}, the difference measured between identical copies."
     )
     smallest = _smallest(used, result.settings)
     return f"{text} Smallest detectable overhead: {smallest}." if smallest else text

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tdelta.errors import UsageError
-from tdelta.records import RunSettings
+from tdelta.records import ENCRYPTION, RunSettings
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Value
@@ -34,7 +34,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
     without = _request(typed)
     length = _length_words(options, given, without)
     beside_length = _request({**typed, _LENGTH: given[_LENGTH]}) if length else without
-    words = ["tdelta", "run"]
+    words = ["tdelta", "run" if given.get("contrast", ENCRYPTION) == ENCRYPTION else "compare"]
     for option in OPTIONS.values():
         if option.name == _LENGTH:
             words += length
@@ -42,7 +42,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
             words += _words(option, given, _request({name: typed[name] for name in typed.keys() - {option.name}}))
         else:
             words += _words(option, given, beside_length)
-    return words
+    return words if words[1] == "run" else ["--other" if word == "--encrypted" else word for word in words]
 
 
 def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:

@@ -9,7 +9,6 @@ from itertools import groupby
 from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
 from tdelta.document.effect import edges, limits
 from tdelta.document.labels import (
-    MARKS,
     condition_label,
     database_text,
     decision_word,
@@ -17,8 +16,8 @@ from tdelta.document.labels import (
     metric_label,
     metric_name,
     origin_text,
+    sides_of,
     summed_up,
-    transaction_name,
     with_labels,
 )
 from tdelta.document.quantities import (
@@ -35,18 +34,23 @@ from tdelta.document.quantities import (
     share,
     small_share,
 )
+from tdelta.document.wording import has_amount, verdict_cells
 from tdelta.findings import blocks_of
 from tdelta.findings.actions import ActionMeasure
+from tdelta.findings.base import FOUND
 from tdelta.findings.servers import ServerMeasures
 from tdelta.findings.stalls import parting
 from tdelta.findings.twin_settings import SettingsCompared
+from tdelta.messages.catalogue import SHORTAGES
 from tdelta.records import Decision, Estimate, Metric, RunResult, RunSettings, TailMeasure, Verdict
-from tdelta.report.answer import run_answer, throughputs
+from tdelta.report.answer import found, run_answer, throughputs
 from tdelta.report.calibration import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 
-VALUES_NOTE = "Values are per transaction: the mean of the unencrypted copies, and that times the ratio of means."
-"""The meaning of the two values beside a change."""
+
+def values_note(settings: RunSettings) -> str:
+    return f"Values are per transaction: the mean of {sides_of(settings).copies}, and that times the ratio of means."
+
 
 _ALL = "all"
 _TYPICAL = "  typical transaction"
@@ -75,9 +79,13 @@ def details(result: RunResult) -> Iterator[Block]:
     """All blocks of a terminal below the answer, in their order."""
     if result.verdicts:
         yield from verdict_blocks(result)
+    shown = sum(line.title == FOUND for line in run_answer(result).lines)
+    if len(facts_found := found(result)) > shown:
+        yield Heading("Found", Medium.BOTH)
+        yield Listing([("", text) for text in facts_found])
     yield from notes(result)
     yield from blocks_of(result)
-    if checks := [(MARKS[s], with_labels(text, result.settings)) for s, text in summed_up(result.validity)]:
+    if checks := [(mark, with_labels(text, result.settings)) for mark, text in summed_up(result.validity)]:
         yield Heading("Checks", Medium.BOTH)
         yield Listing(checks, "checks")
     if result.cautions:
@@ -110,7 +118,7 @@ def verdict_blocks(result: RunResult) -> Iterator[Block]:
         for verdict in verdicts:
             name = title if is_single else condition_label(verdict.condition, result.settings)
             rows += _rows_of(verdict, name, result, footnotes, is_single=is_single, has_actual=has_actual)
-    titles = ("plain", "encrypted", "change", "95% interval", *(("actual",) if has_actual else ()))
+    titles = (*sides_of(result.settings).titles, "change", "95% interval", *(("actual",) if has_actual else ()))
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     name = condition_label(result.verdicts[0].condition, result.settings) if is_single else ""
     yield Table("Every verdict", columns, rows, name=name)
@@ -120,7 +128,7 @@ def verdict_blocks(result: RunResult) -> Iterator[Block]:
         decides = (
             f" The verdict is based on {metric_name(result.settings.metric, result.settings)} of all transactions."
         )
-    yield Paragraph(f"{VALUES_NOTE}{decides}", "note")
+    yield Paragraph(f"{values_note(result.settings)}{decides}", "note")
 
 
 def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
@@ -138,7 +146,7 @@ def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
 def _title(verdict: Verdict, settings: RunSettings) -> str:
     if verdict.transaction == _ALL:
         return metric_label(verdict.metric, settings)
-    name = transaction_name(verdict.transaction)
+    name = verdict.transaction
     return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric, settings)}"
 
 
@@ -147,17 +155,19 @@ def _rows_of(
 ) -> Iterator[tuple[str | Cell, ...]]:
     """The row of a verdict; below it the typical transaction, throughput and percentiles, which decide nothing."""
     blank = ("",) if has_actual else ()
-    sides = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
+    sides, figures = verdict_cells(verdict, limits(result.settings))
     actual = ("" if verdict.actual is None else change(verdict.actual),) if has_actual else ()
     word = f"{decision_word(verdict.decision, verdict.metric)}{_sign(verdict, result, footnotes)}"
     state = verdict.decision.value if verdict.primary else ""
     yield (
         Cell(name, "strong" if verdict.primary else ""),
         *sides,
-        *ratio_cells(verdict.ratio, limits(result.settings)),
+        *figures,
         *actual,
         Cell(word, state),
     )
+    if not has_amount(verdict):
+        return
     if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
         yield (_TYPICAL, "", "", *ratio_cells(verdict.typical, limits(result.settings)), *blank, "")
     if is_single and verdict.metric is Metric.RESPONSE_TIME and verdict.transaction == _ALL:
@@ -184,9 +194,10 @@ def _sign(verdict: Verdict, result: RunResult, footnotes: dict[str, str]) -> str
     settings = result.settings
     bounds = limits(settings) if verdict.primary else edges(settings.tolerance)
     low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
-    if verdict.decision is not Decision.UNDECIDED or any(low <= bound <= high for bound in bounds):
-        return ""
     why = verdict.reasons[-1] if len(verdict.reasons) > 1 else None
+    is_plain = verdict.decision is not Decision.UNDECIDED or any(low <= bound <= high for bound in bounds)
+    if is_plain and (why is None or why.code not in SHORTAGES):
+        return ""
     text = "too few rounds, outlying trials or stalls" if why is None else why.text
     footnotes.setdefault("" if why is None else why.code, f"{text[:1].upper()}{text[1:]}.")
     return f" {_SIGNS[min(list(footnotes).index('' if why is None else why.code), len(_SIGNS) - 1)]}"

@@ -14,7 +14,7 @@ from typing import Any
 from tdelta.findings import kinds
 from tdelta.messages import Refusal
 from tdelta.records import Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
-from tdelta.report.answer import against_trust, run_answer
+from tdelta.report.answer import against_trust, found, run_answer
 from tdelta.report.calibration import simulated, used_values
 from tdelta.report.command import repeat_command
 from tdelta.report.subject import subject
@@ -34,6 +34,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "decision": result.decision.value,
         "exit_code": exit_code,
         "sentence": run_answer(result).sentence,
+        "found": found(result),
         "subject": subject(result),
         "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],

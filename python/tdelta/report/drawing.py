@@ -36,7 +36,7 @@ _DECISIONS = {
 _LISTINGS = {"cautions": "yellow", "facts": "dim", "faults": "red"}
 _BULLETS = ("cautions", "faults")
 _SET_OFF = (BlockTable, Figure, Lines, Code)
-_MARKS = {"FAILED": "bold red", "not shown": "yellow"}
+_MARKS = {"FAILED": "bold red", "warning": "yellow", "not shown": "yellow"}
 _WITHIN = 78
 """Columns that an answer needs, however wide the terminal is."""
 

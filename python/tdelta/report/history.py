@@ -114,7 +114,7 @@ def series_name(series: Series, history: History) -> str:
     more = [
         f"{name.replace('_', ' ')} {level}"
         for name, level in series.condition.levels
-        if name not in named and len(seen[name]) > 1
+        if name not in named and len(seen[name]) > 1 and str(level) not in compared_label(series.condition)
     ]
     injected = series.condition.injected
     kind = f"injected {share(injected)}" if injected is not None else compared_label(series.condition)

@@ -8,9 +8,11 @@ from enum import Enum, auto
 from tdelta.design.actions import NOTHING
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.document.effect import TIME, Cost, Effect, cost_of, edges, effect_of, limits
-from tdelta.document.labels import action_label, compared_words, kind_label, metric_name, surroundings
+from tdelta.document.labels import action_label, build_label, compared_words, kind_label, metric_name, surroundings
 from tdelta.document.quantities import amounts, printable, sides_text, small_share
+from tdelta.document.wording import has_amount
 from tdelta.findings.actions import ActionMeasure
+from tdelta.messages.catalogue import CACHED, DIRECTIONS, SHORTAGES, WITHOUT_AMOUNT
 from tdelta.records import (
     AnalysisResult,
     Comparison,
@@ -93,6 +95,9 @@ class Outcome:
         is_of_part: whether the effect is of a part of the trials and, taken alone, would be decided otherwise.
         is_lone: whether each side is a single run.
         is_encryption: whether a speed-up would be odd.
+        is_little: whether too little was measured for a figure.
+        direction: ``slower`` or ``faster``, where the interval shows that and does not decide.
+        at_most: the overhead that counted pages bound, if the data was in the cache.
     """
 
     name: str
@@ -112,6 +117,9 @@ class Outcome:
     is_lone: bool = False
     is_of_files: bool = False
     is_encryption: bool = True
+    is_little: bool = False
+    direction: Decision | None = None
+    at_most: float | None = None
 
     @property
     def label(self) -> str:
@@ -152,7 +160,9 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
     kind, operation = _kind(condition)
     measure = _measure(condition, result)
     estimate = shown_ratio(verdict, result)
-    has_data = bool(verdict.baseline_value)
+    last = verdict.reasons[-1] if verdict.reasons else None
+    code = "" if last is None else last.code
+    has_data = has_amount(verdict) and code != CACHED
     left, right = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit) if has_data else ("", "")
     besides = "work" if kind is Kind.OPERATION else ""
     return Outcome(
@@ -164,8 +174,8 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         kind=kind,
         place=", ".join(surroundings(condition, settings, besides=besides)),
         operation=operation,
-        doubt=_doubt(verdict, settings),
-        values=sides_text(left, right),
+        doubt=last.text if last is not None and code in SHORTAGES else _doubt(verdict, settings),
+        values="" if code in DIRECTIONS else sides_text(left, right),
         actual=verdict.actual,
         seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
         is_of_part=(
@@ -174,8 +184,17 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
             and _side(estimate, settings) is not verdict.decision
         ),
         is_encryption=is_encryption(condition),
-        than="one with them" if kind is Kind.WORKLOAD and condition.is_plain else "",
+        is_little=code in WITHOUT_AMOUNT,
+        direction=Decision(str(last.parameters["direction"])) if last is not None and code in DIRECTIONS else None,
+        at_most=float(last.parameters["most"]) if last is not None and code == CACHED else None,
+        than=_than(verdict, kind, settings),
     )
+
+
+def _than(verdict: Verdict, kind: Kind, settings: RunSettings) -> str:
+    if settings.compares_builds:
+        return build_label(verdict.baseline, settings)
+    return "one with them" if kind is Kind.WORKLOAD and verdict.condition.is_plain else ""
 
 
 def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
@@ -222,7 +241,9 @@ def _operation(level: str) -> str:
 
 def _name(condition: Condition, result: RunResult) -> str:
     if condition.role in (Role.IDENTICAL, Role.INJECTED):
-        return kind_label(condition)
+        return kind_label(condition, result.settings)
+    if result.settings.compares_builds:
+        return build_label(condition, result.settings)
     if result.settings.external_servers is not None and not condition.is_plain:
         return "your encrypted server"
     words = compared_words(condition)
@@ -230,7 +251,15 @@ def _name(condition: Condition, result: RunResult) -> str:
     name = "encryption" if words == _ENCRYPTED else words
     if condition.is_plain and words.startswith("plain "):
         name = words.replace("plain", "an unencrypted copy", 1)
+    if condition.is_encrypted and is_on_fuse(result):
+        name = f"{name} on gocryptfs (FUSE)"
     return f"{name} (in fact {used})" if used else name
+
+
+def is_on_fuse(result: RunResult) -> bool:
+    """Whether a FUSE file system encrypts, and does so in every encrypted configuration."""
+    varies = any("storage" in dict(condition.levels) for condition in result.settings.conditions)
+    return not varies and any(caution.code == "storage-fuse" for caution in result.cautions)
 
 
 def _doubt(verdict: Verdict, settings: RunSettings) -> str:

@@ -59,6 +59,8 @@ def _headline(target: Target, found: Prospect) -> str:
 
 
 def _task(target: Target) -> str:
+    if target.decision in (Decision.OVER, Decision.WITHIN):
+        return f"To decide the budget of {share(target.tolerance)} if the overhead is {share(target.effect)}"
     tolerance = f"±{share(target.tolerance)}"
     if target.effect == 0:
         return f"To find no relevant difference ({tolerance}) if encryption costs nothing"
@@ -71,7 +73,9 @@ def _minutes(found: Prospect) -> Iterator[Block]:
     tolerances = list(dict.fromkeys(target.tolerance for target in found.targets))
     effects = list(dict.fromkeys(target.effect for target in found.targets))
     targets = {(target.effect, target.tolerance): target for target in found.targets}
-    titles = columns(*(f"tolerance ±{share(tolerance)}" for tolerance in tolerances))
+    is_budget = any(target.decision in (Decision.OVER, Decision.WITHIN) for target in found.targets)
+    limit = "budget " if is_budget else "tolerance ±"
+    titles = columns(*(f"{limit}{share(tolerance)}" for tolerance in tolerances))
     rows = [
         (
             "none" if effect == 0 else f"+{share(effect)}",

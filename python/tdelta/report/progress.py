@@ -203,7 +203,7 @@ def planned_text(event: RunPlanned) -> str:
     settings = event.settings
     return (
         f"run {settings.run_id}: {settings.engine}, {settings.workload}{_on(settings)},"
-        f" {counted(len(settings.conditions), 'condition')},"
+        f" {counted(len(settings.conditions), 'configuration')},"
         f" at least {counted(event.rounds_min, 'round')} of {counted(event.blocks_per_round, 'block')},"
         f" at most {duration(event.deadline_seconds)}; seed {settings.seed}"
     )
@@ -226,7 +226,7 @@ def look_text(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: f
         f"{_label(condition, settings)} {estimate_text(estimate)}, {_width(estimate, target)}"
         for condition, estimate, target in shown
     ]
-    parts += [f"{counted(left_out, 'condition')} nearer to the target"] if left_out else []
+    parts += [f"{counted(left_out, 'configuration')} nearer to the target"] if left_out else []
     return f"after round {look.round + 1}: {'; '.join([*parts, _to_go(look, planned, took_seconds)])}"
 
 
@@ -240,7 +240,7 @@ def seconds_to_go(look: InterimAnalysis, planned: RunPlanned | None, took_second
 
 def _to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> str:
     if look.stop:
-        return "the last look"
+        return "enough measured"
     about = seconds_to_go(look, planned, took_seconds)
     most = f"at most {duration(look.seconds_left)}"
     return (
@@ -280,7 +280,7 @@ def picture_lines(picture: _Picture) -> list[Text]:
         lines.append(Text(_LEGEND, style="dim", overflow="ellipsis", no_wrap=True))
         shown, left_out = _farthest(picture.estimates, _SCREEN_ESTIMATES)
         lines += [_estimate_line(row, axis, tolerance, settings) for row in shown]
-        lines += [Text(f"{counted(left_out, 'condition')} nearer to the target", style="dim")] if left_out else []
+        lines += [Text(f"{counted(left_out, 'configuration')} nearer to the target", style="dim")] if left_out else []
     return lines
 
 
@@ -344,7 +344,7 @@ def _axis(look: InterimAnalysis) -> tuple[float, float]:
 
 def _width(estimate: Estimate, target: float) -> str:
     width = estimate.hdi95[1] - estimate.hdi95[0]
-    return f"{_points(width)} points wide, {_points(target)} aimed at"
+    return f"{_points(width)} points wide, target {_points(target)}"
 
 
 def _points(width: float) -> str:

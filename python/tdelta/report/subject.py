@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.design.factors import cache_bytes
-from tdelta.document.labels import cache_text, is_served
+from tdelta.document.labels import build_label, cache_text, is_served
 from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
 from tdelta.findings.twin_settings import SettingsCompared
-from tdelta.records import RunResult, RunSettings
+from tdelta.records import Role, RunResult, RunSettings
 
 _LIBRARY = "library under test"
 _AS_ASKED = 0.1
@@ -45,6 +45,8 @@ def _product(result: RunResult) -> str:
     if (own := settings.external_servers) is not None:
         names = dict.fromkeys(f"{one.product} {one.version}" for one in (own.baseline, own.encrypted))
         return f"your servers ({' and '.join(names)})"
+    if settings.compares_builds and settings.external_servers is None:
+        return " and ".join(dict.fromkeys(build_label(condition, settings) for condition in settings.conditions))
     product = profile(settings.engine).product.partition(",")[0]
     library = str(result.versions.get(_LIBRARY, "")) or product
     if is_served(settings):
@@ -73,6 +75,10 @@ def _data(result: RunResult) -> Iterator[str]:
     if not isinstance(size, int):
         return
     data = _megabytes(size)
+    if settings.external_servers is not None and settings.database is None:
+        has_controls = any(condition.role is Role.BB for condition in settings.conditions)
+        yield f"{'2 × ' if has_controls else ''}{data} on each server{cold}"
+        return
     cache = _level("cache", settings)
     is_limited = settings.external_servers is None and Takes.CACHE in profile(settings.engine).takes
     if not is_limited or not isinstance(cache, int | float | str):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tdelta.document.blocks import Block, Cell, Listing, Medium, Paragraph, Table, columns, is_for
-from tdelta.document.labels import MARKS, listed
+from tdelta.document.labels import listed
 from tdelta.document.quantities import MISSING, amounts, counted
 from tdelta.engines.files import class_of
 from tdelta.evidence.classes import FileClass
@@ -80,7 +80,7 @@ def run_blocks(result: RunResult) -> list[Block]:
     blocks = list(evidence.KIND.shown(result))
     if not any(is_for(block, Medium.TERMINAL) for block in blocks):
         blocks = [Paragraph(f"Run {result.settings.run_id} has no evidence: its files were not searched.")]
-    return [*blocks, Listing([(MARKS[state], words) for state, words in listed(_checks(result))], "checks")]
+    return [*blocks, Listing(listed(_checks(result)), "checks")]
 
 
 def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[str]:

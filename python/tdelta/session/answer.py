@@ -14,9 +14,10 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.findings import findings_of
 from tdelta.findings.base import FinishedRun
 from tdelta.inference import Judgement
-from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, is_whole_run
+from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, with_cached
 from tdelta.inference.decisions import most_severe
-from tdelta.messages import Caution, Reason
+from tdelta.messages import Caution
+from tdelta.messages.catalogue import CACHED
 from tdelta.records import (
     Counts,
     Decision,
@@ -197,9 +198,12 @@ def assemble(
         verdicts, decision = tuple(_invalid(verdicts, failed)), Decision.INVALID
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
-    if is_whole_run(idle, plan.settings):
-        verdicts = tuple(_without_work(verdicts))
+    open_ = idle
+    if idle:
+        verdicts = tuple(with_cached(verdicts, idle, plan.settings, _own_caches(plan)))
         decision = most_severe(verdict.decision for verdict in verdicts if verdict.primary)
+        answered = {v.condition.key for v in verdicts if v.primary and v.reasons[-1].code == CACHED}
+        open_ = {key: pages for key, pages in idle.items() if key not in answered}
     findings, cautions = findings_of(_finished(context, collectors, judgement, verdicts))
     return RunResult(
         settings=plan.settings,
@@ -210,7 +214,7 @@ def assemble(
         cautions=(
             *judgement.cautions,
             *checks.cautions,
-            *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
+            *((idle_cipher_caution(open_, plan.settings),) if open_ else ()),
             *cautions,
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
@@ -294,14 +298,11 @@ def _cpus(machine: Mapping[str, object]) -> int:
     return usable if isinstance(usable, int) else os.cpu_count() or 1
 
 
-def _without_work(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Primary verdicts on encrypted copies that encrypted next to nothing: undecided."""
-    for verdict in verdicts:
-        if verdict.primary and verdict.condition.is_encrypted and verdict.decision is not Decision.INVALID:
-            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
-            yield dataclasses.replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
-        else:
-            yield verdict
+def _own_caches(plan: Plan) -> set[str]:
+    """Conditions whose cache the user chose: own servers', one that was given, one that varies."""
+    is_given = plan.settings.options.get("cache") != OPTIONS["cache"].default
+    is_own = plan.settings.external_servers is not None or is_given
+    return {c.key for c in plan.conditions if is_own or "cache" in dict(c.levels)}
 
 
 def _invalid(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:

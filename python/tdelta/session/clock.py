@@ -55,6 +55,9 @@ class Clock:
         """Seconds left, never below 0."""
         return max(0.0, self._max_seconds - self.elapsed())
 
+    def extend(self, max_seconds: float) -> None:
+        self._max_seconds = max_seconds
+
     def ring_at_end(self, before_seconds: float = 0.0) -> None:
         """Have this process get a SIGALRM when the time is up, or so long before; not by a clock of a test's own."""
         if self._now is time.monotonic and signals.are_ours():

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.engines.capabilities import Configured, Scoped
-from tdelta.records import Condition, Event, Role, Trial
+from tdelta.records import Condition, Event, Phase, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.housing import Housing
 from tdelta.session.pace import Pace
@@ -60,14 +60,27 @@ class RunContext:
         return len(self.trials)
 
     def require_time(self) -> None:
-        """Raise where what is left cannot be done in time, as long as there is nothing else to say."""
-        if not self.trials:
-            self.pace.require(searches=False)
+        """See that a block fits as long as nothing is measured: a default time is extended, a typed one is kept.
+
+        Raises:
+            TimeFault: not one block fits into the time that was typed.
+        """
+        if not self.trials and not self.pace.holds_a_block():
+            decision = self.plan.request.decision
+            needed = self.pace.extension(decision.min_rounds)
+            if decision.max_seconds_is_given or needed is None:
+                raise self.pace.fault()
+            self.plan = self.plan.extended(needed)
+            self.pace.max_seconds = needed
+            self.clock.extend(needed)
+            self.observe(Phase("time", self.plan.cautions[-1].text))
         self.clock.ring_at_end(self.pace.tidying())
 
     def searchable(self) -> list[Condition]:
         """One condition of each instance whose files can be read as they lie on the disk."""
         plan = self.plan
+        if plan.settings.compares_builds:  # no marker could be missing from files that nothing encrypts
+            return []
         engine, instances = plan.engine, list(plan.instances())
         if isinstance(engine, Scoped):
             return [c for c in instances if engine.can_be_searched(plan.twin_settings(c, 0))]

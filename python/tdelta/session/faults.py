@@ -7,16 +7,18 @@ from functools import partial
 from pathlib import Path
 
 from tdelta.design import parse_level
-from tdelta.design.factors import require_few
-from tdelta.design.layout import PLAIN
+from tdelta.design.actions import ACTIONS, parse_action
+from tdelta.design.factors import VERSIONS, require_few
+from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
+from tdelta.engines.shared.external.own_tables import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
-from tdelta.records import Level
+from tdelta.records import ENCRYPTION, Level
 from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
@@ -33,6 +35,14 @@ from tdelta.session.work import (
 )
 from tdelta.workloads import BUILT_IN, Workload
 
+_FEWEST_BUILDS = 2
+_READING = ("threads", "rate", "cipher", "server")
+"""Factors of a run that only reads the user's tables."""
+
+_WRITING = ("size_bytes", "study", "self_test", "inject", "trace", "load_generator", "cold")
+"""Options that take tables of tdelta's, or more than reading."""
+
+_BUILDS = "--vary server=A,B, --vary library=A,B, or two servers (--baseline, --other)"
 _LONGEST_LATENCY_LIMIT_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
@@ -73,6 +83,8 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         *(partial(require_storage, str(level)) for level in vary.get("storage", ())),
         partial(check_storage, request, vary),
         partial(_check_given_once, request, vary),
+        partial(_check_contrast, request, vary),
+        partial(_check_own_tables, request, vary),
         partial(_check_taken, request, vary, chosen),
         partial(_check_place, request),
         partial(_check_database, request),
@@ -90,6 +102,40 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         except UsageError as fault:
             faults.append(fault)
     raise_together(faults)
+
+
+def _check_contrast(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+    """Of a comparison of builds: there are two at least, and nothing is encrypted."""
+    contrast = request.design.contrast
+    if contrast == ENCRYPTION:
+        return
+    wrong = []
+    has_builds = contrast in VERSIONS and len(vary.get(contrast, ())) >= _FEWEST_BUILDS
+    if not has_builds and request.tested.baseline is None:
+        wrong.append(Refusal.of("requires", what="a comparison of builds", needs=_BUILDS))
+    encrypting = [f"--vary {name}" for name in COMPARED if name in vary]
+    encrypting += [f"--vary work={level}" for level in map(str, vary.get("work", ())) if _needs_keys(level)]
+    encrypting += [f"STUDY {request.tested.study}"] if request.tested.study else []
+    encrypting += ["--self-test"] if request.design.self_test else []
+    if encrypting:
+        wrong.append(Refusal.of("conflict", one="a comparison of builds", other=", ".join(encrypting)))
+    if wrong:
+        raise UsageError(*wrong)
+
+
+def _check_own_tables(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+    """Refuse what takes tables of tdelta's, or more than reading, on tables of the user's."""
+    if not reads_own_tables(request.values):
+        return
+    wrong = [f"--vary {name}" for name in vary if name not in _READING]
+    wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
+    if wrong:
+        raise UsageError(Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong)))
+
+
+def _needs_keys(work: str) -> bool:
+    name = parse_action(work).name
+    return name in ACTIONS and ACTIONS[name].needs_keys
 
 
 def _checks_of_taken(

@@ -31,6 +31,7 @@ from tdelta.session.request import OPTIONS
 from tdelta.store import RunSummary, Store
 
 _LIBRARY = "library under test"
+_EXPERIMENT = ("size_bytes", "contrast")
 _MACHINE = ("cpu_model", "logical_cpus", "usable_cpus", "memory_total_bytes", "kernel", "file_system")
 INVALID, NO_DATA, UNLABELLED = "invalid", "no-data", "unlabelled"
 
@@ -63,7 +64,7 @@ class Experiment:
 
 
 def experiment_of(settings: RunSettings) -> Experiment:
-    deciding = (option for option in OPTIONS.values() if option.decides_trial or option.name == "size_bytes")
+    deciding = (option for option in OPTIONS.values() if option.decides_trial or option.name in _EXPERIMENT)
     return Experiment(
         engine=settings.engine,
         study=settings.study,
@@ -229,7 +230,7 @@ def _point(run: RunSummary, result: RunResult, verdict: Verdict) -> HistoryPoint
 
 
 def _key(verdict: Verdict) -> tuple[str, Metric]:
-    return verdict.condition.key, verdict.metric
+    return f"{verdict.condition.key} over {verdict.baseline.key}", verdict.metric
 
 
 def _has_data(verdict: Verdict) -> bool:

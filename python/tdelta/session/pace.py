@@ -75,6 +75,9 @@ CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself, or `_LOOKS` looks where these take longer."""
 
 _LOOKS = 2.0
+_MOST_EXTENSION = 4.0
+"""Times a default time: nobody who typed none waits longer than that without having agreed to it."""
+
 _SPARE = 1.1
 """Times the estimate: what is named as the least time has to do."""
 
@@ -169,6 +172,7 @@ class Pace:
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._plan = plan.of_one_round()
         self._elapsed = elapsed
+        self.max_seconds = plan.request.decision.max_seconds
         self.needs = resource_estimate(self._plan)
         self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
@@ -227,7 +231,7 @@ class Pace:
     def calls(self, conditions: int) -> float:
         """What it takes to time the calls of so many conditions, or of as many as may be timed in a run's time."""
         each = self.of(Stage.TIMING)
-        return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.decision.max_seconds / each))
+        return each * min(conditions, int(SHARE_OF_TIME * self.max_seconds / each))
 
     def tidying(self) -> float:
         each = self.of(Stage.END) / len(self._plan.instances())
@@ -285,9 +289,20 @@ class Pace:
         Args:
             searches: whether the search of the files, and a whole warm-up, are to fit, too.
         """
-        found, elapsed = self._plan.request.decision.max_seconds, self._elapsed()
-        if elapsed + self.shortest(searches=searches) > found:
+        if self._elapsed() + self.shortest(searches=searches) > self.max_seconds:
             raise self.fault()
+
+    def holds_a_block(self) -> bool:
+        """Whether one block fits if stages still to come take no longer than on an idle machine."""
+        stages = [stage for stage in _SET_UP for _ in range(self._counts[stage] - self._done[stage])]
+        stages += [Stage.START, Stage.ROWS, Stage.LAP, self.block_stage, Stage.END]
+        left = sum(self._longest.get(stage, self._estimates[stage]) for stage in stages)
+        return self._elapsed() + left <= self.max_seconds
+
+    def extension(self, rounds: int) -> float | None:
+        """The time of so many whole rounds from here on, with what has passed; None if that is much longer."""
+        needed = _rounded(_SPARE * (self._elapsed() + self.whole(rounds)))
+        return needed if needed <= _MOST_EXTENSION * self.max_seconds else None
 
     def pressed(self, slowdown: float) -> None:
         """Take note of how many times as long everything takes, measured before anything is made."""
@@ -298,16 +313,15 @@ class Pace:
         before, self._pressed = self._pressed, self._most_pressed * self._allowance
         shortest = self.shortest(searches=False)
         self._pressed = before
-        return self._elapsed() + shortest > self._plan.request.decision.max_seconds
+        return self._elapsed() + shortest > self.max_seconds
 
-    def require_blocks(self) -> None:
-        """Raise ``TimeFault`` where the fewest blocks of a round whose twins are there do not fit."""
-        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round))
-        if self._elapsed() + blocks + self.behind_blocks(searches=False) > self._plan.request.decision.max_seconds:
+    def require_block(self) -> None:
+        """Raise ``TimeFault`` where not even one block of a round whose twins are there fits."""
+        if self._elapsed() + self.block() + self.behind_blocks(searches=False) > self.max_seconds:
             raise self.fault()
 
     def fault(self) -> TimeFault:
-        found, elapsed = self._plan.request.decision.max_seconds, self._elapsed()
+        found, elapsed = self.max_seconds, self._elapsed()
         needed = max(elapsed, found if self._done else 0.0, elapsed + self.shortest())
         return TimeFault(found, _rounded(_SPARE * needed), self._why(elapsed))
 
@@ -356,7 +370,7 @@ def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
         or _TRIAL_GAP_SECONDS,
         Stage.BLOCK: sum(_part_seconds(plan, needs, c) for c in plan.conditions if not plan.step(c)),
         Stage.STEPS: sum(_part_seconds(plan, needs, c) for c in plan.conditions),
-        Stage.SEARCH: needs.search_seconds,
+        Stage.SEARCH: 0.0 if plan.settings.compares_builds else needs.search_seconds,
         Stage.END: len(plan.instances()) * (_SERVER_END_SECONDS if plan.request.is_served else _END_SECONDS),
         Stage.LOOK: 0.0,
     }

@@ -29,7 +29,7 @@ from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Condition, Level, Role, RunSettings
+from tdelta.records import ENCRYPTION, Condition, Level, Role, RunSettings
 from tdelta.session.external_servers import study_cautions
 from tdelta.session.faults import check_rebuild, check_request
 from tdelta.session.instructions import available
@@ -140,11 +140,21 @@ class Plan:
     def decided(self, *, bb_control: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
         settings = dataclasses.replace(
             self.settings,
-            conditions=with_bb_twins(self.conditions) if bb_control else self.conditions,
+            conditions=with_bb_twins(self.conditions, self.settings.contrast) if bb_control else self.conditions,
             options={**self.settings.options, "bb_control": bb_control},
         )
         request = self.request.replace(bb_control=bb_control)
         return dataclasses.replace(self, request=request, settings=settings, cautions=(*self.cautions, *cautions))
+
+    def extended(self, max_seconds: float) -> Plan:
+        """The same with more time than the default, which holds not even the shortest run."""
+        options, found = {**self.settings.options, "max_seconds": max_seconds}, self.request.decision.max_seconds
+        return dataclasses.replace(
+            self,
+            request=self.request.replace(max_seconds=max_seconds),
+            settings=dataclasses.replace(self.settings, options=options),
+            cautions=(*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds)),
+        )
 
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
@@ -265,7 +275,7 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Run
     """
     dsns = external_dsns(request.values)
     if dsns is not None:
-        return ExternalDriver(dsns, servers)
+        return ExternalDriver(dsns, servers, compares_builds=request.design.contrast != ENCRYPTION)
     return driver(request.tested.engine, request.values)
 
 
@@ -293,7 +303,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     if workload.connects and not chosen.profile.connects:
         raise UsageError(Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs in the process"))
     key = request.twins.key
-    if isinstance(chosen, Keyed):
+    if isinstance(chosen, Keyed) and request.design.contrast == ENCRYPTION:
         key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))
     settings = RunSettings(
         run_id=run_id,
@@ -347,6 +357,7 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     """The conditions; with B/B twins only where it is certain already that there are to be any."""
     return lay_out(
         vary,
+        contrast=request.design.contrast,
         threads=request.work.threads,
         self_test=request.design.self_test,
         aa_control=request.design.aa_control,
@@ -358,6 +369,8 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
 def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.design.vary)
+    if request.design.contrast != ENCRYPTION:
+        return vary
     has_default = _default_cipher(chosen) in chosen.ciphers
     if not (request.design.self_test or request.design.inject) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
@@ -368,7 +381,8 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
 
 def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
-    return {**vary, **chosen.versions_compared()} if isinstance(chosen, Versioned) else vary
+    found = chosen.versions_compared() if isinstance(chosen, Versioned) else {}
+    return {**vary, **{factor: tuple(builds) for factor, builds in found.items()}}
 
 
 def _default_cipher(chosen: RunEngine) -> str:

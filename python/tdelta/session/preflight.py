@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, check, plan
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
-from tdelta.session.staging import staged
+from tdelta.session.staging import own_source, staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
 
 Observer = Callable[[Event], None]
@@ -39,7 +39,7 @@ Observer = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
+    """``source`` where rows are the user's, ``servers`` where servers are."""
 
     source: Source | None = None
     servers: ReachedServers | None = None
@@ -67,7 +67,7 @@ def prepared_inputs(
         check(request)
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
-            yield RunInputs(servers=servers)
+            yield RunInputs(own_source(request, servers, observe) if servers.is_own else None, servers)
     else:
         with staged(request, run_id, observe, templates) as source:
             yield RunInputs(source=source)
@@ -88,7 +88,30 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
         fits()
 
 
-def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
+def with_enough_time(plan: Plan, clock: Clock) -> Plan:
+    """The plan with its default time extended to that of the fewest rounds, if not even the shortest run fits.
+
+    Raises:
+        TimeFault: the shortest run does not fit on a machine as busy as this one, and the time was typed or would have
+            to be many times as long.
+    """
+    try:
+        Pace(plan, clock.elapsed).require()
+        _require_time_as_pressed(plan, clock)
+    except TimeFault:
+        decision, pace = plan.request.decision, Pace(plan, clock.elapsed)
+        if decision.max_seconds_is_given:
+            raise
+        pace.pressed(clock.slowdown())
+        needed = pace.extension(decision.min_rounds)
+        if needed is None:
+            raise
+        plan = plan.extended(needed)
+        clock.extend(needed)
+    return plan
+
+
+def _require_time_as_pressed(plan: Plan, clock: Clock) -> None:
     """Raise where the set-up would take so long on a machine as busy as this one that no round fits.
 
     That would turn out after the first load, of servers minutes later. Where there is plenty of time nothing is
@@ -140,13 +163,13 @@ def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
 def with_bb_twin(plan: Plan) -> Plan:
     """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
 
-    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. A user's own
-    servers have none either unless asked for, since it is one more schema on a server that others may use.
+    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. Two servers
+    of the user's have both controls or neither: a second copy of the data on one alone would take its cache.
     """
     if plan.request.design.bb_control is not None:
         return plan
     grown = plan.decided(bb_control=True)
-    if plan.settings.external_servers is not None or not grown.bb_twins:
+    if not grown.bb_twins:
         return plan.decided(bb_control=False)
     lacking = _lacking(grown)
     if lacking is None:
@@ -191,7 +214,7 @@ def dry_run(
     clock, name = Clock(request.decision.max_seconds), f"dry-run-{os.getpid()}"
     with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, name, observe) as inputs:
         source = inputs.source
-        outlook = _outlook(request, inputs)
+        outlook = _outlook(request, inputs, clock)
         if source is not None and write_workload is not None:
             write_user_workload(source.workload, write_workload, source.notes)
             outlook = replace(outlook, written=str(write_workload))
@@ -207,9 +230,11 @@ def _require_proposal(request: RunRequest) -> None:
         )
 
 
-def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
+def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
     source = inputs.source
     made = with_bb_twin(plan(request, "dry-run", source, inputs.servers))
+    with suppress(TimeFault):  # is among the faults
+        made = with_enough_time(made, clock)
     pace = Pace(made)
     staged_seconds = pace.needs.stage_seconds
     caution = time_caution(made, staged_seconds)
@@ -220,7 +245,7 @@ def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
         conditions=tuple(condition.key for condition in made.conditions),
         seconds_least=staged_seconds + pace.shortest(),
         seconds_at_least=staged_seconds + pace.whole(request.decision.min_rounds),
-        seconds_at_most=request.decision.max_seconds,
+        seconds_at_most=made.request.decision.max_seconds,
         disk_bytes=pace.needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
         memory_bytes=pace.needs.memory_bytes,

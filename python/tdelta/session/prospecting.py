@@ -17,6 +17,7 @@ from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.errors import StoreError, TimeFault, UsageError
+from tdelta.inference import interim_estimates
 from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect, teaches
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
@@ -63,6 +64,7 @@ def from_runs(
     first = runs[0].settings
     request = RunRequest.from_json(first.options).replace(self_test=False, store=store_path)
     planned = _planned(_conditions(first, request), request)
+    asked = _of_gate(asked, runs[0])
     return _with_options(prospect(runs, planned, asked, metric or first.metric), request, asked, metric)
 
 
@@ -113,6 +115,17 @@ def from_pilot(
     cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
     found = prospect(taught, planned, asked, request.decision.metric, pilot_seconds=now() - began, cautions=cautions)
     return _with_options(found, request, asked)
+
+
+def _of_gate(asked: PlanQuery, run: MeasuredRun) -> PlanQuery:
+    """Of a run with a budget, unless overheads were typed: the overhead that it found, against its budget."""
+    budget = run.settings.budget
+    if budget is None or asked.effects or asked.tolerances:
+        return asked
+    found = [estimate.median - 1.0 for _, estimate, _ in interim_estimates(run.trials, run.settings)]
+    if not found:
+        return asked
+    return dataclasses.replace(asked, effects=(round(max(found), 3),), tolerances=(budget,), is_budget=True)
 
 
 def _refuse_steps(conditions: Sequence[Condition]) -> None:
@@ -177,6 +190,7 @@ def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: 
         min_rounds=_MANY_ROUNDS,
         max_rounds=None,
         max_seconds=max_seconds,
+        max_seconds_is_given=True,
     )
 
 
@@ -268,11 +282,15 @@ def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,
         max_seconds=5.0 * math.ceil(seconds / 5.0),
-        tolerance=max(target.tolerance for target in found.primary_targets),
-        budget=None,
+        **_limit(found, asked),
         metric=found.metric,
     )
     return dataclasses.replace(found, options=advised.to_json())
+
+
+def _limit(found: Prospect, asked: PlanQuery) -> dict[str, float | None]:
+    limit = max(target.tolerance for target in found.primary_targets)
+    return {"budget": limit} if asked.is_budget else {"tolerance": limit, "budget": None}
 
 
 def _without_rounds(observer: Callable[[Event], None]) -> Callable[[Event], None]:

@@ -89,6 +89,9 @@ OPTIONS: Mapping[str, Option] = {
 """Every option by its name, in the order in which help texts have them."""
 
 
+_CONTROLS = ("aa_control", "bb_control")
+
+
 def _option(name: str) -> Option:
     if name not in OPTIONS:
         raise UnknownName("option", name, sorted(OPTIONS))
@@ -98,7 +101,9 @@ def _option(name: str) -> Option:
 def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     """A value for every option: what was given, then the study's, the engine's, the usual one."""
     if engine := _engine_of_servers(given):
-        given = {"engine": engine, **given}
+        # A second copy of the data on one server alone would take its cache: both have one, or neither.
+        has_controls = all(given.get(name) is not False for name in _CONTROLS)
+        given = {"engine": engine, **given, **dict.fromkeys(_CONTROLS, has_controls)}
     if "rate" in given or "rate" in given.get("vary", {}):
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")
@@ -114,7 +119,8 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
-    return {**usual, **settings, "tolerance_is_given": "tolerance" in given, **given, "vary": {**factors, **vary}}
+    typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds")}
+    return {**usual, **settings, **typed, **given, "vary": {**factors, **vary}}
 
 
 def _engine_of_servers(given: Mapping[str, Any]) -> str | None:

@@ -84,7 +84,7 @@ class RoundRunner:
         first_block, twins = self._next_block, self._start(number, stack)
         self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
         if first_block == 0 and not self._interruption.requested:
-            self._pace.require_blocks()
+            self._pace.require_block()
         self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
         for place in range(self._plan.request.design.blocks_per_round):
             is_first = self._next_block == first_block

@@ -38,7 +38,7 @@ from tdelta.session.housing import Housing, resource_estimate
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import check_room, prepared_inputs, require_time_as_pressed, time_caution, with_bb_twin
+from tdelta.session.preflight import check_room, prepared_inputs, time_caution, with_bb_twin, with_enough_time
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
@@ -81,7 +81,7 @@ def conduct(
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), prepared_inputs(request, run_id, observer, templates) as inputs:
             made = with_bb_twin(plan(request, run_id, inputs.source, inputs.servers))
-            _make_room(made, clock)
+            made = _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
@@ -117,7 +117,7 @@ def resume(
         UsageError: it is complete, or its workload or the library under test has changed since.
     """
     with Store.open(store_path, must_exist=True) as store:
-        found = store.resolve(run_id)
+        found = store.resolve(run_id, is_unfinished=True)
         if store.status(found) is RunStatus.DONE:
             raise UsageError(Refusal.of("run-complete", run=found))
         if store.summary(found).kind is RunKind.IMPORTED:
@@ -138,7 +138,7 @@ def resume(
                 raise UsageError(Refusal.of("run-changed", run=found, changed=changed))
             _require_same_library(found, state.library, made.engine.identity())
             _keep_work(made, store, state)  # a run that was killed at once has none yet
-            _make_room(made, clock)
+            made = _make_room(made, clock)
             with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
 
@@ -176,15 +176,16 @@ def _require_same_library(run_id: str, before: str | None, now: str) -> None:
         )
 
 
-def _make_room(plan: Plan, clock: Clock) -> None:
-    """Remove what killed runs left, then see that there is room, and make the folder."""
+def _make_room(plan: Plan, clock: Clock) -> Plan:
+    """Remove what killed runs left, then see that there is room and time, and make the folder."""
     sweep(plan.base)
+    plan = with_enough_time(plan, clock)
     check_room(plan, clock.elapsed())
-    require_time_as_pressed(plan, clock)
     try:
         own_folders.ensure(plan.base)
     except OSError as error:
         raise StorageFault(Refusal.of("folder-unusable", folder=plan.base, fault=error.strerror)) from error
+    return plan
 
 
 def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates | None) -> RunResult:

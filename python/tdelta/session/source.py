@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.driver import Checksums, DatabaseJob, RestoreJob
+from tdelta.driver.jobs import OwnTablesJob
 from tdelta.driver.protocol import Tables
 from tdelta.driver.user_data import StagedCopy
 from tdelta.messages import Caution
@@ -40,7 +41,7 @@ class Source:
     def facts(self) -> DatabaseFacts:
         return self.copy.facts(self.database, is_proposed=self.is_proposed)
 
-    def job(self) -> DatabaseJob | RestoreJob:
+    def job(self) -> DatabaseJob | RestoreJob | OwnTablesJob:
         return self.copy.job(self.tables, self.checksums)
 
     def fingerprint(self) -> str:

@@ -6,18 +6,25 @@ takes place in a folder of the run's own, which is gone at its end.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.driver import TwinFolder, default_base, sweep
+from tdelta.driver.answers import checksums
 from tdelta.driver.protocol import Tables
 from tdelta.driver.rows import require_no_markers
 from tdelta.driver.templates import Templates
-from tdelta.driver.user_data import Additions, Observer, Staged, UserData
+from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
-from tdelta.errors import DatabaseFault, Defect, UsageError
+from tdelta.engines.registry import profile
+from tdelta.engines.shared.external.acts import data_bytes
+from tdelta.engines.shared.external.own_tables import OwnTables, compared_tables, described
+from tdelta.engines.shared.external.reached import ReachedServers
+from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
+from tdelta.errors import DatabaseFault, Defect, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
@@ -40,7 +47,17 @@ from tdelta.workloads import Workload
 from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Proposal, propose
+from tdelta.workloads.scan import Piece, cut
 from tdelta.workloads.user_workload import read_user_workload
+
+_CONNECTS = re.compile(r"\\(connect|raw)\b")
+_READS = re.compile(r"\s*\(*\s*(SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
+_MORE = re.compile(
+    r"\b(INSERT|UPDATE|DELETE|MERGE|REPLACE|INTO|LOCK|CREATE|ALTER|DROP|TRUNCATE|CALL|FOR\s+(NO\s+KEY\s+|KEY\s+)?SHARE)\b",
+    re.IGNORECASE,
+)
+_EXECUTED = re.compile(r"/\*M?!")
+"""A comment that servers of MySQL's protocol run."""
 
 
 @contextmanager
@@ -100,6 +117,54 @@ def _require_other_than_store(database: Path, request: RunRequest) -> None:
     store = request.where.store or default_path()
     if store.exists() and database.exists() and store.samefile(database):
         raise UsageError(Refusal.of("store-as-database", database=str(database)))
+
+
+def own_source(request: RunRequest, servers: ReachedServers, observe: Observer) -> Source:
+    """The user's tables on both servers, with a workload that only reads; nothing is made there.
+
+    Raises:
+        InvalidTwins: the tables are not the same on both servers.
+        WorkloadError: the scripts do more than read, or do not fit.
+    """
+    observe(Phase("examine", "tables, keys and rows of your schema on both servers"))
+    schemas, access = servers.own(), servers.access
+    database = described(schemas, access)
+    folder = request.work.workload or ""
+    workload = read_user_workload(Path(folder), database, profile(servers.pair.baseline.identity.engine).dialect)
+    require_reading(workload, folder)
+    constants, named = database.variables(), Names(folder, f"schema {servers.schema}", servers.schema)
+    for place in (BASELINE_PLACE, ENCRYPTED_PLACE):
+        with connected(schemas[place], access) as worker:
+            choose(workload, named, Trier(worker, constants), observe, request.decision.max_seconds)
+    size_bytes = data_bytes(schemas[BASELINE_PLACE])
+    tables = compared_tables(database, size_bytes)
+    observe(Phase("checksum", "the rows of your schema on the baseline's server"))
+    with connected(schemas[BASELINE_PLACE], access) as worker:
+        sums = checksums(worker, tables)
+    return Source(OwnTables(servers.schema, size_bytes), database, workload, constants, tables, sums, is_proposed=False)
+
+
+def require_reading(workload: Workload, folder: str) -> None:
+    """See that every statement is a SELECT that neither locks rows nor writes a file.
+
+    Raises:
+        WorkloadError: one is not.
+    """
+    wrong = [Refusal.of("own-script-writes", found=f"[keys.{key.name}]").at("workload.toml") for key in workload.keys]
+    wrong += [
+        Refusal.of("own-script-writes", found=piece.text.split("\n")[0]).at(f"{transaction.name}.sql:{piece.line}")
+        for transaction in workload.transactions
+        for piece in cut(transaction.text)[0]
+        if not _only_reads(piece)
+    ]
+    if wrong:
+        raise WorkloadError(folder, wrong)
+
+
+def _only_reads(piece: Piece) -> bool:
+    if piece.is_command:
+        return not _CONNECTS.match(piece.text)
+    return _READS.match(piece.code) is not None and not (_MORE.search(piece.code) or _EXECUTED.search(piece.text))
 
 
 class _Staging:

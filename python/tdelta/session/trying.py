@@ -136,7 +136,7 @@ def _given(workload: Workload, named: Names, on: Tries, tell: Observer, once: Tr
     """Every statement has to be one that the database takes, and every transaction has to come to its end."""
     faults = []
     for done, (name, script) in enumerate(workload.scripts().items()):
-        tell(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
+        tell(Phase("prepare", "each transaction, tried once", done, len(workload.transactions)))
         transaction = {"name": name, "weight": 1.0, "text": script["text"]}
         if refused := _refused(name, str(script["text"]), on):
             faults += refused

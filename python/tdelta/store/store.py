@@ -311,13 +311,13 @@ class Store:
         with decoding(self.path):
             return {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
 
-    def resolve(self, text: str) -> str:
+    def resolve(self, text: str, *, is_unfinished: bool = False) -> str:
         """Find the run that a user means.
 
         Args:
-            text: ``last`` (the newest run that was asked for by itself: no pilot, no part of a calibration, none that
-                was opened from a pack), a run's id, a label that one run has, or the beginning of an id or of the
-                letters after its date.
+            text: ``last`` (the newest run with a result that is no pilot, no part of a calibration and not imported),
+                a run's id, a label that one run has, or the beginning of an id or of the letters after its date.
+            is_unfinished: ``last`` is the newest run that can be resumed instead.
 
         Raises:
             UnknownName: no run fits; names the newest ones.
@@ -327,7 +327,7 @@ class Store:
         if not newest_first:
             raise UsageError(Refusal.of("no-run", store=str(self.path)))
         if text == LAST:
-            return self._last(newest_first)
+            return self._last(newest_first, is_unfinished=is_unfinished)
         if text in newest_first:
             return text
         labelled = {run_id for run_id, labels in self.facts_named(LABELS).items() if text in labels}
@@ -347,12 +347,17 @@ class Store:
             raise changed(self.path, f"{RUN} {wrong[0]!r}")
         return found
 
-    def _last(self, newest_first: list[str]) -> str:
-        """The newest run that was asked for by itself."""
+    def _last(self, newest_first: list[str], *, is_unfinished: bool) -> str:
+        """The newest run that was asked for by itself and has a result, or the newest one that can be resumed."""
         others = self.kinds()
-        found = next((run_id for run_id in newest_first if run_id not in others), None)
-        if found is None:
+        own = [run_id for run_id in newest_first if run_id not in others]
+        if not own:
             raise UsageError(Refusal.of("no-last-run", store=str(self.path), others=len(newest_first)))
+        if is_unfinished:
+            found = next((run_id for run_id in own if self.status(run_id) is not RunStatus.DONE), own[0])
+        else:
+            finished = {run_id for (run_id,) in self._query("SELECT run_id FROM runs WHERE result IS NOT NULL")}
+            found = next((run_id for run_id in own if run_id in finished), own[0])
         return found
 
     def _prepare(self) -> None:

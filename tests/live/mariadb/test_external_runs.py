@@ -2,6 +2,8 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from support.codes import cautions
 from support.disturbed_runs import DisturbedRuns, SilencedRuns
 from support.external_runs import ExternalRuns
+from support.refused import has
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
 from support.server_checks import PassesServerCheck
 
@@ -84,3 +87,65 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
             assert ran.code == 0, ran.err
             left = [str(one.parameters["drop"]) for one in cautions(ran.document, "schema-left")]
         return left
+
+    def test_tables_of_the_users_own_are_read_in_place_and_nothing_is_made(
+        self, own_tables: tuple[Any, Any], place: Place
+    ) -> None:
+        scripts = folder(
+            place.base, "\\set id random(:min_orders, :max_orders)\nSELECT word FROM orders WHERE id = :id;\n"
+        )
+        before = self.objects(own_tables)
+        ran = place.tdelta("run", *self.reading(own_tables, scripts), "--json")
+        assert ran.code in (0, 3), ran.err
+        assert self.objects(own_tables) == before
+        facts = ran.document["settings"]["database"]
+        assert (facts["file"], facts["tables"], facts["rows"], facts["in_place"]) == ("schema app", 1, 2, True)
+        assert has(cautions(ran.document), "own-tables")
+
+    @pytest.mark.parametrize("script", ["UPDATE orders SET word = 'x';\n", "SELECT NEXTVAL(numbers);\n"])
+    def test_no_script_writes_to_tables_of_the_users_own(
+        self, own_tables: tuple[Any, Any], place: Place, script: str
+    ) -> None:
+        before = self.objects(own_tables)
+        ran = place.tdelta("run", *self.reading(own_tables, folder(place.base, script)))
+        assert ran.code == 2, ran.err
+        assert "one.sql:1" in ran.err
+        assert self.objects(own_tables) == before
+
+    def test_tables_whose_rows_differ_are_no_pair(self, own_tables: tuple[Any, Any], place: Place) -> None:
+        scripts = folder(place.base, "SELECT word FROM orders;\n")
+        with contextlib.closing(own.root(own_tables[1])) as asked:
+            asked.run("INSERT INTO app.orders VALUES (3, 'more')")
+            try:
+                ran = place.tdelta("run", *self.reading(own_tables, scripts), "--json")
+            finally:
+                asked.run("DELETE FROM app.orders WHERE id = 3")
+        assert ran.code != 0
+        assert "own-tables-differ" in ran.out
+
+    def reading(self, servers: tuple[Any, Any], scripts: Path) -> tuple[str, ...]:
+        baseline, encrypted = (self.dsn(server.port) for server in servers)
+        brief = ("--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1", "--max-time", "60s")
+        return (*brief, "--baseline", baseline, "--encrypted", encrypted, "--schema", "app", "--workload", str(scripts))
+
+    @pytest.fixture
+    def own_tables(self, servers: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:
+        """The servers, with a table of others that the user may read, and a sequence that a SELECT would move."""
+        for server in servers:
+            with contextlib.closing(own.root(server)) as asked:
+                asked.run("CREATE SEQUENCE app.numbers")
+                asked.run("GRANT SELECT, INSERT ON app.* TO bench@'127.0.0.1'")
+        yield servers
+        for server in servers:
+            with contextlib.closing(own.root(server)) as asked:
+                asked.run("DROP SEQUENCE app.numbers")
+
+
+def folder(base: Path, script: str) -> Path:
+    made = base / "load"
+    made.mkdir()
+    (made / "one.sql").write_text(script)
+    (made / "workload.toml").write_text(
+        'name = "own"\nversion = 1\ntitle = "own"\ndescription = "own"\n[transactions.one]\ntitle = "one"\nweight = 1\n'
+    )
+    return made

@@ -4,13 +4,14 @@ from dataclasses import replace
 import pytest
 from inference.builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 
+from support import samples as s
 from support.finished import found as findings
 from support.flat import changed
 from support.refused import check_messages, coded
 from tdelta.findings.base import FinishedRun
 from tdelta.findings.servers import KIND, Bottleneck, ServerMeasures, TimeSpent, bottleneck
 from tdelta.messages import Caution
-from tdelta.records import Condition, Measurement, Trial
+from tdelta.records import Condition, Measurement, RunSettings, SettingDifference, Trial
 
 COUNTERS = {"buffer_requests": 10_000, "buffer_reads": 500, "pages_read": 600, "log_bytes": 0}
 PRESSURE = {"cpu_some": 0.4, "io_some": 0.1}
@@ -156,10 +157,10 @@ def test_a_server_that_is_kept_to_some_cpus_is_held_back_by_these() -> None:
     assert bottleneck(time, 2, server_cpus=2) is Bottleneck.WAITING
 
 
-def cautions(aes_misses: int, aa_misses: int = 500) -> tuple[Caution, ...]:
+def cautions(aes_misses: int, aa_misses: int = 500, of: RunSettings | None = None) -> tuple[Caution, ...]:
     misses = {BASELINE: 500, AA: aa_misses, AES: aes_misses}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
-    return tuple(KIND.cautions(tuple(found.values()), FinishedRun(settings=settings(), trials=())))
+    return tuple(KIND.cautions(tuple(found.values()), FinishedRun(settings=of or settings(), trials=())))
 
 
 def test_twins_whose_caches_fare_alike_need_no_caution() -> None:
@@ -175,3 +176,24 @@ def test_twins_whose_hit_ratios_lie_more_than_a_point_apart_are_a_caution() -> N
     )
     check_messages(cautions(700), worse)
     check_messages(cautions(410, aa_misses=100), "caches-differ", condition="cipher=none,threads=1#aa")
+
+
+@pytest.mark.parametrize(
+    ("differences", "cause"),
+    [
+        ((SettingDifference("innodb_buffer_pool_size", "64M", "32M", is_important=True),), "is 32M and 64M"),
+        ((), "both servers have the same innodb_buffer_pool_size"),
+    ],
+)
+def test_caches_of_two_servers_of_the_users_differ_for_a_reason_that_is_named(
+    differences: tuple[SettingDifference, ...], cause: str
+) -> None:
+    facts = s.external_servers().settings.external_servers
+    assert facts is not None
+    of = replace(settings(), engine="mariadb", external_servers=replace(facts, differences=differences))
+    (found,) = cautions(700, of=of)
+    assert cause in str(found.parameters["cause"])
+
+
+def test_caches_of_two_builds_are_part_of_what_is_compared() -> None:
+    assert cautions(700, of=replace(settings(), options={"contrast": "server"})) == ()

@@ -7,10 +7,12 @@ import pytest
 
 from support.flat import changed
 from support.refused import Part, has
-from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
-from tdelta.records import Measurement, SpanTotals, Trial
+from tdelta.inference import analyze_run
+from tdelta.inference.cipher_work import TOO_LITTLE, barely_encrypted, idle_cipher_caution, with_cached
+from tdelta.messages.catalogue import CACHED
+from tdelta.records import Decision, Measurement, SpanTotals, Trial, Verdict
 
-from .builders import AES, OPERATIONS, TWINS, measurement, settings, trial
+from .builders import AES, BASELINE, OPERATIONS, TWINS, measurement, noisy, run, settings, trial
 
 SERVER = {"client_cpu_user_seconds": 0.01}
 
@@ -77,3 +79,42 @@ def test_of_a_server_without_counters_nothing_is_said() -> None:
 def test_the_caution_names_the_figure_and_what_to_do() -> None:
     caution = idle_cipher_caution({AES.key: 0.00253}, settings())
     assert has([caution], "barely-encrypted", pages=0.00253, remedy=Part("--cache"))
+
+
+def cached(
+    *, effect: float = 0.0, sd: float = 0.2, budget: float | None = None, own: bool = True, tolerance: float = 0.02
+) -> Verdict:
+    given = settings(budget=budget, tolerance=tolerance)
+    verdicts = analyze_run(run(noisy(effect, sd=sd)), given).verdicts
+    idle = {AES.key: 0.045}
+    (found,) = (v for v in with_cached(verdicts, idle, given, {AES.key} if own else ()) if v.primary)
+    return found
+
+
+@pytest.mark.parametrize(("budget", "decision"), [(None, Decision.NEGLIGIBLE), (0.05, Decision.WITHIN)])
+def test_next_to_nothing_to_encrypt_in_the_users_own_cache_is_an_answer(
+    budget: float | None, decision: Decision
+) -> None:
+    found = cached(budget=budget)
+    assert found.decision is decision
+    assert has([found.reasons[-1]], CACHED, pages=0.045, page_us=100.0, most=TOO_LITTLE)
+
+
+def test_in_the_default_cache_it_is_none() -> None:
+    assert cached(own=False).decision is Decision.UNDECIDED
+
+
+def test_an_interval_beyond_what_few_pages_can_cost_has_another_cause_and_no_such_answer() -> None:
+    found = cached(effect=0.3, sd=0.01)
+    assert (found.decision, found.reasons[-1].code) == (Decision.UNDECIDED, "nothing-encrypted")
+
+
+def test_a_tolerance_below_that_bound_is_not_answered_by_it() -> None:
+    assert cached(tolerance=0.001).decision is Decision.UNDECIDED
+
+
+def test_a_backup_is_not_measured_by_the_pages_that_it_decrypts() -> None:
+    conditions = [replace(c, levels=(*c.levels, ("work", "backup:compress=zstd"))) for c in (BASELINE, AES)]
+    measured = changed(measurement(), engine_counters={"pages_read": 0, "pages_written": 0})
+    trials = [trial(c, 0, block, measured) for block in range(3) for c in conditions]
+    assert barely_encrypted(trials, settings(conditions)) == {}

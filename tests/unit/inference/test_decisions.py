@@ -8,6 +8,7 @@ from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
+    Extent,
     Grounds,
     decide,
     decide_gate,
@@ -17,8 +18,13 @@ from tdelta.inference.decisions import (
     interval_words,
     most_severe,
     reason,
+    with_shortage,
 )
-from tdelta.records import Decision, Estimate
+from tdelta.messages import Reason
+from tdelta.messages.catalogue import DIRECTION, DIRECTION_ALONE, TOO_LITTLE
+from tdelta.records import Decision, Estimate, Metric, Role, Verdict
+
+from .builders import condition
 
 
 def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = None) -> Estimate:
@@ -153,3 +159,57 @@ def test_reasons_name_the_interval_and_the_limit() -> None:
     check_messages([slower], coded("interval-above", interval="+2.4% to +3.8%", tolerance=0.02))
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
     check_messages([over], coded("above-budget", interval="+6.0% to +8.0%", budget=0.05))
+
+
+BEYOND, ACROSS, WIDE_ACROSS = (1.42, 2.74), (0.98, 1.10), (0.74, 1.18)
+
+
+def verdict(ends: tuple[float, float], decision: Decision, *codes: str, typical: Estimate | None = None) -> Verdict:
+    of, plain = condition("aes-256", Role.TREATMENT), condition("none", Role.BASELINE)
+    reasons = tuple(Reason.of(code, rounds=1) for code in ("interval-above", *codes))
+    return Verdict(
+        primary=True, condition=of, baseline=plain, metric=Metric.RESPONSE_TIME, transaction="all", unit="µs",
+        baseline_value=1.0, condition_value=1.0, ratio=estimate(ends), decision=decision, reasons=reasons,
+        typical=typical,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ends", "blocks", "rounds", "code"),
+    [
+        (BEYOND, 4, 2, DIRECTION),
+        (BEYOND, 4, 1, DIRECTION_ALONE),
+        (BEYOND, 3, 3, DIRECTION_ALONE),
+        ((1.05, 1.20), 6, 1, DIRECTION),
+        (WIDE_ACROSS, 30, 5, TOO_LITTLE),
+        (ACROSS, 3, 3, TOO_LITTLE),
+        (ACROSS, 4, 1, "few-rounds"),
+    ],
+)
+def test_an_open_verdict_says_whether_it_has_a_direction_and_an_amount(
+    ends: tuple[float, float], blocks: int, rounds: int, code: str
+) -> None:
+    found = with_shortage(verdict(ends, Decision.UNDECIDED, "few-rounds"), Extent(blocks, rounds), 0.02)
+    assert found.decision is Decision.UNDECIDED
+    assert found.reasons[-1].code == code
+
+
+@pytest.mark.parametrize("decision", [Decision.SLOWER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN])
+def test_nothing_is_decided_with_fewer_than_four_blocks(decision: Decision) -> None:
+    extent = Extent(3, 3)
+    assert with_shortage(verdict(ACROSS, decision), extent, 0.02).decision is Decision.UNDECIDED
+    assert with_shortage(verdict(ACROSS, decision), replace(extent, blocks=4), 0.02).decision is decision
+
+
+def test_a_direction_needs_the_typical_trial_and_no_other_doubt_than_few_rounds() -> None:
+    open_ = verdict(BEYOND, Decision.UNDECIDED, "few-rounds", typical=estimate(ACROSS))
+    assert with_shortage(open_, Extent(8, 2), 0.02).reasons[-1].code == TOO_LITTLE
+    stalled = verdict(BEYOND, Decision.UNDECIDED, "few-stalls")
+    assert with_shortage(stalled, Extent(8, 2), 0.02).reasons[-1].code == TOO_LITTLE
+
+
+def test_a_gate_keeps_the_range_that_includes_its_budget() -> None:
+    gate = verdict((1.12, 1.34), Decision.UNDECIDED)
+    assert with_shortage(gate, Extent(8, 2), 0.02, is_gate=True) is gate
+    wide = with_shortage(verdict(WIDE_ACROSS, Decision.UNDECIDED), Extent(8, 2), 0.02, is_gate=True)
+    assert wide.reasons[-1].code == TOO_LITTLE

@@ -2,13 +2,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibration.simulation import Machine, simulate
+from calibration.harness import types_of
+from calibration.simulation import THREE, Machine, simulate
 from calibration.simulation import settings as simulated
-from tdelta.inference.costs import panels
+from tdelta.inference import analyze_run
+from tdelta.inference.costs import panels, plain_shares
 from tdelta.inference.fits import fit_transactions
 from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
+from tdelta.records import Decision, Metric, Trial, Verdict
 
-from .builders import noisy, run, settings
+from .builders import TWINS, measurement, noisy, run, settings, trial
 
 ONE = np.ones((1, 1))
 
@@ -16,7 +19,8 @@ ONE = np.ones((1, 1))
 def test_pooling_agrees_with_dense_numerical_integration() -> None:
     theta = np.array([0.03, 0.08, 0.05])
     covariance = np.diag([0.02, 0.03, 0.01]) ** 2 + 0.005**2
-    (((first, second, third),),) = pool([TypeEstimates(theta[None], covariance, ONE)])
+    ((pooled,),) = pool([TypeEstimates(theta[None], covariance, ONE)])
+    first, second, third = pooled.alone()
     sampling = covariance
     # Independently: over tau and mu the observed types are jointly normal with the types' own effects.
     means, variances, weights = [], [], []
@@ -38,21 +42,21 @@ def test_pooling_agrees_with_dense_numerical_integration() -> None:
 
 def test_types_that_agree_are_pulled_together_and_gain() -> None:
     covariance = np.eye(4) * 0.03**2
-    pooled = pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, ONE)])[0][0]
+    pooled = pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, ONE)])[0][0].alone()
     assert np.ptp([m.mean for m in pooled]) < 0.5 * 0.02
     assert all(m.variance < 0.8 * 0.03**2 for m in pooled)
 
 
 def test_a_type_that_stands_far_apart_stays_there() -> None:
     covariance = np.eye(4) * 0.01**2
-    pooled = pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, ONE)])[0][0]
+    pooled = pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, ONE)])[0][0].alone()
     assert pooled[3].mean == pytest.approx(1.5, abs=0.01)
     assert pooled[0].mean == pytest.approx(0.0, abs=0.01)
 
 
 def test_instance_effects_that_types_share_is_not_averaged_away() -> None:
     shared = np.full((6, 6), 0.01**2) + np.eye(6) * 1e-8
-    pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0]
+    pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0].alone()
     assert all(np.sqrt(m.variance) > 0.95 * 0.01 for m in pooled)
 
 
@@ -81,3 +85,48 @@ def test_conditions_correlate_through_the_plain_twins_they_share() -> None:
     fits = fit_transactions(panels(run(noisy(0.1), types=(1.0, 2.0)), settings()))
     found = type_estimates([list(fit.answers()) for fit in fits.values()])
     np.testing.assert_allclose(np.diag(found.between), 1.0)
+
+
+def hostile(seed: int, *, types: int, rounds: int, blocks: int) -> list[Trial]:
+    """Trials whose types scatter each for itself and against each other, by tens of percent, some with a stall."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.full(types, 0.5)) + 1e-3
+    trials = []
+    for block in range(rounds * blocks):
+        for place, condition in enumerate(TWINS):
+            shared = rng.normal(0.0, 0.3)
+            costs = weights * np.exp(shared * rng.choice([-1.0, 1.0, 2.0], types) + 0.2 * rng.standard_t(2.0, types))
+            costs *= 1.0 + 9.0 * (rng.uniform(size=types) < 0.05)
+            trials.append(trial(condition, block // blocks, block, measurement(types=list(costs)), place))
+    return trials
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_mix_lies_between_its_types_whatever_the_trials(seed: int) -> None:
+    trials = hostile(seed, types=(2, 6, 18)[seed % 3], rounds=1 + seed % 2, blocks=(1, 2, 6)[seed // 4])
+    mix, types = _mix_and_types(analyze_run(trials, settings()).verdicts)
+    assert min(types) <= mix <= max(types)
+
+
+def _mix_and_types(verdicts: tuple[Verdict, ...]) -> tuple[float, list[float]]:
+    of_time = [v for v in verdicts if v.metric is Metric.RESPONSE_TIME]
+    (mix,) = (v.ratio.median for v in of_time if v.transaction == "all")
+    return mix, [v.ratio.median for v in of_time if v.transaction != "all"]
+
+
+def test_types_add_up_to_the_mix_by_their_shares_of_the_plain_time() -> None:
+    """One round, noisy, with instances that differ: strongly correlated types extrapolate without the mix."""
+    trials = simulate(
+        np.random.default_rng(5), Machine(instance_sd=0.03, trial_sd=0.1), [0.0] * 18, rounds=1, blocks=2,
+        conditions=THREE, own_luck=0.3,
+    )  # fmt: skip
+    mix, types = _mix_and_types(analyze_run(trials, simulated(THREE)).verdicts)
+    (panel,) = panels(trials, simulated(THREE))
+    shares = plain_shares(panel, [f"type{number}" for number in sorted(range(18), key=str)])
+    assert shares @ types == pytest.approx(mix, rel=1e-6)
+
+
+def test_a_type_is_never_slower_or_faster_where_the_mix_has_too_little() -> None:
+    log_ratios = [1.0, 1.2, -1.0]
+    trials = simulate(np.random.default_rng(1), Machine(trial_sd=0.01), log_ratios, rounds=1, blocks=3)
+    assert {v.decision for v in types_of(trials, simulated())} == {Decision.UNDECIDED}

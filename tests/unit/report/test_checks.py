@@ -13,7 +13,7 @@ def check(state: CheckState, **changes: bool) -> Validity:
 
 def test_checks_are_listed_with_the_worst_first_and_else_in_their_order() -> None:
     given = [check(state) for state in (CheckState.OK, CheckState.NOT_SHOWN, CheckState.FAILED, CheckState.OK)]
-    assert [state for state, _ in listed(given)] == ["failed", "not shown", "ok", "ok"]
+    assert [state for state, _ in listed(given)] == ["FAILED", "not shown", "ok", "ok"]
     assert set(MARKS) == set(CheckState)
 
 

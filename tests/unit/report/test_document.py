@@ -82,7 +82,7 @@ def test_a_dry_run_is_passed_on_field_by_field(plan: DryRun) -> None:
 def test_a_database_is_told_by_its_name_and_size_and_is_null_where_rows_are_generated() -> None:
     assert document(s.own_database(), 0)["settings"]["database"] == {
         "file": "app.db", "size_bytes": 25_270_000, "page_size": 4096, "tables": 30, "rows": 207_192,
-        "proposed": True, "restored": False,
+        "proposed": True, "restored": False, "in_place": False,
     }  # fmt: skip
     assert document(s.slower(), 0)["settings"]["database"] is None
 

@@ -61,13 +61,13 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
     for event in EVENTS:
         observe(event)
     assert stream.getvalue().splitlines() == [
-        f"run {s.RUN_ID}: sqlite, order-entry, 3 conditions,"
+        f"run {s.RUN_ID}: sqlite, order-entry, 3 configurations,"
         " at least 3 rounds of 6 blocks, at most 1 min 25 s; seed 7301",
         "load: aes-256",
         "round 1: 6 blocks",
-        "after round 1: AES-256 +3.0% (95% interval 0.0% to +6.0%), 6.0 points wide, 2.0 aimed at;"
+        "after round 1: AES-256 +3.0% (95% interval 0.0% to +6.0%), 6.0 points wide, target 2.0;"
         " at most 1 min 00 s to go",
-        "after round 2: AES-256 +3.0% (95% interval +2.0% to +4.0%), 2.0 points wide, 2.0 aimed at; the last look",
+        "after round 2: AES-256 +3.0% (95% interval +2.0% to +4.0%), 2.0 points wide, target 2.0; enough measured",
     ]
 
 

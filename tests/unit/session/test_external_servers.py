@@ -114,19 +114,19 @@ def test_what_is_of_servers_of_ones_own_only_is_refused_elsewhere(asked: dict[st
 def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_their_own() -> None:
     made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, inject=(0.05, 0.1))
     places = {c.key: made.twin_settings(c, 0).place for c in made.conditions}
-    assert set(places.values()) == {"baseline", "encrypted", "aa", "injected1", "injected2"}
-    assert len(made.instances()) == 5
+    assert set(places.values()) == {"baseline", "encrypted", "aa", "bb", "injected1", "injected2"}
+    assert len(made.instances()) == 6
     assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
     kinds = [made.twin_settings(c, 0).loaded for c in made.data_templates().values()]
     assert kinds == ["baseline", "encrypted"]
 
 
-def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encrypted_server() -> None:
-    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_control=True)
+def test_a_bb_twin_has_a_schema_on_the_encrypted_server() -> None:
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)})
     settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
-    assert with_bb_twin(planned(servers())).request.design.bb_control is False
+    assert with_bb_twin(planned(servers())).request.design.bb_control is True
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:

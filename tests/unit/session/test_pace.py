@@ -12,7 +12,7 @@ from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import require_time_as_pressed, time_caution
+from tdelta.session.preflight import time_caution, with_enough_time
 from tdelta.store import Store
 
 from .conducting import Sitting, check
@@ -101,14 +101,25 @@ def test_on_a_pressed_machine_a_run_is_refused_before_its_set_up(engine: str, mo
     least, asked = Pace(made()).shortest(), list[Clock]()
     monkeypatch.setattr(Clock, "slowdown", lambda clock: (asked.append(clock), 4.0)[1])
     clock = Clock(600.0, lambda: 0.0)
-    require_time_as_pressed(made(max_seconds=10 * least), clock)
+    with_enough_time(made(max_seconds=10 * least), clock)
     assert not asked, "where there is plenty of time nothing is measured"
     Pace(made(max_seconds=1.01 * least)).require()
     with refused(TimeFault, "time-too-short", why=Part("4.0 times")) as raised:
-        require_time_as_pressed(made(max_seconds=1.01 * least), clock)
+        with_enough_time(made(max_seconds=1.01 * least), clock)
     assert asked == [clock]
     assert raised.value.least_seconds > 1.2 * least
-    require_time_as_pressed(made(max_seconds=raised.value.least_seconds), clock)
+    with_enough_time(made(max_seconds=raised.value.least_seconds), clock)
+
+
+def test_a_default_time_that_holds_not_even_the_shortest_run_is_extended_to_the_fewest_rounds() -> None:
+    usual = plan(RunRequest(seed=1), "r")
+    clock = Clock(usual.request.decision.max_seconds, lambda: 0.0)
+    assert with_enough_time(usual, clock) is usual
+    large = plan(RunRequest(seed=1, size_bytes=1_000_000_000), "r")
+    extended = with_enough_time(large, clock)
+    assert has(extended.cautions, "time-extended", found=large.request.decision.max_seconds)
+    assert Pace(large).whole(3) < extended.request.decision.max_seconds < 1.5 * Pace(large).whole(3)
+    assert clock.left() == extended.request.decision.max_seconds == extended.settings.options["max_seconds"]
 
 
 def test_what_has_passed_counts() -> None:
@@ -143,6 +154,22 @@ def test_a_first_load_that_is_too_slow_ends_the_run_with_the_least_time_and_keep
     again = slow_loads(sitting, 25.0)
     again.conduct(max_seconds=raised.value.least_seconds)
     assert again.twins.clock() <= raised.value.least_seconds
+
+
+def test_a_slow_load_leaves_the_blocks_that_still_fit_and_their_answer(sitting: Sitting) -> None:
+    estimate = Pace(plan(sitting.request(trial_seconds=2.0, blocks_per_round=8), "r"))
+    shortest, seconds = estimate.shortest(), 3 * estimate.of(Stage.LOAD)
+    result = slow_loads(sitting, seconds).conduct(trial_seconds=2.0, blocks_per_round=8, max_seconds=shortest + seconds)
+    assert result.stopped_by == "time"
+    assert 1 <= result.counts.blocks < 8
+
+
+def test_a_default_time_is_extended_where_the_load_used_it_up(sitting: Sitting) -> None:
+    slow = slow_loads(sitting, 50.0)
+    result = slow.conduct(min_rounds=1, max_rounds=1)
+    assert has(result.cautions, "time-extended", found=85.0)
+    assert result.counts.rounds == 1
+    assert slow.twins.clock() > 100.0
 
 
 def test_the_search_is_reserved_before_another_block_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

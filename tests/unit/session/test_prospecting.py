@@ -7,7 +7,7 @@ import pytest
 from support.refused import refused
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.planning import PlanQuery
-from tdelta.records import Event, Metric, Phase, RunPlanned
+from tdelta.records import Decision, Event, Metric, Phase, RunPlanned
 from tdelta.records.prospects import Prospect
 from tdelta.session.prospecting import from_pilot, from_runs
 from tdelta.store import Store
@@ -111,6 +111,18 @@ def test_the_run_that_is_advised_goes_into_the_store_that_was_read(sitting: Sitt
     moved = sitting.store.rename(sitting.base / "moved.sqlite")
     found = from_runs(["last"], ASKED, moved)
     assert (found.options["store"], found.again["store"]) == (str(moved), str(moved))
+
+
+def test_a_run_with_a_budget_is_planned_for_its_budget_and_the_overhead_it_found(sitting: Sitting) -> None:
+    run = sitting.conduct(blocks_per_round=6, min_rounds=3, max_rounds=3, budget=0.1)
+    overhead = run.primary[0].ratio.median - 1.0
+    found = from_runs(["last"], PlanQuery(simulated=20), sitting.store)
+    (target,) = found.primary_targets
+    assert (target.tolerance, target.decision) == (0.1, Decision.OVER)
+    assert target.effect == pytest.approx(overhead, abs=0.002)
+    assert (found.options["budget"], found.options["tolerance"]) == (0.1, run.settings.tolerance)
+    typed = from_runs(["last"], ASKED, sitting.store)
+    assert [target.tolerance for target in typed.primary_targets] == [0.02]
 
 
 def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: Sitting) -> None:

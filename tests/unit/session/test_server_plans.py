@@ -3,13 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, Part, coded, has, refused
-from tdelta.engines.capabilities import Cautioned
+from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.servers import ServerSettings
 from tdelta.errors import EngineUnavailable, LoadGeneratorError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
+from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan, plan
+from tdelta.session.state import RunState
 
 from .served import BINARIES, installed
 
@@ -220,6 +221,4 @@ def test_two_paths_of_one_version_are_told_apart_and_one_program_is_cautioned_of
     of = made(vary={"server": ("/a/b", "/a/c")})
     labels = ["10.11.19 (/a/b)", "10.11.19 (/a/c)"]
     assert list(dict.fromkeys(c.level("server") for c in of.conditions)) == labels
-    assert isinstance(of.engine, Cautioned)
-    codes = [one.code for one in of.engine.cautions(of.twin_settings(of.conditions[0], 0))]
-    assert codes.count("same-program") == 1
+    check_messages(Checks(of, RunState()).cautions, coded("same-program", one=labels[0], other=labels[1]))

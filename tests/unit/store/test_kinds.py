@@ -38,6 +38,12 @@ def test_last_passes_over_what_nobody_asked_for_by_itself(store: Store, kind: Ru
     assert store.summary("20260803-dddd").kind is kind
 
 
+def test_last_is_the_newest_run_with_a_result_and_of_resuming_the_newest_without(store: Store) -> None:
+    store.create_run(settings_of("20260803-dddd"), MACHINE, VERSIONS)
+    assert store.resolve(LAST) == NEW
+    assert store.resolve(LAST, is_unfinished=True) == "20260803-dddd"
+
+
 def test_where_there_is_no_other_run_last_means_none(store: Store) -> None:
     for run_id in (OLD, NEW):
         store.put_fact(run_id, KIND, RunKind.PILOT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.private import TRACING, counters_of, flushing_of, session_options
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.servers import Tracing
@@ -22,6 +23,7 @@ from tdelta.engines.shared.external.kind import (
     LeftoverSchema,
     NewSchema,
     Probe,
+    ReadOnly,
     SchemaSessions,
     Scope,
     SettingsRule,
@@ -91,6 +93,15 @@ class PostgresServers:
         f", {', '.join(f'coalesce(current_setting({literal(n)}, true), {literal(_NO_LIMIT)}) AS {n}' for n in _WAITS)}",
         {**_SESSION, **dict.fromkeys(_WAITS, _NO_LIMIT)},
     )
+
+    @property
+    def read_only(self) -> ReadOnly:
+        asked = "current_setting('default_transaction_read_only')"
+        return ReadOnly("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", asked, "on")
+
+    @property
+    def catalog(self) -> PostgresCatalog:
+        return PostgresCatalog()
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a standby, read-only."""

@@ -191,6 +191,7 @@ def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:
 def of_connections(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     """Servers of the user's: a worker for each condition, and nothing on this machine's disk."""
     conditions, load_seconds = len(layout.conditions), layout.size_bytes / _SERVER_LOAD_BYTES_PER_SECOND
+    load_seconds = load_seconds if layout.copy is None else 0.0  # tables of the user's are there
     kept = 0 if layout.writes else len(templates(engine, layout))
     loaded_anew = (len(_instances(engine, layout)) - kept) * load_seconds
     return ResourceEstimate(

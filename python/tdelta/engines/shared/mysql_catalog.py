@@ -27,15 +27,20 @@ _PERIOD = ("ROW START", "ROW END")
 
 
 class MySqlCatalog:
+    """``analyzes``: the statistics of the tables are brought up to date first, which only tdelta's own may be."""
+
+    def __init__(self, *, analyzes: bool = True) -> None:
+        self._analyzes = analyzes
+
     def facts(self, ask: Ask, schema: str) -> describing.CatalogFacts:
-        """What is in the database ``schema``, whose statistics are brought up to date for it."""
+        """What is in the database ``schema``."""
         where = f"WHERE TABLE_SCHEMA = {literal(schema)}"
         found = ask(
             f"SELECT TABLE_NAME AS name, TABLE_TYPE AS type, ENGINE AS engine FROM information_schema.TABLES {where}"
         )
         base = [row for row in found if row["type"] in BASE_TABLES and row["name"] != MARK_TABLE]
         ours = sorted(describing.named(row) for row in base if row["engine"] == "InnoDB")
-        if ours:
+        if ours and self._analyzes:
             ask(f"ANALYZE TABLE {', '.join(f'{self.quoted(schema)}.{self.quoted(name)}' for name in ours)}")
         sizes = {
             describing.named(row): int(row["bytes"] or 0)

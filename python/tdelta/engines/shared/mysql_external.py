@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.external.kind import (
     LOCK_SECONDS,
     MARK,
@@ -19,6 +20,7 @@ from tdelta.engines.shared.external.kind import (
     LeftoverSchema,
     NewSchema,
     Probe,
+    ReadOnly,
     SchemaSessions,
     Scope,
     SettingsRule,
@@ -120,6 +122,17 @@ class MySqlFamily:
         wanted = {**_SESSION, self.isolation_setting: _ISOLATION.replace(" ", "-")}
         return InForce(f"SELECT {', '.join(f'@@SESSION.{name}' for name in wanted)}", wanted)
 
+    @property
+    def read_only(self) -> ReadOnly:
+        setting = self.isolation_setting.replace("isolation", "read_only")
+        return ReadOnly("SET SESSION TRANSACTION READ ONLY", f"@@SESSION.{setting}", "1")
+
+    @property
+    def catalog(self) -> Catalog:
+        from tdelta.engines.shared.mysql_catalog import MySqlCatalog  # which needs this module
+
+        return MySqlCatalog(analyzes=False)
+
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
         faults = []
@@ -174,7 +187,7 @@ class MySqlFamily:
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether it exists; a schema on which the user has no right at all is not seen."""
         rows = ask("SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA")
-        return any((row["name"] or "").lower() == schema for row in rows)
+        return any((row["name"] or "").lower() == schema.lower() for row in rows)
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         return SchemaSessions(database=schema.name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.driver.workers import Worker
-from tdelta.engines.capabilities import Template
+from tdelta.engines.capabilities import Build, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
@@ -27,7 +27,7 @@ from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import ONE_LIBRARY, SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
-from tdelta.messages import Caution, Detail, Refusal
+from tdelta.messages import Detail, Refusal
 from tdelta.records import Condition, Level
 
 
@@ -88,7 +88,7 @@ def driver(options: Mapping[str, Any]) -> SqliteDriver:
     """
     asked = [str(name) for name in options.get("vary", {}).get(LIBRARY, ())]
     if asked:
-        versions = _compared(asked)
+        versions = _compared(asked, is_mixed=options.get("contrast") == LIBRARY)
         return SqliteDriver(next(iter(versions.values())), versions)
     library = find_library(options["library"])
     _require_installed(library)
@@ -103,8 +103,8 @@ def _require_installed(library: Library) -> None:
         )
 
 
-def _compared(asked: Sequence[str]) -> dict[str, SqliteEngine]:
-    """The libraries that a run sets beside each other, by their versions, all of one kind.
+def _compared(asked: Sequence[str], *, is_mixed: bool) -> dict[str, SqliteEngine]:
+    """The libraries that a run sets beside each other, by their versions, all of one kind unless they may be mixed.
 
     Raises:
         UsageError: what is wrong with any of them, at once.
@@ -115,18 +115,16 @@ def _compared(asked: Sequence[str]) -> dict[str, SqliteEngine]:
         try:
             library = find_library(name)
             _require_installed(library)
-            found[name] = library
+            said = ask_library(library.name)
+            found[name] = replace(library, version=said["version"], sha256=said["sha256"])
         except (UsageError, EngineUnavailable) as fault:
             faults += (said.at(f"--vary {LIBRARY}") for said in fault.refusals)
     kinds = dict.fromkeys(library.product for library in found.values())
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not is_mixed:
         faults.append(Refusal.of("libraries-of-several-kinds", found=", ".join(kinds)).at(f"--vary {LIBRARY}"))
     if faults:
         raise UsageError(*faults)
-    texts = {
-        name: f"{library.product} {library.installed_version()}" if library.distribution else str(library.version)
-        for name, library in found.items()
-    }
+    texts = {name: str(library.version) for name, library in found.items()}
     shown = list(texts.values())
     labels = {name: text if shown.count(text) == 1 else f"{text} ({name})" for name, text in texts.items()}
     return {labels[name]: SqliteEngine(library) for name, library in found.items()}
@@ -141,21 +139,13 @@ class SqliteDriver:
         self.engine = engine
         self._versions = versions
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        return {LIBRARY: tuple(self._versions)} if self._versions else {}
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        libraries = {name: engine.library for name, engine in self._versions.items()}
+        builds = {name: Build(one.identity(), partial(str, one.sha256)) for name, one in libraries.items()}
+        return {LIBRARY: builds} if builds else {}
 
     def _of(self, settings: TwinSettings) -> SqliteEngine:
         return self._versions.get(settings.library, self.engine)
-
-    def cautions(self, settings: TwinSettings) -> tuple[Caution, ...]:
-        """Libraries that are one file: what they differ by is chance."""
-        del settings
-        pairs = itertools.combinations(self._versions.items(), 2)
-        return tuple(
-            Caution.of("same-program", one=name, other=other)
-            for (name, one), (other, against) in pairs
-            if one.library.sha256 is not None and one.library.sha256 == against.library.sha256
-        )
 
     @property
     def crypto(self) -> str:

@@ -21,6 +21,7 @@ from tdelta.driver.jobs import (
     AnyJob,
     DatabaseJob,
     LoadAndRebuild,
+    OwnTablesJob,
     PopulateJob,
     RestoreJob,
     TrialJob,
@@ -241,8 +242,8 @@ class SqliteTwins:
     def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
         name, key = f"load-{len(self._loads)}", self._key(settings.cipher)
-        if isinstance(self._job, RestoreJob):
-            raise Defect("a dump cannot be restored into a file of SQLite")
+        if isinstance(self._job, RestoreJob | OwnTablesJob):
+            raise Defect("neither a dump nor a server's tables become a file of SQLite")
         if isinstance(self._job, DatabaseJob):
             engine = self._of(settings)
             path, self._said[settings.library], sums = convert(engine, self._folder, self._job, settings, name, key)

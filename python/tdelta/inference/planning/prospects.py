@@ -131,6 +131,7 @@ class PlanQuery:
         tolerances: limits to tell them against, shares; empty for a list of usual ones.
         assurance: the chance of a right decision that is wanted.
         max_seconds: the longest run that is possible; None for no limit.
+        is_budget: the tolerance is a gate's budget.
         simulated: runs behind each curve.
     """
 
@@ -138,6 +139,7 @@ class PlanQuery:
     tolerances: tuple[float, ...] = ()
     assurance: float = 0.8
     max_seconds: float | None = None
+    is_budget: bool = False
     simulated: int = SIMULATED
 
 
@@ -186,7 +188,9 @@ def prospect(
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
     prediction = predict(draws, _design(planned, layout), rounds)
-    targets = targets_of(asked.effects, asked.tolerances, prediction, layout, asked.assurance)
+    targets = targets_of(
+        asked.effects, asked.tolerances, prediction, layout, asked.assurance, is_budget=asked.is_budget
+    )
     primary = tuple(target for target in targets if (target.effect, target.tolerance) in wanted)
     return Prospect(
         engine=runs[0].settings.engine,

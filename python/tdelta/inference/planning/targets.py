@@ -38,11 +38,17 @@ def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, .
 
 
 def targets_of(
-    effects: Sequence[float], tolerances: Sequence[float], prediction: Prediction, layout: Layout, assurance: float
+    effects: Sequence[float],
+    tolerances: Sequence[float],
+    prediction: Prediction,
+    layout: Layout,
+    assurance: float,
+    *,
+    is_budget: bool,
 ) -> tuple[Target, ...]:
     """Every effect against every tolerance, those asked for or the usual ones, tolerance by tolerance."""
     return tuple(
-        _target(effect, tolerance, prediction, layout, assurance)
+        _target(effect, tolerance, prediction, layout, assurance, is_budget=is_budget)
         for tolerance in (tolerances or TOLERANCES)
         for effect in (effects or EFFECTS)
     )
@@ -55,9 +61,11 @@ def primary_of(effects: Sequence[float], tolerances: Sequence[float]) -> Iterato
         yield from ((effect, tolerance) for effect in effects or (EFFECTS[0], *above[:1]))
 
 
-def _target(effect: float, tolerance: float, prediction: Prediction, layout: Layout, assurance: float) -> Target:
-    decision = right_decision(effect, tolerance)
-    wrong = prediction.wrong(effect, tolerance)
+def _target(
+    effect: float, tolerance: float, prediction: Prediction, layout: Layout, assurance: float, *, is_budget: bool
+) -> Target:
+    decision = right_decision(effect, tolerance, is_budget=is_budget)
+    wrong = prediction.wrong(effect, tolerance, is_budget=is_budget)
     right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, tolerance, decision)
     curve = tuple(
         Point(rounds, layout.seconds(rounds), chance, fault)

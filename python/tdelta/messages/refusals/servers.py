@@ -47,7 +47,10 @@ SERVERS = {
         "both are {parameter} {place} of the same server; use two servers, or two places of one: ?{parameter}=NAME in"
         " each DSN"
     ),
-    "baseline-encrypted": "the baseline's tables must be unencrypted, found: {said}",
+    "schema-missing": "no schema {schema}: name one that exists on both servers",
+    "own-tables-differ": "the schema must have the same tables, rows and keys on both servers; not so: {tables}",
+    "own-script-writes": "only SELECT is allowed on your own tables (no INTO, no locks), found: {found}",
+    "baseline-encrypted": "tables of this server must be unencrypted, found: {said}",
     "encryption-not-seen": "{said}: {remedy}",
     "nothing-encrypted": "the encrypted server encrypts no more than the baseline: {said}; {remedy}",
     "encryption-unsettled": "table encryption is changing: {said}; wait until it ends, or open the keystore",

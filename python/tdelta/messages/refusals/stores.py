@@ -14,7 +14,9 @@ STORES = {
     ),
     "not-a-store": f"{{path}} is not a results database but {{found}}; {_ELSEWHERE}",
     "store-disk-full": f"results database {{path}}: the disk is full ({{fault}}); free some space, or {_ELSEWHERE}",
-    "run-without-result": "run {run} has no result yet (it is {status}); resume it: tdelta run --resume {run}{store}",
+    "run-without-result": (
+        "run {run} has no result yet ({status}); once it has ended, complete it: tdelta run --resume {run}{store}"
+    ),
     "no-last-run": (
         "no run yet in {store}, only {others} pilot, calibration or imported runs; list them with: tdelta runs --kind"
         " all"

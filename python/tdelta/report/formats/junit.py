@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET  # writes only; what is read elsewhere g
 from tdelta.document.effect import limits
 from tdelta.document.labels import decision_word
 from tdelta.document.quantities import estimate_text
+from tdelta.document.wording import has_amount
 from tdelta.records import CheckState, Decision, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.formats.answered import Answered
@@ -78,9 +79,10 @@ def _outcome(decision: Decision, answered: Answered) -> str | None:
 
 
 def _said(verdict: Verdict, answered: Answered) -> str:
-    figures = estimate_text(verdict.ratio, limits(answered.result.settings))
     word = decision_word(verdict.decision, verdict.metric)
-    return "; ".join((f"{word}: {figures}", *(reason.text for reason in verdict.reasons)))
+    if has_amount(verdict):
+        word = f"{word}: {estimate_text(verdict.ratio, limits(answered.result.settings))}"
+    return "; ".join((word, *(reason.text for reason in verdict.reasons)))
 
 
 def _checks(answered: Answered) -> Iterator[ET.Element]:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.document.effect import limits
-from tdelta.document.labels import decision_word, metric_name, transaction_name
-from tdelta.document.quantities import amounts, counted, duration, printable, ratio_cells
+from tdelta.document.labels import decision_word, metric_name, sides_of
+from tdelta.document.quantities import counted, duration, printable
+from tdelta.document.wording import verdict_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
 from tdelta.report.formats.answered import Answered
@@ -32,7 +33,7 @@ _SPECIAL = str.maketrans(
 )
 _BEGINS_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 """What at the beginning of a line could begin a list or underline a heading."""
-_HEADER = ("", "plain", "encrypted", "change", "95% interval", "verdict")
+_HEADER = ("change", "95% interval", "verdict")
 
 
 def markdown(answered: Answered) -> str:
@@ -68,7 +69,7 @@ def _blocks(answered: Answered) -> Iterator[str]:
 
 
 def _table(answered: Answered, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield _line(_HEADER)
+    yield _line(("", *sides_of(answered.result.settings).titles, *_HEADER))
     yield "|---|--:|--:|--:|--:|---|"
     for verdict in verdicts:
         yield _line(_cells(verdict, answered))
@@ -80,9 +81,8 @@ def _cells(verdict: Verdict, answered: Answered) -> tuple[str, ...]:
     label = answered.label(verdict).removesuffix(f": {verdict.transaction}")
     what = metric_name(verdict.metric, result.settings)
     if verdict.transaction != "all":
-        what = f"{transaction_name(verdict.transaction)}, {what}"
-    values = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    figures = ratio_cells(verdict.ratio, limits(result.settings))
+        what = f"{verdict.transaction}, {what}"
+    values, figures = verdict_cells(verdict, limits(result.settings))
     return (f"{label}: {what}", *values, *figures, decision_word(verdict.decision, verdict.metric))
 
 

@@ -14,6 +14,7 @@ from tdelta.document.blocks import (
     Column,
     Figure,
     Heading,
+    Line,
     Lines,
     Listing,
     Page,
@@ -22,14 +23,15 @@ from tdelta.document.blocks import (
     Table,
 )
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
-from tdelta.document.labels import condition_label, metric_name, surroundings
+from tdelta.document.labels import condition_label, metric_name, sides_of, surroundings
 from tdelta.document.quantities import MISSING, amounts, counted, duration, percent
-from tdelta.document.wording import UNRELIABLE, date_text, has_data, is_invalid, label, limit_words, run_words
+from tdelta.document.wording import UNRELIABLE, date_text, has_amount, is_invalid, label, limit_words, run_words
 from tdelta.findings import placed
 from tdelta.findings import sections as finding_sections
+from tdelta.findings.base import FOUND
 from tdelta.findings.stalls import parting
 from tdelta.records import NoiseFloor, Role, RunResult, RunSettings, Verdict
-from tdelta.report.answer import run_answer
+from tdelta.report.answer import found, run_answer
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.details import ended, notes, open_loop_words, trial_words
 from tdelta.report.outcome import shown_ratio
@@ -77,8 +79,9 @@ def compose(data: RunData) -> Page:
 
 def answer_section(result: RunResult) -> Section:
     """The lines of the answer, one picture of them, and what else they rest on."""
-    lines = run_answer(result, result.settings.run_id).lines
-    blocks: list[Block] = [Lines([line for line in lines if not line.text.startswith("tdelta report ")])]
+    lines = [line for line in run_answer(result, result.settings.run_id).lines if line.title != FOUND]
+    facts = [Line(FOUND, text) for text in found(result)]
+    blocks: list[Block] = [Lines([*facts, *(one for one in lines if not one.text.startswith("tdelta report "))])]
     if result.primary:
         blocks.append(primary_forest(result))
     blocks += [] if is_invalid(result) else notes(result)
@@ -114,7 +117,7 @@ def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
     """A primary verdict, and below it the typical operation."""
     shown = replace(verdict, ratio=shown_ratio(verdict, result))
     yield verdict_row(shown, label(verdict.condition, result.settings))
-    if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
+    if verdict.typical is not None and has_amount(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
         yield Row("typical transaction", verdict.typical, "informational", RowStyle.PLAIN)
 
 
@@ -133,7 +136,7 @@ def primary_forest(result: RunResult, name: str = "answer") -> Figure:
         f"Overhead in {metric_name(settings.metric, settings)}, by configuration",
         forest_rows(result),
         limits_of(settings),
-        axis=f"{metric_name(settings.metric, settings)}, compared with the unencrypted copies",
+        axis=f"{metric_name(settings.metric, settings)}, compared with {sides_of(settings).copies}",
         caption=(
             f"{UNRELIABLE if is_invalid(result) else ''}Circle: best estimate; thick bar: 95% interval; thin bar: 99%"
             f" interval; {limit_words(settings)}. Gray squares: identical copies, so their distance from 0% is noise."
@@ -145,7 +148,7 @@ _ROLES = {
     Role.BASELINE: "baseline",
     Role.AA: "A/A control: noise",
     Role.TREATMENT: "judged",
-    Role.BB: "B/B control: noise of encrypted copies",
+    Role.BB: "B/B control: noise of the judged copies",
     Role.IDENTICAL: "judged, identical to the baseline",
     Role.INJECTED: "judged, slowed on purpose",
 }
@@ -165,7 +168,7 @@ def repeat_section(data: RunData) -> Section:
         _mapping_table("Machine", result.machine),
         _mapping_table("Versions", result.versions),
         Heading("Scope"),
-        Listing([("", words) for words in _can_show()]),
+        Listing([("", words) for words in _can_show(result.settings)]),
         Heading("Limits"),
         Listing([("", words) for words in _cannot_show(result)]),
     ]
@@ -238,11 +241,14 @@ def value_text(name: str, value: object) -> str:
     return str(value)
 
 
-def _can_show() -> Iterator[str]:
-    yield (
-        "The cost of encryption for this workload, size, machine and versions, compared with the same library without"
-        " a key: all copies have identical rows and do identical work."
+def _can_show(settings: RunSettings) -> Iterator[str]:
+    what = (
+        "The difference between these builds for this workload, size and machine"
+        if settings.compares_builds
+        else "The cost of encryption for this workload, size, machine and versions, compared with the same library"
+        " without a key"
     )
+    yield f"{what}: all copies have identical rows and do identical work."
     yield "The difference between identical copies, and so the smallest difference that this run could detect."
     yield "Rows, settings, work and files were checked, as listed above."
 

@@ -7,9 +7,19 @@ from collections.abc import Iterator
 from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
-from tdelta.document.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
-from tdelta.document.quantities import MINUS, amounts, interval_of, share, small_share
-from tdelta.document.wording import UNRELIABLE, chance, decided, has_data, is_invalid, label, limit_words, median_text
+from tdelta.document.labels import kind_label, listed, metric_name, sides_of, surroundings, with_labels
+from tdelta.document.quantities import MINUS, interval_of, share, small_share
+from tdelta.document.wording import (
+    UNRELIABLE,
+    chance,
+    decided,
+    has_amount,
+    is_invalid,
+    label,
+    limit_words,
+    median_text,
+    verdict_cells,
+)
 from tdelta.findings import placed
 from tdelta.records import (
     Condition,
@@ -19,7 +29,7 @@ from tdelta.records import (
     RunResult,
     Verdict,
 )
-from tdelta.report.details import VALUES_NOTE
+from tdelta.report.details import values_note
 from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
@@ -36,7 +46,7 @@ _LONG_TABLE = 12
 def confidence_section(data: RunData) -> Section | None:
     """How much of each posterior is above, within and below the tolerance; None where nothing was measured."""
     result = data.result
-    found = [verdict for verdict in result.primary if has_data(verdict)]
+    found = [verdict for verdict in result.primary if has_amount(verdict)]
     if not found:
         return None
     bounds, tolerance = limits(result.settings), result.settings.tolerance
@@ -67,7 +77,7 @@ def confidence_section(data: RunData) -> Section | None:
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:
-    found = {v.condition.key: v.ratio for v in result.primary if has_data(v)}
+    found = {v.condition.key: v.ratio for v in result.primary if has_amount(v)}
     for condition in result.settings.conditions:
         for noise in result.noise_floor:
             is_own = noise.stratum == condition.stratum and noise.metric is result.settings.metric
@@ -124,7 +134,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         "Other costs per operation",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="compared with the unencrypted copies",
+        axis=f"compared with {sides_of(result.settings).copies}",
         caption=(
             "Informational; the verdict is based on"
             f" {metric_name(result.settings.metric, result.settings)}. Circle: best estimate; thick bar: 95% interval;"
@@ -181,16 +191,16 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
     for transaction in dict.fromkeys(v.transaction for v in found):
         of_type = [v for v in found if v.transaction == transaction]
         if is_single:
-            rows.append(verdict_row(of_type[0], transaction_name(transaction)))
+            rows.append(verdict_row(of_type[0], transaction))
         else:
-            rows.append(Row(transaction_name(transaction)))
+            rows.append(Row(transaction))
             rows += [verdict_row(v, _within(v.condition, place, result)) for v in of_type]
     return forest(
         name,
         f"Overhead in response time, by transaction type{f': {place}' if place else ''}",
         rows,
         limits_of(result.settings, is_primary=False),
-        axis="response time, compared with the unencrypted copies",
+        axis=f"response time, compared with {sides_of(result.settings).copies}",
         caption="Circle: best estimate after partial pooling; thick bar: 95% interval; thin bar: 99% interval.",
         noted="verdict",
     )
@@ -198,21 +208,20 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
 
 def _within(condition: Condition, place: str, result: RunResult) -> str:
     """A condition's label, without what the figure's title says of all of them."""
-    return kind_label(condition) if place else label(condition, result.settings)
+    return kind_label(condition, result.settings) if place else label(condition, result.settings)
 
 
 def _type_table(found: list[Verdict], result: RunResult) -> Table:
     bounds = limits(result.settings)
     rows = []
     for verdict in found:
-        plain, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-        name = f"{transaction_name(verdict.transaction)}, {label(verdict.condition, result.settings)}"
-        hdi = interval_of(verdict.ratio, verdict.ratio.hdi95, bounds)
-        rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
-    titles = ("plain", "encrypted", "overhead", "95% interval")
+        (plain, encrypted), (changed, ends) = verdict_cells(verdict, bounds)
+        name = f"{verdict.transaction}, {label(verdict.condition, result.settings)}"
+        rows.append((name, plain, encrypted, changed, ends, decided(verdict)))
+    titles = (*sides_of(result.settings).titles, "overhead", "95% interval")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
-        VALUES_NOTE.replace("operation", "transaction").removesuffix("."),
+        values_note(result.settings).removesuffix("."),
         columns,
         rows,
         folded=len(rows) > _LONG_TABLE,
@@ -221,9 +230,9 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 
 def trust_section(data: RunData) -> Section:
     result = data.result
-    nothing = "This run did not search its files for plaintext. The checks below show what is known."
+    nothing = "" if result.settings.compares_builds else "This run did not search its files for plaintext. "
     blocks: list[Block] = [
-        *(tuple(placed("trust", result)) or (Paragraph(nothing, "note"),)),
+        *(tuple(placed("trust", result)) or (Paragraph(f"{nothing}The checks below show what is known.", "note"),)),
         *_checks(result),
         *_cautions(result),
         *placed("settings", result),
@@ -236,7 +245,7 @@ def trust_section(data: RunData) -> Section:
 def _checks(result: RunResult) -> Iterator[Block]:
     if result.validity:
         yield Heading("Checks")
-        yield Listing([(MARKS[state], text) for state, text in listed(result.validity)], "checks")
+        yield Listing(listed(result.validity), "checks")
 
 
 def _cautions(result: RunResult) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,14 +11,25 @@ from typing import Any
 
 from tdelta.driver import Checksums, Twin
 from tdelta.driver.protocol import CipherProof, Explained
-from tdelta.engines.capabilities import Configured
+from tdelta.engines.capabilities import Build, Configured, Versioned
 from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
 from tdelta.findings.temporary import shown_by, spilled
 from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.messages import Caution, Detail, Parameter, Refusal, RunPart
-from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
-from tdelta.records import CheckState, Condition, Trial, Validity
+from tdelta.messages.checks import (
+    BUILDS,
+    FILES,
+    IN_FORCE,
+    REPLICAS,
+    ROWS_AFTER,
+    ROWS_BEFORE,
+    SAME_WORK,
+    SETTINGS,
+    SPILLED,
+    UNENCRYPTED,
+)
+from tdelta.records import ENCRYPTION, CheckState, Condition, Trial, Validity
 from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.pace import LOOKED_AT
@@ -92,8 +104,9 @@ class Checks:
                 self._notes.other_plans.append(reported)
 
     def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
-        """Settings read back from a twin, against the first twin of the same stratum."""
-        first, known = self._notes.facts.setdefault(condition.stratum, (condition.key, facts))
+        """Settings read back from a twin, against the first twin of the same stratum and build."""
+        kind = condition.stratum + len(self._plan.strata) * self._build(condition)
+        first, known = self._notes.facts.setdefault(kind, (condition.key, facts))
         for name, value in facts.items():
             if value != known[name]:
                 self._notes.settings.append(
@@ -106,6 +119,13 @@ class Checks:
                         first=first,
                     )
                 )
+
+    def _build(self, condition: Condition) -> int:
+        contrast = self._plan.settings.contrast
+        if contrast == ENCRYPTION:
+            return 0
+        levels = dict.fromkeys(one.level(contrast) for one in self._plan.conditions)
+        return list(levels).index(condition.level(contrast))
 
     def proved(self, condition: Condition, proof: CipherProof) -> None:
         """What a page's cipher cost in a twin's own process, before its first trial."""
@@ -134,7 +154,15 @@ class Checks:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What does not make the run invalid, and must be said with its answer."""
-        return (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
+        noted = (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
+        return (*noted, *self._same_programs(), *self._build_cautions())
+
+    def _build_cautions(self) -> Iterator[Caution]:
+        """Settings in which builds differ by their own defaults: that is part of what is compared."""
+        if not self._plan.settings.compares_builds or len(self._plan.strata) > 1:
+            return
+        for name, values in self.settings_compared().varied.items():
+            yield Caution.of("builds-settings", difference=f"{name}: {' / '.join(values)}")
 
     def before(self, condition: Condition, sums: Checksums) -> None:
         """A fresh twin's rows, against the rows as generated, or as read from the user's database."""
@@ -171,15 +199,37 @@ class Checks:
             _settled(ROWS_BEFORE, self._before, (self._rows(),)),
             self._after_check(),
             self._settings_check(),
-            self._unless_assumed(
-                _settled(FILES, self._notes.ciphers, (Detail.of("cipher-seen", seen=self._ciphers_text()),))
-            ),
+            *(self._builds_checks() if self._plan.settings.compares_builds else self._encryption_checks()),
             *instructions_check(self._notes.page_us),
-            self._in_force_check(),
             self._work_check(trials),
             *self._spilled_check(trials),
             *self._replicated_check(trials),
         )
+
+    def _encryption_checks(self) -> tuple[Validity, Validity]:
+        seen = Detail.of("cipher-seen", seen=self._ciphers_text())
+        return self._unless_assumed(_settled(FILES, self._notes.ciphers, (seen,))), self._in_force_check()
+
+    def _builds_checks(self) -> Iterator[Validity]:
+        """That nothing is encrypted, and that the builds differ: of one build twice, whatever differs is chance."""
+        seen = Detail.of("cipher-seen", seen=self._ciphers_text())
+        yield self._unless_assumed(_settled(UNENCRYPTED, [*self._notes.ciphers, *self._notes.in_force], (seen,)))
+        known = tuple(Detail.of("build", build=name, said=str(one)) for name, one in self._builds.items())
+        state = CheckState.NOT_SHOWN if any(self._same_programs()) else CheckState.OK
+        yield Validity(BUILDS, state, known)
+
+    @property
+    def _builds(self) -> Mapping[str, Build]:
+        engine = self._plan.engine
+        found = engine.versions_compared() if isinstance(engine, Versioned) else {}
+        return next(iter(found.values()), {})
+
+    def _same_programs(self) -> Iterator[Caution]:
+        """Builds that are one: what they differ by is chance."""
+        known = {name: build.digest() or build.said for name, build in self._builds.items()}
+        for name, other in itertools.combinations(known, 2):
+            if known[name] == known[other]:
+                yield Caution.of("same-program", one=name, other=other)
 
     def _unless_assumed(self, check: Validity) -> Validity:
         """Of a server whose encryption only its owner vouches for, nothing was seen."""

@@ -70,7 +70,7 @@ class FileSearch:
         return classify([Searched(c, evidence[c.key], _covered(plan, c)) for c in searched])
 
     def validity(self) -> tuple[Validity, ...]:
-        return validity(self.records(), self._not_searched())
+        return () if self._plan.settings.compares_builds else validity(self.records(), self._not_searched())
 
     def _not_searched(self) -> tuple[Detail, ...]:
         searched, searchable = self._context.searched(), self._context.searchable()

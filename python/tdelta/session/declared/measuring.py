@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.takes import Takes
-from tdelta.records import DEFAULT_TOLERANCE, Level, Metric
+from tdelta.records import DEFAULT_TOLERANCE, ENCRYPTION, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
@@ -18,6 +18,7 @@ class Design:
     """What is compared, and how trials are laid out. Times are seconds.
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
+    ``contrast`` is ``cipher``, or of `tdelta compare` the factor whose levels are builds, none of which encrypts.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
     ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
     one. ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
@@ -33,6 +34,7 @@ class Design:
         of_study=False,
         group=Group.COMMON,
     )
+    contrast: str = option("", values.Value(), "Factor whose first level is the baseline.", ENCRYPTION, of_study=False)
     trial_seconds: float = option(
         "--trial-time",
         values.Duration(),
@@ -116,6 +118,7 @@ class DecisionOptions:
     """How long a run goes on, and what it decides. Shares are quotients less one: ``tolerance=0.02``.
 
     ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large.
+    ``max_seconds_is_given``: the same of the time; a default time is extended where it is too short for a run.
     ``latency_limit_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
     ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
     """
@@ -133,6 +136,9 @@ class DecisionOptions:
     max_rounds: int | None = option("", values.WholeNumber(), "The most rounds.")
     max_seconds: float = option(
         "--max-time", values.Duration(), "Total time, set-up included.", 85.0, of_pilot=False, group=Group.COMMON
+    )
+    max_seconds_is_given: bool = option(
+        "", values.Flag(), "Whether --max-time was typed.", False, of_study=False, compare=False
     )
     tolerance: float = option(
         "--tolerance",

@@ -145,7 +145,7 @@ class Tested:
     schema: str | None = option(
         "--schema",
         values.Value("NAME"),
-        "Schema to create on both servers; dropped afterwards.",
+        "Schema to create on both servers and drop afterwards; your own, only read, if the workload has no schema.sql.",
         shown="tdelta_RUN",
         takes=Takes.OWN_SERVERS,
         group=Group.YOUR_SERVERS,

@@ -14,7 +14,7 @@ PREDICTION = predict(Draws.known(4e-4, 0.003, 60), RoundsDesign(3, 2, 6), (3, 6,
 
 
 def targets(effects: tuple[float, ...] = (), tolerances: tuple[float, ...] = ()) -> tuple[Target, ...]:
-    return targets_of(effects, tolerances, PREDICTION, LAYOUT, 0.8)
+    return targets_of(effects, tolerances, PREDICTION, LAYOUT, 0.8, is_budget=False)
 
 
 def test_without_a_limit_runs_grow_by_about_two_fifths_from_three_rounds_on() -> None:

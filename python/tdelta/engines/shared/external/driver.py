@@ -9,13 +9,15 @@ from typing import Any
 
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
-from tdelta.engines.capabilities import Template
+from tdelta.driver.jobs import OwnTablesJob
+from tdelta.engines.capabilities import Build, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.engines.registry import external, profile
 from tdelta.engines.shared.estimates import of_connections
 from tdelta.engines.shared.external.dsn import Dsn, address_of
 from tdelta.engines.shared.external.kind import SqlAction
+from tdelta.engines.shared.external.own_tables import OwnTablesTwins
 from tdelta.engines.shared.external.reached import ReachedServers, place_of
 from tdelta.engines.shared.external.twins import (
     BASELINE_PLACE,
@@ -29,6 +31,9 @@ from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Detail, Refusal
 from tdelta.records import Condition, Level
+
+SERVER = "server"
+"""The factor whose levels are the two servers where neither is encrypted."""
 
 SHARING = ("work", "fetch_size", "load_by")
 """Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
@@ -46,10 +51,12 @@ class ExternalDriver:
     Args:
         dsns: the baseline's, the encrypted one's.
         servers: both as they were found; None while a request is only checked.
+        compares_builds: neither is encrypted, and the factor ``server`` names them.
     """
 
-    def __init__(self, dsns: tuple[Dsn, Dsn], servers: ReachedServers | None) -> None:
+    def __init__(self, dsns: tuple[Dsn, Dsn], servers: ReachedServers | None, *, compares_builds: bool = False) -> None:
         self._dsns = dsns
+        self._compares_builds = compares_builds
         self._servers = servers
 
     @property
@@ -83,6 +90,14 @@ class ExternalDriver:
     def ciphers(self) -> tuple[str, ...]:
         return PLAIN, OWN_CIPHER
 
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        """By SQL, no file can be read: two servers that call themselves alike are told apart by their places."""
+        if not self._compares_builds:
+            return {}
+        said = ["first", "second"] if self._servers is None else [one.identity.described for one in self._servers.both]
+        names = said if said[0] != said[1] else [f"{said[0]} ({dsn.where})" for dsn in self._dsns]
+        return {SERVER: {name: Build(text) for name, text in zip(names, said, strict=True)}}
+
     def versions(self) -> dict[str, str]:
         return {server.option: server.identity.described for server in self._reached.both}
 
@@ -115,11 +130,12 @@ class ExternalDriver:
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         cipher, levels = str(condition.level("cipher")), dict(condition.levels)
+        is_other = cipher != PLAIN or levels.get(SERVER) in [*self.versions_compared().get(SERVER, ())][1:]
         return ExternalSettings(
             cipher=cipher,
             place=place_of(condition, layout.options["inject"]),
             threads=int(condition.level("threads")),
-            loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
+            loaded=ENCRYPTED_PLACE if is_other else BASELINE_PLACE,
             is_cold=layout.is_cold(condition),
             session_bytes=layout.options["session_memory"] or 0,
             fetch_size=int(levels.get("fetch_size", 0)),
@@ -130,8 +146,8 @@ class ExternalDriver:
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
     def template(self, settings: ExternalSettings) -> Template:
-        words = "the baseline's server" if settings.cipher == PLAIN else "the encrypted server"
-        return Template((settings.cipher,), words)
+        words = "the baseline's server" if settings.loaded == BASELINE_PLACE else "the other server"
+        return Template((settings.cipher, settings.loaded), words)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Connections; the rows go to the user's own disks."""
@@ -146,11 +162,13 @@ class ExternalDriver:
     def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
         expected = self._expected(cipher)
         if expected is None:
-            return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"
+            said = "the server cannot tell" if self._compares_builds else "as the user says"
+            return f"{cipher}: {said if is_encrypted or self._compares_builds else f'plain, {said}'}"
         return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
 
     def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> Detail | None:
-        expected = self._expected(settings.cipher)
+        pair = self._reached.pair
+        expected = pair.expected(pair.baseline if settings.loaded == BASELINE_PLACE else pair.encrypted)
         wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
         if expected is None or facts["tables"] == wanted:
             return None
@@ -163,6 +181,8 @@ class ExternalDriver:
         return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
 
     def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
+        if isinstance(job, OwnTablesJob):
+            return OwnTablesTwins(self._reached.schemas, self._reached.access, job, mix)
         if not isinstance(job, PopulateJob):
             raise Defect("a database of the user's cannot be loaded into a server of the user's")
         return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)

@@ -18,6 +18,7 @@ from tdelta.messages import Caution, Refusal
 if TYPE_CHECKING:
     from tdelta.design.actions import AskedAction
     from tdelta.engines.servers import Tracing
+    from tdelta.engines.shared.describing import Catalog
 
 DATA = "data"
 """The scope that is the tables themselves."""
@@ -254,6 +255,28 @@ class GrantsBySchema(Protocol):
 
     def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
         """The statements that would give the rights on a schema that are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """How a session is kept from writing: ``sql`` does, and ``asked`` is then ``expected`` in a query of its own."""
+
+    sql: str
+    asked: str
+    expected: str
+
+
+@runtime_checkable
+class ReadsOnly(Protocol):
+    """A server whose sessions can be kept from writing, and that describes what a schema holds."""
+
+    @property
+    def read_only(self) -> ReadOnly:
+        """What keeps a session from writing."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """What describes a schema."""
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from tdelta.engines.shared.external.kind import (
     PREFIX,
     GrantsBySchema,
     HasPlaces,
+    ReadsOnly,
 )
 from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name
 from tdelta.engines.shared.external.servers import FoundServer, checked_name, refusals_of
@@ -68,6 +69,8 @@ def pair(
     more: Sequence[str] = (),
     more_encrypted: Sequence[str] = (),
     assumed: bool = False,
+    compares_builds: bool = False,
+    is_own: bool = False,
 ) -> Pair:
     """See that two servers can be twins; nothing is made.
 
@@ -76,6 +79,8 @@ def pair(
         more: the names of further ones, on the baseline only.
         more_encrypted: the names of further ones, on the encrypted one only.
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
+        compares_builds: the other one is of another build, and neither encrypts its tables.
+        is_own: the schema is the user's, there already, and only read.
 
     Raises:
         ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
@@ -83,11 +88,13 @@ def pair(
     """
     is_one = _are_places_of_one(baseline, encrypted)
     both = (baseline, encrypted)
-    wanted = ((baseline, (schema, *more)), (encrypted, (_encrypted_name(schema, is_one=is_one), *more_encrypted)))
-    faults = [fault.at(server.name) for server, names in wanted for fault in _faults(server, names)]
+    other = schema if is_own else _encrypted_name(schema, is_one=is_one)
+    look = _own_faults if is_own else _faults
+    wanted = ((baseline, (schema, *more)), (encrypted, (other, *more_encrypted)))
+    faults = [fault.at(server.name) for server, names in wanted for fault in look(server, names)]
     if faults:
         raise ExternalServerFault("the servers cannot be used as they are", *faults)
-    is_encrypted = _encrypts(baseline, encrypted, assumed=assumed)
+    is_encrypted = _encrypts(baseline, encrypted, assumed=assumed, compares_builds=compares_builds)
     cautions = [found for server in both for found in server.kind.cautions(server.ask, server.option)]
     return Pair(
         baseline,
@@ -96,7 +103,7 @@ def pair(
         (
             *_shared_cautions(baseline, encrypted, is_one=is_one),
             *cautions,
-            *_encryption_cautions(baseline, encrypted, is_encrypted),
+            *(() if compares_builds else _encryption_cautions(baseline, encrypted, is_encrypted)),
         ),
         is_encrypted,
         is_one,
@@ -259,15 +266,29 @@ def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
                 )
 
 
-def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -> bool | None:
+def _own_faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
+    """What stands against reading a schema of the user's."""
+    if not isinstance(server.kind, ReadsOnly):
+        yield Refusal.of("unsupported", what="--schema of your own tables", by=server.identity.product)
+        return
+    with refusals_of(server.name):
+        for schema in dict.fromkeys(schemas):
+            if not server.kind.has_schema(server.ask, schema):
+                yield Refusal.of("schema-missing", schema=schema)
+
+
+def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool, compares_builds: bool) -> bool | None:
     """How tables on the encrypted server come out.
 
     Raises:
         InvalidTwins: the baseline's would be encrypted, or nothing is on the other.
     """
     plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
-    if plain is not None and plain.is_encrypted:
-        raise InvalidTwins(Refusal.of("baseline-encrypted", said=plain.said).at(baseline.name))
+    for server, scope in ((baseline, plain), *([(encrypted, data)] if compares_builds else [])):
+        if scope is not None and scope.is_encrypted:
+            raise InvalidTwins(Refusal.of("baseline-encrypted", said=scope.said).at(server.name))
+    if compares_builds:
+        return None if data is not None and data.is_encrypted is None else False
     if data is not None and data.is_encrypted is None:
         if not assumed:
             raise InvalidTwins(

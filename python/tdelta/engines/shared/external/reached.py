@@ -19,12 +19,14 @@ from tdelta.design.actions import NOTHING
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS, AccountsCpu, MetersStatements
 from tdelta.engines.shared.external.nearby import server_process
+from tdelta.engines.shared.external.own_tables import reads_own_tables
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import (
     BASELINE,
     ENCRYPTED,
+    OTHER,
     FoundServer,
     checked_name,
     connect,
@@ -36,7 +38,7 @@ from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSes
 from tdelta.errors import DsnFault, EnvironmentFault, ExternalServerFault, UsageError, WorkerFault, raise_together
 from tdelta.measure.children import Child
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
+from tdelta.records import ENCRYPTION, Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 _PROGRAM = "tdelta.engines.shared.external.keeper"
 _END_SECONDS = 5.0
@@ -78,9 +80,13 @@ class SchemaKeeper:
             self._child.send(do, **arguments)
 
 
-OPTIONS = (BASELINE, ENCRYPTED)
 _MOST_SAID = 10
 """So many differences are said in cautions; all are in the JSON document."""
+
+
+def options_of(options: Mapping[str, Any]) -> tuple[str, str]:
+    """What names the two servers: the other one is encrypted, or of another build."""
+    return BASELINE, ENCRYPTED if options["contrast"] == ENCRYPTION else OTHER
 
 
 def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
@@ -94,10 +100,11 @@ def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
     if given == (None, None):
         return None
     if None in given:
-        missing = OPTIONS[given.index(None)]
-        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=BASELINE, encrypted=ENCRYPTED))
+        baseline, other = names = options_of(options)
+        missing = names[given.index(None)]
+        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=baseline, encrypted=other))
     dsns, faults = [], []
-    for option, text in zip(OPTIONS, given, strict=True):
+    for option, text in zip(options_of(options), given, strict=True):
         try:
             dsns.append(parse_dsn(str(text), option))
         except DsnFault as fault:
@@ -105,7 +112,7 @@ def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
     raise_together(faults)
     if len({_protocol(dsn) for dsn in dsns}) > 1:
         found = " and ".join(dsn.engine for dsn in dsns)
-        raise UsageError(Refusal.of("servers-of-two-engines", options=f"{BASELINE}, {ENCRYPTED}", found=found))
+        raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(options_of(options)), found=found))
     return dsns[0], dsns[1]
 
 
@@ -154,7 +161,8 @@ class ReachedServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
     ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, and
-    ``changed_places`` those there which are plain at first, each with its schema's name.
+    ``changed_places`` those there which are plain at first, each with its schema's name. ``is_own``: the schema is the
+    user's, and every place is it.
     """
 
     pair: Pair
@@ -166,6 +174,7 @@ class ReachedServers:
     encrypted_places: Mapping[str, str] = field(default_factory=dict)
     changed_places: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, RunSchema] = field(default_factory=dict)
+    is_own: bool = False
 
     @property
     def both(self) -> tuple[FoundServer, FoundServer]:
@@ -179,6 +188,10 @@ class ReachedServers:
         Raises:
             ExternalServerFault: one cannot be made, or not be dropped.
         """
+        if self.is_own:
+            self.schemas = self.own()
+            yield
+            return
         there = {**self.encrypted_places, **self.changed_places}
         more, encrypted, plain = tuple(self.places.values()), tuple(there.values()), self.changed_places.values()
         places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *there)
@@ -189,6 +202,16 @@ class ReachedServers:
             self.schemas = dict(zip(places, schemas, strict=True))
             yield
 
+    def own(self) -> Mapping[str, RunSchema]:
+        """The user's schema on each server, by place; nothing is made."""
+        placed = dict.fromkeys((BASELINE_PLACE, *self.places), self.pair.baseline)
+        placed |= dict.fromkeys((ENCRYPTED_PLACE, *self.encrypted_places), self.pair.encrypted)
+        expected = {place: self.pair.expected(server) for place, server in placed.items()}
+        return {
+            place: RunSchema(server, self.schema, self.run_id, is_encrypted=expected[place], is_own=True)
+            for place, server in placed.items()
+        }
+
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
@@ -197,6 +220,7 @@ class ReachedServers:
             *self.pair.cautions,
             *self._difference_cautions(),
             Caution.of("one-server-of-each-kind"),
+            *((Caution.of("own-tables"),) if self.is_own else ()),
             *self._cpu_cautions(),
             *self._vendor_cautions(),
         )
@@ -271,16 +295,18 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         InvalidTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
-    schema = schema_name(run_id, options["schema"])
+    is_own = reads_own_tables(options)
+    schema = schema_name(run_id, options["schema"], is_own=is_own)
     places, encrypted_places, changed_places = (
-        {place: checked_name(f"{schema}_{place}") for place in found(options)}
+        {place: schema if is_own else checked_name(f"{schema}_{place}") for place in found(options)}
         for found in (_further_schema_roles, _encrypted_schema_roles, _changed_schema_roles)
     )
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:
         stack.callback(passwords.give_back)
-        passwords.read(zip(OPTIONS, dsns, strict=True))
-        baseline, encrypted = _examined(dsns, passwords, stack)
+        named = dict(zip(options_of(options), dsns, strict=True))
+        passwords.read(named.items())
+        baseline, encrypted = _examined(named, passwords, stack)
         found = pair(
             baseline,
             encrypted,
@@ -288,17 +314,21 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             more=tuple(places.values()),
             more_encrypted=(*encrypted_places.values(), *changed_places.values()),
             assumed=options["assume_encrypted"],
+            compares_builds=options["contrast"] != ENCRYPTION,
+            is_own=is_own,
         )
         left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
-        access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
+        access = Access(lambda server: passwords.of(server.dsn), _processes(named))
         _require_metric(options["metric"], access, found)
-        yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places, changed_places)
+        yield ReachedServers(
+            found, run_id, schema, places, access, left, encrypted_places, changed_places, is_own=is_own
+        )
 
 
-def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
+def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
     """Both servers, asked who they are; what keeps either from answering is told at once."""
     found, faults = [], []
-    for option, dsn in zip(OPTIONS, dsns, strict=True):
+    for option, dsn in named.items():
         try:
             connection = connect(option, dsn, passwords, partial(_lasting, dsn.program))
             stack.callback(connection.close)
@@ -317,9 +347,9 @@ def _lasting(program: str, options: Mapping[str, object]) -> Connection:
     return LastingSession(lambda: WorkerSession(limited, program, is_external=True))
 
 
-def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:
+def _processes(named: Mapping[str, Dsn]) -> dict[str, int]:
     """The servers' processes, or none: a CPU time that only one of two has would compare nothing."""
-    seen = {option: server_process(dsn) for option, dsn in zip(OPTIONS, dsns, strict=True)}
+    seen = {option: server_process(dsn) for option, dsn in named.items()}
     found = {option: process for option, process in seen.items() if process is not None}
     return found if len(found) == len(seen) else {}
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
-from tdelta.engines.shared.external.kind import MARK, LeftoverSchema, NewSchema, lock_name
+from tdelta.engines.shared.external.kind import MARK, InForce, LeftoverSchema, NewSchema, ReadsOnly, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, is_true, kept
-from tdelta.errors import ExternalServerFault, InvalidTwins, ServerLost, WorkerFault
+from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, ServerLost, WorkerFault
 from tdelta.messages import Caution, Refusal
 
 _TOKEN_BYTES = 4
@@ -31,10 +31,14 @@ class RunSchema:
 
     Args:
         is_encrypted: how its tables are to be; None: as the server has it.
+        is_own: it is the user's and only read: it is never made or dropped, and its sessions cannot write.
     """
 
-    def __init__(self, server: FoundServer, name: str, run_id: str, *, is_encrypted: bool | None) -> None:
+    def __init__(
+        self, server: FoundServer, name: str, run_id: str, *, is_encrypted: bool | None, is_own: bool = False
+    ) -> None:
         self.server = server
+        self.is_own = is_own
         self.name = name
         self.run_id = run_id
         self.is_encrypted = is_encrypted
@@ -49,8 +53,13 @@ class RunSchema:
         kind = self.server.kind
         sessions = kind.sessions(self._new)
         setup = (*kind.session_sql, *kind.waiting_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
-        in_force = None if kind.in_force is None else kind.in_force.as_json()
-        return self.server.dsn.options(password, database=sessions.database, setup=setup, in_force=in_force)
+        in_force = kind.in_force
+        if self.is_own and isinstance(kind, ReadsOnly) and in_force is not None:
+            setup = (*setup, kind.read_only.sql)
+            expected = {**in_force.expected, "read_only": kind.read_only.expected}
+            in_force = InForce(f"{in_force.sql}, {kind.read_only.asked} AS read_only", expected)
+        said = None if in_force is None else in_force.as_json()
+        return self.server.dsn.options(password, database=sessions.database, setup=setup, in_force=said)
 
     def make(self, begins: Callable[[RunSchema], None] = lambda _schema: None) -> None:
         """Make it, with its mark.
@@ -62,6 +71,8 @@ class RunSchema:
             ExternalServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
         """
         server = self.server
+        if self.is_own:
+            raise Defect("a schema of the user's is neither made nor dropped")
         with server.translated_errors():
             is_taken = server.kind.has_schema(server.ask, self.name)
         if is_taken:
@@ -104,6 +115,8 @@ class RunSchema:
             ExternalServerFault: it is not, or the server refuses; the message says what is left and how it is removed.
         """
         server = self.server
+        if self.is_own:
+            raise Defect("a schema of the user's is neither made nor dropped")
         drop = server.kind.drop_sql(self.name)
         try:
             marked = LeftoverSchema(self.name, self.run_id) in server.kind.own_schemas(server.ask)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def _said(refused: Refused) -> Refusal:
     return refused.refusal
 
 
-BASELINE, ENCRYPTED = "--baseline", "--encrypted"
+BASELINE, ENCRYPTED, OTHER = "--baseline", "--encrypted", "--other"
 """The options that the two servers are given by, and what they are called in messages."""
 
 _LOST = ("connection", "interrupted")
@@ -175,12 +176,20 @@ def _shown(value: str) -> str:
     return value.translate(_CONTROL)
 
 
-def schema_name(run_id: str, given: str | None) -> str:
+_OWN_NAME = re.compile(r"[\w$-]{1,64}")
+
+
+def schema_name(run_id: str, given: str | None, *, is_own: bool = False) -> str:
     """The schema's name: the user's, or one that names the run.
+
+    Args:
+        is_own: it is there already, and may be called whatever can be quoted.
 
     Raises:
         UsageError: the user's is none that every engine takes as it is.
     """
+    if given is not None and is_own and _OWN_NAME.fullmatch(given):
+        return given
     if given is None:
         return PREFIX + "".join(c if c.isascii() and c.isalnum() else "_" for c in run_id.lower())
     if not SCHEMA_NAME.match(given):

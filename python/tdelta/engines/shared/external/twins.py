@@ -18,7 +18,7 @@ from typing import Any
 
 from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
-from tdelta.driver.jobs import LOAD, STEPS, TRACE, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.driver.jobs import LOAD, STEPS, TRACE, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
@@ -113,32 +113,37 @@ class ExternalTwins(SequentialBlocks):
         schemas: tdelta's schemas, by place.
     """
 
-    def __init__(self, schemas: Mapping[str, RunSchema], access: Access, job: PopulateJob, mix: WorkloadSpec) -> None:
+    def __init__(
+        self, schemas: Mapping[str, RunSchema], access: Access, job: PopulateJob | OwnTablesJob, mix: WorkloadSpec
+    ) -> None:
         super().__init__(mix)
         self._schemas = schemas
         self._access = access
         self._job = job
+        self._tables = job.tables
         self._rows: dict[str, _Rows] = {}
+        self._encrypted: set[str] = set()
         servers = dict.fromkeys(schema.server.identity.described for schema in schemas.values())
         self.library = " and ".join(servers)
 
     def load(self, settings: ExternalSettings) -> tuple[Path, Checksums]:
         """Load the tables of a kind; see in the server's catalog that they are as they are to be."""
         self._fill(settings.loaded)
+        self._encrypted |= {settings.loaded} if settings.cipher != "none" else set()
         schema = self._schemas[settings.loaded]
         schema.require_tables()
-        with self._worker(schema) as worker:
-            return Path(settings.loaded), checksums(worker, self._job.tables)
+        with connected(schema, self._access) as worker:
+            return Path(settings.loaded), checksums(worker, self._tables)
 
     def expected_checksums(self) -> Checksums:
-        return generated_checksums(self._job)
+        return self._job.checksums if isinstance(self._job, OwnTablesJob) else generated_checksums(self._job)
 
     def data_bytes(self, path: Path) -> int:
         return data_bytes(self._schemas[str(path)])
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
-        return str(path) == ENCRYPTED_PLACE
+        return str(path) in self._encrypted
 
     def start(self, settings: ExternalSettings, _name: str) -> ExternalTwin:
         rows = self._rows.get(settings.place)
@@ -153,7 +158,7 @@ class ExternalTwins(SequentialBlocks):
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
         used = partial(self._used, settings.place)
-        return ExternalTwin(schema, self._access, settings, self._mix, self._job.tables, used)
+        return ExternalTwin(schema, self._access, settings, self._mix, self._tables, used)
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -166,28 +171,35 @@ class ExternalTwins(SequentialBlocks):
 
     def _fill(self, place: str) -> None:
         began, schema, job = time.monotonic(), self._schemas[place], self._job
+        if isinstance(job, OwnTablesJob):
+            raise Defect("tables of the user's are never filled")
         kind, names = schema.server.kind, [name for name, _ in job.tables]
-        with self._worker(schema) as worker:
+        with connected(schema, self._access) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             populate(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
             self._presize(worker, place)
-        self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
+        self._kept(place, time.monotonic() - began)
+
+    def _kept(self, place: str, load_seconds: float) -> None:
+        self._rows[place] = _Rows(is_fresh=True, load_seconds=load_seconds)
 
     def _presize(self, worker: Worker, place: str) -> None:
         schema = self._schemas[place]
         if isinstance(schema.server.kind, Presizes):
             _run(worker, schema, schema.server.kind.presize_sql(schema.name, self.data_bytes(Path(place))))
 
-    def _worker(self, schema: RunSchema) -> Worker:
-        worker = _worker_of(schema)
-        try:
-            connect(worker, schema, self._access, 1)
-        except BaseException:
-            worker.kill()
-            worker.end()
-            raise
-        return worker
+
+def connected(schema: RunSchema, access: Access) -> Worker:
+    """A worker with one connection to a schema."""
+    worker = _worker_of(schema)
+    try:
+        connect(worker, schema, access, 1)
+    except BaseException:
+        worker.kill()
+        worker.end()
+        raise
+    return worker
 
 
 BASELINE_PLACE, ENCRYPTED_PLACE = "baseline", "encrypted"

@@ -6,15 +6,17 @@ and vendors put servers, and what ``scripts/mysql-server`` unpacked into tdelta'
 
 from __future__ import annotations
 
-import filecmp
+import hashlib
 import os
 import re
 import shutil
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+from tdelta.engines.capabilities import Build
 from tdelta.engines.profile import ServerProgram
 from tdelta.engines.registry import profiles
 from tdelta.engines.servers import ServerBinary
@@ -95,10 +97,13 @@ def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
     return found
 
 
-def is_same_program(one: ServerBinary, other: ServerBinary) -> bool:
-    if (one.product, one.version) != (other.product, other.version):
-        return False
-    return one.path.samefile(other.path) or filecmp.cmp(one.path, other.path, shallow=False)
+def build_of(server: ServerBinary) -> Build:
+    return Build(f"{server.path}: {server.text}", partial(_digest, server.path))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as program:
+        return hashlib.file_digest(program, "sha256").hexdigest()
 
 
 def _program_in(kind: str, path: Path, place: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
-from tdelta.engines.capabilities import Cautioned, Template
+from tdelta.engines.capabilities import Build, Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.servers import (
@@ -29,9 +28,9 @@ from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.evidence import Parts
 from tdelta.engines.shared.private.actions import Acts, ServerAction, knobs_of
 from tdelta.engines.shared.private.binaries import (
+    build_of,
     find_servers,
     installed_servers,
-    is_same_program,
     named_servers,
 )
 from tdelta.engines.shared.private.restarts import storm_connections
@@ -60,8 +59,9 @@ class PrivateDriver:
         self.engine = engine
         self._versions = versions
 
-    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        return {SERVER: tuple(self._versions)} if self._versions else {}
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        builds = {name: build_of(engine.binary) for name, engine in self._versions.items()}
+        return {SERVER: builds} if builds else {}
 
     def _of(self, settings: ServerSettings) -> ServerEngine:
         return self._versions.get(settings.server, self.engine)
@@ -170,13 +170,7 @@ class PrivateDriver:
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         engine = self._of(settings)
-        return (*(engine.cautions(settings) if isinstance(engine, Cautioned) else ()), *self._same_programs())
-
-    def _same_programs(self) -> Iterator[Caution]:
-        """Versions that are one program: what they differ by is chance."""
-        for (name, one), (other, against) in itertools.combinations(self._versions.items(), 2):
-            if is_same_program(one.binary, against.binary):
-                yield Caution.of("same-program", one=name, other=other)
+        return engine.cautions(settings) if isinstance(engine, Cautioned) else ()
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         return self._of(settings).differing_settings(settings)

@@ -13,7 +13,7 @@ from typing import Any
 from tdelta.driver.answers import as_checksums, checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec
+from tdelta.driver.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
@@ -69,13 +69,13 @@ class ServerTwins(SequentialBlocks):
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
         """What instances of these settings are copied from: a template, or a server that is loaded and stopped."""
-        if isinstance(self._job, DatabaseJob):
-            raise Defect("a file of SQLite cannot be loaded into a server")
+        if isinstance(self._job, DatabaseJob | OwnTablesJob):
+            raise Defect("neither a file of SQLite nor another server's tables are loaded into a private server")
         load = self._loads[settings.template_key] = self._from_template(settings) or self._loaded_anew(settings)
         return load.recipe.place.folder, load.checksums
 
     def _loaded_anew(self, settings: ServerSettings) -> _Load:
-        assert not isinstance(self._job, DatabaseJob)  # noqa: S101 - as `load` sees
+        assert not isinstance(self._job, DatabaseJob | OwnTablesJob)  # noqa: S101 - as `load` sees
         started = loading(settings)
         recipe = self._recipe(self._place(started, f"load-{len(self._loads)}"), started)
         server = Server(recipe)

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from tdelta.document import plot
 from tdelta.document.blocks import WIDTH, Column, Figure, Table
+from tdelta.document.labels import baseline_label
 from tdelta.document.quantities import amounts, multiple, percent
 from tdelta.document.wording import label
 from tdelta.records import Condition, Role, RunSettings
@@ -27,9 +28,9 @@ _BETWEEN = 62.0
 _FOOT = 48.0
 
 TAILS = (
-    "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a condition;"
+    "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a configuration;"
     " transactions of one trial share its instance effect, so an interval from their number alone would be far too"
-    " narrow, and the curves have none. How far the two plain twins lie apart shows what chance does here."
+    " narrow, and the curves have none. The distance between the two copies of the baseline shows the effect of chance."
 )
 
 
@@ -53,8 +54,8 @@ def latency_curves(latencies: Mapping[str, Latency], settings: RunSettings) -> F
     description = "; ".join(_words(name, curves) for name, curves in panels) + "."
     drawn = _layout(panels, title, description)
     caption = (
-        "Higher is slower. Solid and accented: the condition; grey: the baseline (solid) and its A/A twin (dotted)."
-        " A curve ends where fewer than ten transactions were slower."
+        "Higher is slower. Solid and accented: the configuration; gray: the baseline (solid) and its A/A control"
+        " (dotted). A curve ends where fewer than ten transactions were slower."
     )
     return Figure("latency", title, drawn, caption, latency_table(latencies, settings))
 
@@ -108,7 +109,7 @@ def _curves(condition: Condition, latencies: Mapping[str, Latency], settings: Ru
     for role, style in ((Role.BASELINE, "plain-curve"), (Role.AA, "twin-curve")):
         twin = _of_role(condition, role, settings)
         if twin is not None and twin.key in latencies:
-            name = "plain" if role is Role.BASELINE else "A/A twin"
+            name = baseline_label(settings) if role is Role.BASELINE else "A/A control"
             curves.append(_Curve(name, style, latencies[twin.key]))
     return [*curves, _Curve(label(condition, settings), "curve", found)]
 

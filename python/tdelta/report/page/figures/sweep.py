@@ -16,7 +16,7 @@ from tdelta.document.blocks import WIDTH, Column, Figure, Table
 from tdelta.document.forest import Limits, RowStyle
 from tdelta.document.labels import compared_label, level_text, surroundings
 from tdelta.document.quantities import MISSING, interval_of, percent
-from tdelta.document.wording import decided, has_data, is_known, median_text
+from tdelta.document.wording import decided, has_amount, is_known, median_text
 from tdelta.findings.published import PublishedCell
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, Verdict
 
@@ -94,7 +94,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
 
 
 def _panels(result: RunResult) -> list[_Panel]:
-    cells = [cell for cell in sweep_cells(result) if has_data(cell.verdict)]
+    cells = [cell for cell in sweep_cells(result) if has_amount(cell.verdict)]
     aa = [f for f in result.noise_floor if f.condition is None and f.metric is result.settings.metric]
     floors = {f.stratum: f.ratio for f in aa}
     is_single = len({cell.compared for cell in cells}) == 1
@@ -185,5 +185,5 @@ def _table(panels: Sequence[_Panel], limits: Limits) -> Table:
         for cell in panel.cells
     ]
     columns = [Column("threads"), Column("overhead", is_number=True), Column("95% interval", is_number=True)]
-    columns += [Column("verdict"), Column("A/A twin", is_number=True), Column("published", is_number=True)]
+    columns += [Column("verdict"), Column("A/A control", is_number=True), Column("published", is_number=True)]
     return Table("Numbers: overhead against threads", columns, rows, folded=True)
