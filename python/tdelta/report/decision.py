@@ -13,12 +13,14 @@ from tdelta.document.effect import limits
 from tdelta.document.labels import compared_label, decision_word
 from tdelta.document.quantities import MINUS, MISSING, counted, duration, ratio_cells, share
 from tdelta.document.wording import has_data, label
-from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.backups import BackupMeasure
+from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
+from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
 from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.report.answer import companion, run_answer
+from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
 from tdelta.report.outcome import of_run
 from tdelta.report.subject import subject
@@ -32,15 +34,10 @@ OUTLINE_SCHEMA = "tdelta.decide-dry-run/1"
 
 _HOURS_A_MONTH = 730
 _US = 1e6
-_FEWEST_BLOCKS = 4
-_WIDEST = 0.3
 _IN_CLEAR = (EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second on each server"
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
-_ELSEWHERE = ("Still readable", "Stalls")
-"""Lines of findings that are not a part of an answer."""
-
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
 
 
@@ -76,7 +73,7 @@ def cores_at(load: Load, found: Decided) -> Cores | None:
     if load.rate is None or daily.decision is Decision.INVALID or is_unseen or not verdicts:
         return None
     ratio = verdicts[0].ratio
-    if daily.counts.blocks < _FEWEST_BLOCKS or ratio.hdi95[1] - ratio.hdi95[0] > _WIDEST * ratio.median:
+    if daily.counts.blocks < FEWEST_BLOCKS or ratio.hdi95[1] - ratio.hdi95[0] > WIDEST:
         return None
     plain = load.rate * verdicts[0].baseline_value / _US
     best, low, high = (plain * one for one in (ratio.median, *ratio.hdi95))
@@ -205,9 +202,10 @@ _CORES_NOTE = (
 
 def _row(one: Answered, *, is_daily: bool) -> tuple[str | Cell, ...]:
     answer, counts = run_answer(one.result), one.result.counts
-    found = (line for line in answer_lines(one.result) if line.title not in _ELSEWHERE)
-    more = (line for line in answer.lines if is_daily and line.title in _OF_DAILY)
-    text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in (*more, *found))))
+    more = [line for line in answer.lines if is_daily and line.title in _OF_DAILY]
+    if facts := found_in(one.result):
+        more.append(Line(FOUND, "; ".join(facts)))
+    text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
     _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
     limit = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
     return (

@@ -238,6 +238,8 @@ class _Sitting:
                 _require_daily((), [step], self._request.decision.max_seconds)
                 found.append(_late(step))
                 continue
+            if fault is not None and step.question is QUESTIONS[0]:
+                raise fault
             if fault is not None:
                 needed = fault.least_seconds if isinstance(fault, TimeFault) else step.whole_seconds
                 found.append(Open(step.question, fault.refusals[0], _lasting(step, needed)))
@@ -253,13 +255,13 @@ class _Sitting:
                 self._made(replace(step, seconds=seconds))
 
     def _made(self, step: Step, begun: str | None = None) -> TdeltaError | None:
-        """Make the run of a step, or complete one; returns why it failed, unless it is that of daily work."""
+        """Make the run of a step, or complete one; returns why it failed."""
         try:
             with self._watch(step) as observe:
                 result = self._conducted(step, observe, begun)
+        except Interrupted:
+            raise
         except TdeltaError as fault:
-            if step.question is QUESTIONS[0] or isinstance(fault, Interrupted):
-                raise
             return fault
         if result.interrupted:
             raise KeyboardInterrupt

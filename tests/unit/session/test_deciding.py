@@ -13,7 +13,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import RunResult
+from tdelta.records import Decision, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
@@ -232,6 +232,14 @@ def test_the_time_that_is_left_goes_to_a_workload_that_is_undecided(runs: Runs) 
     runs.decide(max_seconds=7200.0)
     assert runs.made.count(DAILY) == 2
     assert runs.made[-1] == DAILY
+
+
+def test_an_answer_stays_where_a_longer_run_fails(runs: Runs) -> None:
+    ends = iter([s.undecided, fail(EngineUnavailable(Refusal.of("no-memory")))])
+    runs.ends = {DAILY: lambda: next(ends)()}
+    found = runs.decide(max_seconds=7200.0)
+    assert runs.made.count(DAILY) == 2
+    assert found.answered[0].result.decision is Decision.UNDECIDED
 
 
 def test_a_failed_run_is_made_again(runs: Runs) -> None:
