@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tdelta.messages import Reason
-from tdelta.messages.catalogue import DIRECTION, DIRECTION_ALONE, TOO_LITTLE
 from tdelta.records import Decision, Estimate, Verdict
 
 FEWEST_ROUNDS = 5
@@ -160,17 +159,17 @@ def with_shortage(verdict: Verdict, blocks: int, rounds: int, tolerance: float, 
     is_clear = direction in (Decision.SLOWER, Decision.FASTER) and decide(typical, tolerance) is direction
     is_short = len(verdict.reasons) == 1 or last in _SHORT
     is_wide = ends[1] - ends[0] > WIDEST
-    if is_clear and is_short:
-        has_amount = not are_few and (rounds >= FEWEST_ROUNDS_OF_AMOUNT or not is_wide)
-        if has_amount and is_gate:
+    has_amount = not are_few and (rounds >= FEWEST_ROUNDS_OF_AMOUNT or not is_wide)
+    if is_clear and is_short and has_amount:
+        if is_gate:
             return verdict
-        code = DIRECTION if has_amount else DIRECTION_ALONE
+        reason = Reason.of("direction", direction=direction.value, rounds=rounds)
+    elif is_clear and is_short:
+        reason = Reason.of("direction-alone", direction=direction.value, blocks=blocks, rounds=rounds)
     elif are_few or is_wide:
-        code = TOO_LITTLE
+        reason = Reason.of("too-little-measured", blocks=blocks, points=100.0 * (ends[1] - ends[0]))
     else:
         return verdict
-    measured = {"blocks": blocks, "rounds": rounds, "points": 100.0 * (ends[1] - ends[0])}
-    reason = Reason.of(code, direction=direction.value, **measured)
     return replace(verdict, decision=Decision.UNDECIDED, reasons=(*verdict.reasons, reason))
 
 
