@@ -25,7 +25,10 @@ _WORDS = {
     EvidenceState.NOT_TESTED: "not tested",
 }
 _COUNTED = (EvidenceState.PLAIN, EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
-_READABLE = (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
+_READABLE = {
+    EvidenceState.UNCOVERED: "without the key (outside the scope)",
+    EvidenceState.MOUNTED: "for users with read permission while mounted",
+}
 _LOOKS = {EvidenceState.ENCRYPTED: "good", EvidenceState.LEAK: "bad", EvidenceState.MISSING: "bad"}
 _NOTE = (
     "All files were searched for marker rows while the workload ran. not found: present in the unencrypted copy, absent"
@@ -87,11 +90,11 @@ def _files(found: Sequence[FileEvidence], result: RunResult) -> Table:
 def lines(found: Sequence[FileEvidence], _result: RunResult) -> Iterator[Line]:
     """Classes of files of encrypted copies that can be read without the key, or that none can."""
     encrypted = [one for one in found if one.condition.is_protected]
-    readable = dict.fromkeys(one.file_class for one in encrypted if one.state in _READABLE)
-    leaks = any(one.state is EvidenceState.LEAK for one in found)
-    if readable:
-        yield Line(FOUND, f"readable, outside the scope of the encryption: {', '.join(readable)}")
-    elif not leaks and any(one.state is EvidenceState.ENCRYPTED for one in encrypted):
+    for state, why in _READABLE.items():
+        if classes := dict.fromkeys(one.file_class for one in encrypted if one.state is state):
+            yield Line(FOUND, f"readable {why}: {', '.join(classes)}")
+    is_readable = any(one.state in (EvidenceState.LEAK, *_READABLE) for one in encrypted)
+    if not is_readable and any(one.state is EvidenceState.ENCRYPTED for one in encrypted):
         yield Line(FOUND, "no plaintext in files of encrypted copies")
 
 

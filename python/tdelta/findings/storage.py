@@ -9,8 +9,8 @@ from tdelta.design.storages import storage_of
 from tdelta.document.blocks import Block, Listing, Medium, Paragraph, Table, columns
 from tdelta.document.effect import limits
 from tdelta.document.labels import decision_word, storage_words
-from tdelta.document.quantities import MISSING, ratio_cells
-from tdelta.document.wording import label
+from tdelta.document.quantities import MISSING
+from tdelta.document.wording import label, verdict_cells
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, RunResult
 
@@ -81,7 +81,7 @@ def _cells(one: StorageLayer, result: RunResult) -> tuple[str, ...]:
     judged: tuple[str, ...] = (MISSING, MISSING, MISSING)
     if verdict is not None:
         word = decision_word(verdict.decision, verdict.metric)
-        judged = (*ratio_cells(verdict.ratio, limits(result.settings)), word)
+        judged = (*verdict_cells(verdict, limits(result.settings))[1], word)
     by = f", {one.driver}" if one.driver else ""
     in_force = f"{one.encryption}{by}" if one.encryption else "no encryption below the engine"
     return *judged, in_force, one.driver or MISSING, one.in_clear, one.protects

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.messages import Caution, Reason
-from tdelta.messages.catalogue import CACHED
 from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
@@ -78,7 +77,7 @@ def with_cached(
         is_idle = verdict.primary and key in found and decision is not Decision.INVALID
         is_bounded = limit >= TOO_LITTLE and low <= 1.0 + TOO_LITTLE and high >= 1.0 - TOO_LITTLE
         if is_idle and key in own_caches and is_bounded and decision in _OPEN:
-            reason = Reason.of(CACHED, pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
+            reason = Reason.of("cached", pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
             decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
             verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
         elif is_idle and whole:

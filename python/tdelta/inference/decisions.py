@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tdelta.messages import Reason
-from tdelta.messages.catalogue import DIRECTION, DIRECTION_ALONE, TOO_LITTLE
 from tdelta.records import Decision, Estimate, Verdict
 
 FEWEST_ROUNDS = 5
@@ -145,22 +144,14 @@ def decide_gate(estimate: Estimate, budget: float) -> Decision:
     return Decision.WITHIN if high < 1.0 + budget else Decision.UNDECIDED
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much was measured of a verdict: its complete blocks, and their rounds."""
-
-    blocks: int
-    rounds: int
-
-
-def with_shortage(verdict: Verdict, extent: Extent, tolerance: float, *, is_gate: bool = False) -> Verdict:
+def with_shortage(verdict: Verdict, blocks: int, rounds: int, tolerance: float, *, is_gate: bool = False) -> Verdict:
     """The same verdict; if too little was measured, with that as its last reason, and undecided.
 
     A whole interval beyond the tolerance gives at least the direction, if few rounds or blocks are all that keeps it
     from being decided. It is no decision: with so few rounds a 95% interval is not enough for one.
     """
     ends = verdict.ratio.hdi99 if is_gate else verdict.ratio.hdi95
-    are_few, is_open = extent.blocks < FEWEST_BLOCKS, verdict.decision is Decision.UNDECIDED
+    are_few, is_open = blocks < FEWEST_BLOCKS, verdict.decision is Decision.UNDECIDED
     if not are_few and not is_open:
         return verdict
     direction = decide(replace(verdict.ratio, hdi95=ends), tolerance)
@@ -168,17 +159,17 @@ def with_shortage(verdict: Verdict, extent: Extent, tolerance: float, *, is_gate
     is_clear = direction in (Decision.SLOWER, Decision.FASTER) and decide(typical, tolerance) is direction
     is_short = len(verdict.reasons) == 1 or last in _SHORT
     is_wide = ends[1] - ends[0] > WIDEST
-    if is_clear and is_short:
-        has_amount = not are_few and (extent.rounds >= FEWEST_ROUNDS_OF_AMOUNT or not is_wide)
-        if has_amount and is_gate:
+    has_amount = not are_few and (rounds >= FEWEST_ROUNDS_OF_AMOUNT or not is_wide)
+    if is_clear and is_short and has_amount:
+        if is_gate:
             return verdict
-        code = DIRECTION if has_amount else DIRECTION_ALONE
+        reason = Reason.of("direction", direction=direction.value, rounds=rounds)
+    elif is_clear and is_short:
+        reason = Reason.of("direction-alone", direction=direction.value, blocks=blocks, rounds=rounds)
     elif are_few or is_wide:
-        code = TOO_LITTLE
+        reason = Reason.of("too-little-measured", blocks=blocks, points=100.0 * (ends[1] - ends[0]))
     else:
         return verdict
-    measured = {"blocks": extent.blocks, "rounds": extent.rounds, "points": 100.0 * (ends[1] - ends[0])}
-    reason = Reason.of(code, direction=direction.value, **measured)
     return replace(verdict, decision=Decision.UNDECIDED, reasons=(*verdict.reasons, reason))
 
 

@@ -89,7 +89,11 @@ def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
 
 def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, rounds: int) -> Reason | None:
     """Why there is no interval; None where there is one."""
-    none = [name for name, side in (("the condition", condition), ("the plain twins", baseline)) if not side.longer]
+    none = [
+        name
+        for name, side in (("the configuration", condition), ("the unencrypted copies", baseline))
+        if not side.longer
+    ]
     if none:
         # P(no block of B has any) = (1 - p)^B; the p at which that is 5% bounds the share of blocks that would.
         bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.fits import PLAIN, Answer, treatment_of
-from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Mixture, Posterior, mixture, posterior
+from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Posterior, mixture, posterior
 
 TAU_SCALE = 0.1
 _TAU = np.geomspace(3e-4, 4.0, 36)
@@ -105,11 +105,6 @@ class PooledTypes:
     weights: FloatArray
     means: FloatArray
     covariances: FloatArray
-
-    def alone(self) -> list[Mixture]:
-        """Posteriors already, mu's prior included."""
-        variances = np.diagonal(self.covariances, axis1=1, axis2=2)
-        return [mixture(self.weights, mean, variance) for mean, variance in zip(self.means.T, variances.T, strict=True)]
 
     def as_parts_of(self, mix: Answer, shares: FloatArray) -> list[Posterior]:
         """The types as parts of a mix that has an answer of its own.

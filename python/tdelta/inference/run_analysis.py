@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from tdelta.inference.stalls import Shift, events_of
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
 from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import (
-    decisions_of,
     metric_verdicts,
     primary_verdicts,
     transaction_verdicts,
@@ -167,11 +166,7 @@ def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``.
-
-    ``by_cpu`` is what CPU time per operation would decide as the primary metric, by the conditions' keys; empty where
-    trials of one side failed, which no metric mends.
-    """
+    """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``."""
 
     decision: Decision
     verdicts: tuple[Verdict, ...]
@@ -181,7 +176,6 @@ class Judgement:
     contrasts: tuple[Contrast, ...] = ()
     stalls: tuple[StallMeasure, ...] = ()
     order_effect: CarryOver | None = None
-    by_cpu: Mapping[str, Decision] = field(default_factory=dict)
     hosts: Hosts | None = None
 
 
@@ -240,7 +234,6 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         ),
         stalls=tuple(stall_measures(deciding)),
         order_effect=order,
-        by_cpu={} if losses else decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
         hosts=hosts,
     )
 

@@ -15,7 +15,6 @@ from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
-    Extent,
     Grounds,
     decide,
     decide_gate,
@@ -129,11 +128,12 @@ def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
         *_hard_reasons(estimate, decision, answer, grounds, tolerance),
     )
     verdict = replace(verdict, typical=grounds.typical, actual=actual, reasons=reasons)
-    return with_shortage(verdict, _extent(answer), tolerance)
+    return with_shortage(verdict, *_extent(answer), tolerance)
 
 
-def _extent(answer: Answer) -> Extent:
-    return Extent(int(answer.fitted.blocks.sum()), len(answer.fitted.means.blocks))
+def _extent(answer: Answer) -> tuple[int, int]:
+    """Complete blocks, and rounds."""
+    return int(answer.fitted.blocks.sum()), len(answer.fitted.means.blocks)
 
 
 def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
@@ -225,7 +225,7 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     hard = (few,) if is_left_open else ()
     reasons = (gate_reason(verdict.ratio, would, settings.budget), *hard)
     gated = replace(verdict, decision=decision, reasons=reasons)
-    return with_shortage(gated, _extent(answer), settings.tolerance, is_gate=True)
+    return with_shortage(gated, *_extent(answer), settings.tolerance, is_gate=True)
 
 
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:

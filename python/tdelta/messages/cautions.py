@@ -70,10 +70,6 @@ CAUTIONS = {
     "others-delayed-database": "busy machine: other programs took its CPUs for {share:.0%} of the time (subtracted)",
     "machine-busy": "busy machine: {who} waited for a CPU during {share:.0%} of the time; repeat when it is idle",
     "host-took-cpu": "the host of this virtual machine took {share:.1%} of the CPU time",
-    "cpu-would-decide": (
-        "{condition}: response time is undecided on this busy machine, CPU time per transaction is {decision}; use"
-        " --metric {metric}"
-    ),
     "cache-unsettled": (
         "round {round}: the cache of {condition} did not settle in {trials} warm-up trials ({misses} misses per"
         " transaction)"

@@ -141,7 +141,7 @@ def run_answer(result: RunResult, name: str = "last") -> Answer:
     if has_answer:
         text, why = _sentence(judged, limit, decision), _why(judged, limit)
         if any(one.is_little for one in judged) and (remedy := _remedy(result)) is not None:
-            text = f"{text.removesuffix('.')}; {remedy.effect}."
+            text = f"{text.removesuffix('.')}; {remedy[1]}."
         text += f" {_self_test(tests)}" if tests and judged is not tests else ""
     if result.interrupted:
         text = f"INTERRUPTED. {text}"
@@ -785,26 +785,20 @@ def _next(result: RunResult, name: str) -> str:
         usual = {name: value for name, value in settings.options.items() if name not in ("cache", "size_bytes")}
         return f"{run_command(usual)}  # the default cache and size"
     if (remedy := _remedy(result)) is not None:
-        return f"{run_command({**settings.options, **remedy.options})}  # {remedy.effect}"
+        options, effect = remedy
+        return f"{run_command({**settings.options, **options})}  # {effect}"
     return f"{next_command('plan', settings, name=name)}  # how long a run must be"
 
 
-@dataclass(frozen=True, slots=True)
-class _Remedy:
+def _remedy(result: RunResult) -> tuple[dict[str, object], str] | None:
     """Options of a run that should decide where this one did not, and their effect in words."""
-
-    options: Mapping[str, object]
-    effect: str
-
-
-def _remedy(result: RunResult) -> _Remedy | None:
     if _cpu_decides(result):
-        return _Remedy({"metric": Metric.CPU_PER_OPERATION.value}, "CPU time would have decided")
+        return {"metric": Metric.CPU_PER_OPERATION.value}, "CPU time would have decided"
     seconds = _deciding_seconds(result)
     if seconds is None or seconds > _TOO_LONG_SECONDS or result.stopped_by == "rounds":
         return None
     minutes = max(1, math.ceil(seconds / 60))
-    return _Remedy({"max_seconds": 60.0 * minutes}, f"about {minutes} min should decide")
+    return {"max_seconds": 60.0 * minutes}, f"about {minutes} min should decide"
 
 
 def _cpu_decides(result: RunResult) -> bool:

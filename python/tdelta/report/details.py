@@ -206,7 +206,7 @@ def _sign(verdict: Verdict, result: RunResult, footnotes: dict[str, str]) -> str
 def prior_lines(result: RunResult) -> list[str]:
     """How much the prior matters: what changes if a speed-up is ruled out from the start."""
     bounds = limits(result.settings)
-    given = [(v, v.no_speedup) for v in result.primary if v.no_speedup is not None]
+    given = [(v, v.no_speedup) for v in result.primary if v.no_speedup is not None and has_amount(v)]
     moved = [(v, other) for v, other in given if _shown(v.ratio, bounds) != _shown(other, bounds)]
     if given and not moved:
         return ["Excluding speed-ups a priori does not change the result."]

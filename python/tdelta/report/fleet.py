@@ -11,7 +11,8 @@ from tdelta.document.blocks import MARKER, Block, Column, Heading, Listing, Medi
 from tdelta.document.blocks import Cell as TableCell
 from tdelta.document.effect import limits
 from tdelta.document.labels import condition_label, decision_word
-from tdelta.document.quantities import MISSING, counted, printable, ratio_cells
+from tdelta.document.quantities import MISSING, counted, printable
+from tdelta.document.wording import verdict_cells
 from tdelta.records import Decision
 from tdelta.report.formats.rows import Cell, csv_text, finite, valid
 
@@ -94,7 +95,7 @@ def _cells(run: TargetRun, result: RunResult | None) -> Iterator[tuple[str | Tab
             settings.engine,
             condition_label(verdict.condition, settings),
             TableCell(word, _STATES.get(verdict.decision, "")),
-            *ratio_cells(verdict.ratio, limits(settings)),
+            *verdict_cells(verdict, limits(settings))[1],
             run.run_id,
             run.node,
         )

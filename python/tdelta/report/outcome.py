@@ -12,7 +12,7 @@ from tdelta.document.labels import action_label, build_label, compared_words, ki
 from tdelta.document.quantities import amounts, printable, sides_text, small_share
 from tdelta.document.wording import has_amount
 from tdelta.findings.actions import ActionMeasure
-from tdelta.messages.catalogue import CACHED, DIRECTIONS, SHORTAGES, WITHOUT_AMOUNT
+from tdelta.messages.catalogue import CACHED, DIRECTIONS, SHORTAGES, TOO_LITTLE, WITHOUT_AMOUNT
 from tdelta.records import (
     AnalysisResult,
     Comparison,
@@ -174,7 +174,7 @@ def _of_verdict(verdict: Verdict, result: RunResult) -> Outcome:
         kind=kind,
         place=", ".join(surroundings(condition, settings, besides=besides)),
         operation=operation,
-        doubt=last.text if last is not None and code in SHORTAGES else _doubt(verdict, settings),
+        doubt=_doubt(verdict, settings),
         values="" if code in DIRECTIONS else sides_text(left, right),
         actual=verdict.actual,
         seconds=None if measure is None or kind is not Kind.DURING else measure.seconds.median,
@@ -270,6 +270,10 @@ def _doubt(verdict: Verdict, settings: RunSettings) -> str:
     reasons = verdict.reasons
     if verdict.decision is Decision.INVALID or not verdict.baseline_value:
         return str(reasons[0]) if reasons else ""
+    if reasons and reasons[-1].code == TOO_LITTLE:
+        return "; ".join(reason.text for reason in reasons[1:] or reasons)
+    if reasons and reasons[-1].code in SHORTAGES:
+        return reasons[-1].text
     if verdict.decision is not Decision.UNDECIDED:
         return ""
     low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99

@@ -22,7 +22,6 @@ from tdelta.records import (
     Counts,
     Decision,
     LoopFacts,
-    Metric,
     Role,
     RunResult,
     StorageFound,
@@ -48,13 +47,10 @@ DELAYED = 0.05
 """The share of the measured time in which the database itself did."""
 
 STOLEN = 0.02
-_DECIDED = frozenset({Decision.SLOWER, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
 
 
-def pressure_cautions(
-    plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]
-) -> Iterator[Caution]:
-    """How pressed the machine was, by whom, and what would decide in spite of it: ``by_cpu``, as judged.
+def pressure_cautions(plan: Plan, trials: Sequence[Trial]) -> Iterator[Caution]:
+    """How pressed the machine was, and by whom.
 
     Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
     database's own delay is known to be other programs' doing, that is told in its place.
@@ -73,22 +69,6 @@ def pressure_cautions(
     stolen = median_pressure(trials, "steal")
     if stolen > STOLEN:
         yield Caution.of("host-took-cpu", share=stolen)
-    if pressed > PRESSED or is_delayed:
-        yield from _deciding(verdicts, by_cpu)
-
-
-def _deciding(verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]) -> Iterator[Caution]:
-    """Where CPU time per operation, which nobody's waiting is in, decides and response time does not."""
-    for verdict in verdicts:
-        is_open = verdict.primary and verdict.metric is Metric.RESPONSE_TIME and verdict.decision is Decision.UNDECIDED
-        decision = by_cpu.get(verdict.condition.key)
-        if is_open and decision is not None and decision in _DECIDED:
-            yield Caution.of(
-                "cpu-would-decide",
-                condition=verdict.condition.key,
-                decision=decision.value,
-                metric=Metric.CPU_PER_OPERATION.value,
-            )
 
 
 def _threads(plan: Plan) -> int:
@@ -217,7 +197,7 @@ def assemble(
             *((idle_cipher_caution(open_, plan.settings),) if open_ else ()),
             *cautions,
             *_cautions(plan, ending),
-            *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
+            *pressure_cautions(plan, trials),
             *_loop_cautions(trials, dilution),
             *profiles.cautions(),
             *collectors.unit_costs.cautions(),

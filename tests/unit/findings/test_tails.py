@@ -62,10 +62,10 @@ def test_bad_trials_of_one_round_say_that_instance_effects_is_assumed() -> None:
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:
     result = s.with_tails()
-    assert "browse products: longer" in draw(run_blocks(result, with_details=True), 100)
+    assert "browse_products: longer" in draw(run_blocks(result, with_details=True), 100)
     second = replace(result.primary[0], condition=s.condition("aes-128"))
     several = replace(result, verdicts=(*result.verdicts, second))
-    assert "browse products: longer" not in draw(run_blocks(several, with_details=True), 100)
+    assert "browse_products: longer" not in draw(run_blocks(several, with_details=True), 100)
     assert "longer than 20 ms" in draw(run_blocks(several, with_details=True), 100)
 
 

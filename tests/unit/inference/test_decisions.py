@@ -8,7 +8,6 @@ from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
-    Extent,
     Grounds,
     decide,
     decide_gate,
@@ -189,27 +188,26 @@ def verdict(ends: tuple[float, float], decision: Decision, *codes: str, typical:
 def test_an_open_verdict_says_whether_it_has_a_direction_and_an_amount(
     ends: tuple[float, float], blocks: int, rounds: int, code: str
 ) -> None:
-    found = with_shortage(verdict(ends, Decision.UNDECIDED, "few-rounds"), Extent(blocks, rounds), 0.02)
+    found = with_shortage(verdict(ends, Decision.UNDECIDED, "few-rounds"), blocks, rounds, 0.02)
     assert found.decision is Decision.UNDECIDED
     assert found.reasons[-1].code == code
 
 
 @pytest.mark.parametrize("decision", [Decision.SLOWER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN])
 def test_nothing_is_decided_with_fewer_than_four_blocks(decision: Decision) -> None:
-    extent = Extent(3, 3)
-    assert with_shortage(verdict(ACROSS, decision), extent, 0.02).decision is Decision.UNDECIDED
-    assert with_shortage(verdict(ACROSS, decision), replace(extent, blocks=4), 0.02).decision is decision
+    assert with_shortage(verdict(ACROSS, decision), 3, 3, 0.02).decision is Decision.UNDECIDED
+    assert with_shortage(verdict(ACROSS, decision), 4, 3, 0.02).decision is decision
 
 
 def test_a_direction_needs_the_typical_trial_and_no_other_doubt_than_few_rounds() -> None:
     open_ = verdict(BEYOND, Decision.UNDECIDED, "few-rounds", typical=estimate(ACROSS))
-    assert with_shortage(open_, Extent(8, 2), 0.02).reasons[-1].code == TOO_LITTLE
+    assert with_shortage(open_, 8, 2, 0.02).reasons[-1].code == TOO_LITTLE
     stalled = verdict(BEYOND, Decision.UNDECIDED, "few-stalls")
-    assert with_shortage(stalled, Extent(8, 2), 0.02).reasons[-1].code == TOO_LITTLE
+    assert with_shortage(stalled, 8, 2, 0.02).reasons[-1].code == TOO_LITTLE
 
 
 def test_a_gate_keeps_the_range_that_includes_its_budget() -> None:
     gate = verdict((1.12, 1.34), Decision.UNDECIDED)
-    assert with_shortage(gate, Extent(8, 2), 0.02, is_gate=True) is gate
-    wide = with_shortage(verdict(WIDE_ACROSS, Decision.UNDECIDED), Extent(8, 2), 0.02, is_gate=True)
+    assert with_shortage(gate, 8, 2, 0.02, is_gate=True) is gate
+    wide = with_shortage(verdict(WIDE_ACROSS, Decision.UNDECIDED), 8, 2, 0.02, is_gate=True)
     assert wide.reasons[-1].code == TOO_LITTLE

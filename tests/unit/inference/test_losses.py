@@ -38,7 +38,6 @@ def test_where_only_encrypted_trials_fail_nothing_is_negligible_and_the_reason_i
     figures = {"lost": len(lost), "trials": 240, "plain_lost": 0, "plain_trials": 240}
     assert has(judgement.verdicts[0].reasons[-1:], "one-sided-failures", **figures)
     assert has(judgement.cautions, "one-sided-failures", condition=AES.key, **figures)
-    assert not judgement.by_cpu
 
 
 def test_a_trial_that_finished_no_operation_is_lost() -> None:

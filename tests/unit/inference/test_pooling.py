@@ -8,7 +8,8 @@ from calibration.simulation import settings as simulated
 from tdelta.inference import analyze_run
 from tdelta.inference.costs import panels, plain_shares
 from tdelta.inference.fits import fit_transactions
-from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
+from tdelta.inference.pooling import PooledTypes, TypeEstimates, pool, type_estimates
+from tdelta.inference.posterior import Mixture, mixture
 from tdelta.records import Decision, Metric, Trial, Verdict
 
 from .builders import TWINS, measurement, noisy, run, settings, trial
@@ -16,11 +17,18 @@ from .builders import TWINS, measurement, noisy, run, settings, trial
 ONE = np.ones((1, 1))
 
 
+def alone(pooled: PooledTypes) -> list[Mixture]:
+    """The types by themselves, whatever the mix: posteriors already."""
+    variances = np.diagonal(pooled.covariances, axis1=1, axis2=2)
+    pairs = zip(pooled.means.T, variances.T, strict=True)
+    return [mixture(pooled.weights, mean, variance) for mean, variance in pairs]
+
+
 def test_pooling_agrees_with_dense_numerical_integration() -> None:
     theta = np.array([0.03, 0.08, 0.05])
     covariance = np.diag([0.02, 0.03, 0.01]) ** 2 + 0.005**2
     ((pooled,),) = pool([TypeEstimates(theta[None], covariance, ONE)])
-    first, second, third = pooled.alone()
+    first, second, third = alone(pooled)
     sampling = covariance
     # Independently: over tau and mu the observed types are jointly normal with the types' own effects.
     means, variances, weights = [], [], []
@@ -42,21 +50,21 @@ def test_pooling_agrees_with_dense_numerical_integration() -> None:
 
 def test_types_that_agree_are_pulled_together_and_gain() -> None:
     covariance = np.eye(4) * 0.03**2
-    pooled = pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, ONE)])[0][0].alone()
+    pooled = alone(pool([TypeEstimates(np.array([[0.05, 0.06, 0.04, 0.05]]), covariance, ONE)])[0][0])
     assert np.ptp([m.mean for m in pooled]) < 0.5 * 0.02
     assert all(m.variance < 0.8 * 0.03**2 for m in pooled)
 
 
 def test_a_type_that_stands_far_apart_stays_there() -> None:
     covariance = np.eye(4) * 0.01**2
-    pooled = pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, ONE)])[0][0].alone()
+    pooled = alone(pool([TypeEstimates(np.array([[0.0, 0.0, 0.0, 1.5]]), covariance, ONE)])[0][0])
     assert pooled[3].mean == pytest.approx(1.5, abs=0.01)
     assert pooled[0].mean == pytest.approx(0.0, abs=0.01)
 
 
 def test_instance_effects_that_types_share_is_not_averaged_away() -> None:
     shared = np.full((6, 6), 0.01**2) + np.eye(6) * 1e-8
-    pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0].alone()
+    pooled = alone(pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0])
     assert all(np.sqrt(m.variance) > 0.95 * 0.01 for m in pooled)
 
 

@@ -126,15 +126,6 @@ def test_another_metric_may_be_the_primary_one() -> None:
     assert Metric.RESPONSE_TIME in {v.metric for v in judgement.verdicts if not v.primary}
 
 
-@pytest.mark.parametrize("budget", [None, 0.05, 0.09, 0.13, 0.20])
-@pytest.mark.parametrize("rounds", [2, 3, 6])
-def test_what_cpu_time_would_decide_is_what_it_decides_as_the_primary_metric(budget: float | None, rounds: int) -> None:
-    trials = run(noisy(0.1), rounds=rounds)
-    as_primary = analyze_run(trials, settings(budget=budget, metric=Metric.CPU_PER_OPERATION))
-    found = analyze_run(trials, settings(budget=budget)).by_cpu
-    assert found == {v.condition.key: v.decision for v in as_primary.verdicts if v.primary}
-
-
 def test_without_a_trial_every_judged_condition_is_undecided() -> None:
     judgement = analyze_run([], settings())
     verdict = primary(judgement.verdicts)

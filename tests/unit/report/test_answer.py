@@ -260,7 +260,7 @@ MACHINE: dict[str, object] = {"cpu_model": "Some(R) CPU @ 2 GHz", "usable_cpus":
 
 @pytest.mark.parametrize(
     ("state", "in_clear", "proof"),
-    [(CheckState.OK, False, "no plaintext in files"), (CheckState.OK, True, "encryption: temp"), (None, False, "")],
+    [(CheckState.OK, False, "no plaintext in files"), (CheckState.OK, True, "scope): temp"), (None, False, "")],
 )
 def test_the_machine_and_the_proof_of_encryption_have_a_line(
     state: CheckState | None, in_clear: bool, proof: str

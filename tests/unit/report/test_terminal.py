@@ -37,7 +37,7 @@ def test_colours_change_nothing_but_the_colours(name: str) -> None:
 
 
 def test_verdicts_come_primary_first_then_cpu_then_bytes_then_transactions() -> None:
-    labels = ["response time", "CPU ", "bytes read", "bytes written", "browse products", "register customer"]
+    labels = ["response time", "CPU ", "bytes read", "bytes written", "browse_products", "register_customer"]
     table = draw(run_blocks(replace(s.slower(), verdicts=s.slower().verdicts[::-1]), with_details=True)).split("\n\n")[
         2
     ]

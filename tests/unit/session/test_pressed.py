@@ -1,14 +1,10 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from support.fake_twins import FakeTwin
 from support.refused import check_messages, coded, has
-from tdelta.messages import Caution
-from tdelta.records import Decision
-from tdelta.session.answer import others_delay_share, pressure_cautions
-from tdelta.session.planning import plan
+from tdelta.session.answer import others_delay_share
 
 from .conducting import Sitting
 
@@ -36,29 +32,6 @@ def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitti
 def test_stolen_time_is_told(sitting: Sitting) -> None:
     result = sitting.scripted(pressure={"steal": 0.031}).conduct()
     assert has(result.cautions, "host-took-cpu", share=0.031)
-
-
-def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[Caution]:
-    """The cautions of a run whose response time is undecided and whose CPU time is not, on a machine like this."""
-    place = sitting.scripted(**script)
-    verdicts = [replace(v, decision=Decision.UNDECIDED) for v in place.conduct().primary]
-    by_cpu = {v.condition.key: Decision.SLOWER for v in verdicts}
-    made = plan(place.request(), "20260101-abcd")
-    cautions = pressure_cautions(made, place.trials(), verdicts, by_cpu)
-    return [caution for caution in cautions if caution.code == "cpu-would-decide"]
-
-
-def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:
-    told = undecided_but_for_cpu(sitting, delay_share=0.3)
-    named = coded(
-        "cpu-would-decide", condition="cipher=aes-256,threads=1", decision="slower", metric="cpu_per_operation"
-    )
-    check_messages(told, named)
-    assert len(undecided_but_for_cpu(sitting, pressure={"cpu_some": 0.4})) == 1
-
-
-def test_on_a_machine_at_rest_no_other_metric_is_named(sitting: Sitting) -> None:
-    assert undecided_but_for_cpu(sitting, delay_share=0.01, pressure={"cpu_some": 0.02}) == []
 
 
 def test_delay_is_added_up_over_trials_and_unknown_where_it_is_of_one(sitting: Sitting) -> None:
