@@ -124,6 +124,21 @@ class Replicating(Protocol):
 
 
 @runtime_checkable
+class Warmed(Protocol):
+    """A twin whose cache can be given the content that an earlier one's had at rest."""
+
+    def keep_cache(self, misses: float) -> None:
+        """Keep which pages are in the cache, for later twins of the same data and cache, unless that is known.
+
+        Args:
+            misses: how many an operation has of this content.
+        """
+
+    def restore_cache(self) -> float | None:
+        """Fill the cache as it was kept; returns the misses that came with it, None where nothing was kept."""
+
+
+@runtime_checkable
 class Searchable(Protocol):
     """A twin whose files can be searched."""
 
@@ -205,6 +220,17 @@ class Observable(Protocol):
 
     def observe(self, settings: Settings) -> str:
         """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """Twins whose loaded data outlive the run, with what is known of their work on this machine."""
+
+    def recall(self, name: str) -> Any:
+        """What was remembered with the data that were loaded first; None for nothing."""
+
+    def remember(self, name: str, value: Any) -> None:
+        """Remember a JSON value with those data, where they are kept."""
 
 
 @runtime_checkable
