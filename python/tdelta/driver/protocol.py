@@ -125,17 +125,21 @@ class Replicating(Protocol):
 
 @runtime_checkable
 class Warmed(Protocol):
-    """A twin whose cache can be given the content that an earlier one's had at rest."""
+    """A twin that knows of an earlier one's cache at rest, and may be able to fill its own so."""
 
     def keep_cache(self, misses: float) -> None:
-        """Keep which pages are in the cache, for later twins of the same data and cache, unless that is known.
+        """Keep which pages are in the cache, for later twins of the same data and cache, unless something is kept.
 
         Args:
             misses: how many an operation has of this content.
         """
 
     def restore_cache(self) -> float | None:
-        """Fill the cache as it was kept; returns the misses that came with it, None where nothing was kept."""
+        """Fill the cache of a twin whose tables were read once as it was kept, where its engine can.
+
+        Returns:
+            The misses that came with it; None where nothing was kept.
+        """
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,9 @@ _MOST_VOIDS = 3
 
 _MOST_VOIDS_OF_AGENTS = 10
 """The same where load agents did not work together: that is the clients' doing, and leaves the twins as they were."""
+
+_RESTORED_LAP = 0.5
+"""The share of a trial by which caches that were restored are warmed up."""
 
 _TRACED_OPERATIONS = 60
 """Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
@@ -212,7 +216,8 @@ class RoundRunner:
                     continue  # it has met its connections; the cache is filled by the busiest of its instance
                 text = f"round {number + 1}, lap {lap + 1}: until the caches' misses settle"
                 self._context.observe(Phase("warm-up", text, done, len(twins)))
-                measured = self._warm_up(condition, twin, WARM_UPS + (number << 8) + lap)
+                share = 1 if lap or None in known.values() else _RESTORED_LAP
+                measured = self._warm_up(condition, twin, WARM_UPS + (number << 8) + lap, share)
                 missed = None if measured is None else misses_per_operation(measured)
                 if condition in busiest and missed is not None:
                     misses[condition].append(missed)
@@ -247,8 +252,8 @@ class RoundRunner:
             sums = pool.map(lambda entry: entry[1].checksums(tables), twins.values())
             return dict(zip(twins, sums, strict=True))
 
-    def _warm_up(self, condition: Condition, twin: Twin, stream: int) -> Measurement | None:
-        """One trial that is not recorded; None if there was a Ctrl-C.
+    def _warm_up(self, condition: Condition, twin: Twin, stream: int, share: float = 1.0) -> Measurement | None:
+        """One trial that is not recorded, or a share of one; None if there was a Ctrl-C.
 
         Raises:
             ServerLost: it stood still until its deadline, so that this twin is no longer as the others are.
@@ -256,7 +261,9 @@ class RoundRunner:
         if self._interruption.requested:
             return None
         with self._interruption.watching(twin):
-            measured = twin.trial(self._jobs.next(condition, stream))
+            job, fewest = self._jobs.next(condition, stream), int(condition.level("threads"))
+            operations = min(job.operations, max(fewest, math.ceil(share * job.operations)))
+            measured = twin.trial(dataclasses.replace(job, operations=operations, discard=round(share * job.discard)))
         if measured.standstill and measured.stopped_by != "count" and not self._interruption.requested:
             raise ServerLost(Refusal.of("stood-still", said=measured.standstill))
         return measured

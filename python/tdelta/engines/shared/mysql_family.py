@@ -16,7 +16,7 @@ from tdelta.driver.backups import BackupTool
 from tdelta.driver.load_generator.connections import MYSQL, Connection
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
-from tdelta.engines.servers import DATABASE, PageList, ServerBinary, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.actions import Site
@@ -111,17 +111,6 @@ class MysqlFamily:
             return ()
         switches = switched_on(self.switches, settings)
         return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
-
-    @property
-    def page_list(self) -> PageList:
-        return PageList(
-            file="ib_buffer_pool",
-            write=("SET GLOBAL innodb_buffer_pool_dump_pct = 100", "SET GLOBAL innodb_buffer_pool_dump_now = ON"),
-            written="SHOW STATUS LIKE 'Innodb_buffer_pool_dump_status'",
-            fetch=("SET GLOBAL innodb_buffer_pool_load_now = ON",),
-            fetched="SHOW STATUS LIKE 'Innodb_buffer_pool_load_status'",
-            done="completed at",
-        )
 
     @property
     def work_sql(self) -> str:

@@ -195,31 +195,37 @@ class ServerTwin:
             return checksums(self._worker, tables)
 
     def keep_cache(self, misses: float) -> None:
-        engine = self.instance.engine
-        if not isinstance(engine, ListsPages) or self._pages.exists():
+        if self._pages.exists():
             return
+        new = self._pages.with_name(f"{self._pages.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):  # the next twin does without
+            with private(new) as file:
+                file.write(f"{misses}\n".encode() + self._listed_pages())
+            new.replace(self._pages)
+
+    def _listed_pages(self) -> bytes:
+        engine = self.instance.engine
+        if not isinstance(engine, ListsPages):
+            return b""
         pages = engine.page_list
         with self._connected():
             self._do_with_pages(pages.write, pages.written, pages.done)
         listed = self.instance.recipe.place.data / pages.file
-        new = self._pages.with_name(f"{self._pages.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):  # the next twin does without
-            with private(new) as file:
-                file.write(f"{misses}\n".encode() + listed.read_bytes())
-            new.replace(self._pages)
+        content = listed.read_bytes() if listed.exists() else b""
         listed.unlink(missing_ok=True)
+        return content
 
     def restore_cache(self) -> float | None:
-        engine = self.instance.engine
-        if not isinstance(engine, ListsPages) or not self._pages.exists():
+        if not self._pages.exists():
             return None
-        pages, (misses, _, content) = engine.page_list, self._pages.read_bytes().partition(b"\n")
-        listed = self.instance.recipe.place.data / pages.file
-        with self._connected():
-            with private(listed) as file:
-                file.write(content)
-            self._do_with_pages(pages.fetch, pages.fetched, pages.done)
-        listed.unlink(missing_ok=True)
+        engine, (misses, _, content) = self.instance.engine, self._pages.read_bytes().partition(b"\n")
+        if isinstance(engine, ListsPages) and content:
+            listed = self.instance.recipe.place.data / engine.page_list.file
+            with self._connected():
+                with private(listed) as file:
+                    file.write(content)
+                self._do_with_pages(engine.page_list.fetch, engine.page_list.fetched, engine.page_list.done)
+            listed.unlink()
         return float(misses)
 
     def _do_with_pages(self, statements: Sequence[str], query: str, done: str) -> None:
