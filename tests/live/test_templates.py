@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from support.running import server_of
-from tdelta.driver import RestoreJob, TwinFolder
+from tdelta.driver import RestoreJob, TrialJob, TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.records import Condition
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import RunRequest
 
 SIZE_BYTES = 500_000
+OPERATIONS = 300
 
 
 @pytest.fixture(params=["mariadb", "mysql", "postgres"])
@@ -54,6 +55,31 @@ def test_a_second_run_of_the_same_work_loads_nothing(engine: str, store: Templat
     assert not loaded(tmp_path, store, *planned(engine, 1))
     assert loaded(tmp_path, store, *planned(engine, 2))
     assert loaded(tmp_path, store, *planned(engine, 3, threads=4))
+
+
+def test_a_cache_is_filled_as_an_earlier_one_was(engine: str, store: Templates, tmp_path: Path) -> None:
+    made, condition = planned(engine, cache=0.5, size_bytes=40 * SIZE_BYTES)
+    tables = made.populate_job().tables
+    job = TrialJob(1, 0, OPERATIONS, 1, deadline_seconds=60.0)
+    with TwinFolder(tmp_path, "r1", store) as folder, ExitStack() as stack:
+        twins = made.engine.make_twins(folder, made.populate_job(), made.workload_spec())
+        stack.callback(twins.end)
+        path, _ = twins.load(made.twin_settings(condition, SIZE_BYTES))
+        settings = made.twin_settings(condition, twins.data_bytes(path))
+        started = [twins.start(settings, name) for name in ("earlier", "restored", "cold")]
+        for twin in started:
+            stack.callback(twin.end)
+            assert twin.checksums(tables) == twins.expected_checksums()
+        earlier, restored, cold = started
+        assert restored.restore_cache() is None
+        for _ in range(3):
+            earlier.trial(job)
+        earlier.keep_cache(0.25)
+        assert restored.restore_cache() == 0.25
+        misses = [twin.trial(job).engine_counters["buffer_reads"] for twin in (restored, cold)]
+        assert misses[0] < misses[1] / 2 or engine == "mariadb", "which cannot fill an encrypted cache"
+        assert restored.checksums(tables) == twins.expected_checksums()
+        assert not [*tmp_path.rglob("tdelta_pages"), *tmp_path.rglob("ib_buffer_pool")]
 
 
 def test_other_work_is_loaded_anew(store: Templates, tmp_path: Path) -> None:

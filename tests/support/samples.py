@@ -220,7 +220,9 @@ def result(
         noise_floor=(noise(estimate(1.002, 0.005)),),
         validity=VALID,
         cautions=(),
-        counts=Counts(5, 30, 90, operations_per_trial=2960, trial_seconds=0.25, elapsed_seconds=71.3),
+        counts=Counts(
+            5, 30, 90, operations_per_trial=2960, trial_seconds=0.25, elapsed_seconds=71.3, measured_seconds=22.5
+        ),
         loop=LoopFacts(loop_cost_ns=96.4, client_overhead_share=0.00114),
         machine={"cpus": 2, "cpu": "a processor", "memory_bytes": 8 * 2**30},
         versions={"tdelta": "0.1.0", "sqlite": "3.51.0"},

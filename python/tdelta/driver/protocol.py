@@ -124,6 +124,25 @@ class Replicating(Protocol):
 
 
 @runtime_checkable
+class Warmed(Protocol):
+    """A twin that knows of an earlier one's cache at rest, and may be able to fill its own so."""
+
+    def keep_cache(self, misses: float) -> None:
+        """Keep which pages are in the cache, for later twins of the same data and cache, unless something is kept.
+
+        Args:
+            misses: how many an operation has of this content.
+        """
+
+    def restore_cache(self) -> float | None:
+        """Fill the cache of a twin whose tables were read once as it was kept, where its engine can.
+
+        Returns:
+            The misses that came with it; None where nothing was kept.
+        """
+
+
+@runtime_checkable
 class Searchable(Protocol):
     """A twin whose files can be searched."""
 
@@ -205,6 +224,17 @@ class Observable(Protocol):
 
     def observe(self, settings: Settings) -> str:
         """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """Twins whose loaded data outlive the run, with what is known of their work on this machine."""
+
+    def recall(self, name: str) -> Any:
+        """What was remembered with the data that were loaded first; None for nothing."""
+
+    def remember(self, name: str, value: Any) -> None:
+        """Remember a JSON value with those data, where they are kept."""
 
 
 @runtime_checkable

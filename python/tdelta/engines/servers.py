@@ -260,6 +260,31 @@ class ServerEngine(PrivateServer, Filled, Verified, Observed, Protocol):
     """How twins of a server engine are made and asked. What only some engines can, is asked by ``isinstance``."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageList:
+    """How a server writes the list of the pages in its cache, and reads them from its files again.
+
+    ``file`` is the list, in the data directory. The last value that the queries
+    ``written`` and ``fetched`` answer has the word ``done`` in it once that is.
+    """
+
+    file: str
+    write: tuple[str, ...]
+    written: str
+    fetch: tuple[str, ...]
+    fetched: str
+    done: str
+
+
+@runtime_checkable
+class ListsPages(Protocol):
+    """A server that can fill its cache from a list."""
+
+    @property
+    def page_list(self) -> PageList:
+        """How."""
+
+
 @runtime_checkable
 class Keyed(Protocol):
     """A server whose keys are tdelta's to draw."""

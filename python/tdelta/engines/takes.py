@@ -32,7 +32,7 @@ SERVER_TAKES = frozenset(
 """What private servers take."""
 
 SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"trial_seconds": 2.0, "warmup_seconds": 0.5, "blocks_per_round": 8, "max_seconds": 600.0}
+    {"trial_seconds": 2.0, "blocks_per_round": 8, "max_seconds": 600.0}
 )
 """The options that have another default on servers: these take longer to start, to fill and to settle."""
 

@@ -245,7 +245,8 @@ def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
     if most is None:
         return
     if abs(apart[most]) > ALIKE and not result.settings.compares_builds:
-        sides = f"{100 * plain[most.stratum]:.3g}% unencrypted, {100 * hits[most]:.3g}% {kind_label(most, result.settings)}"
+        kind = kind_label(most, result.settings)
+        sides = f"{100 * plain[most.stratum]:.3g}% unencrypted, {100 * hits[most]:.3g}% {kind}"
         yield Line(FOUND, f"cache hits {sides}: {_cause(most, result)}")
     elif len(plain) == 1:
         yield Line(FOUND, f"{100 * min(hits.values()):.3g}% of page requests were met by the cache")

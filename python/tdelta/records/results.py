@@ -348,7 +348,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a run measured, and how long it took."""
+    """How much a run measured, and how long it took: ``measured_seconds`` are those within trials that count."""
 
     rounds: int
     blocks: int
@@ -356,6 +356,7 @@ class Counts:
     operations_per_trial: int
     trial_seconds: float
     elapsed_seconds: float
+    measured_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,6 +244,9 @@ def facts(result: RunResult) -> Iterator[str]:
         f"{counts} of {trial_words(result)}, {_operations(result)} each; {duration(made.elapsed_seconds)} in all;"
         f" {ended(result)}"
     )
+    if made.measured_seconds:
+        share = made.measured_seconds / made.elapsed_seconds
+        yield f"measured {made.measured_seconds:.0f} of {made.elapsed_seconds:.0f} s ({share:.0%})"
     yield (
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} per statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time"

@@ -39,6 +39,8 @@ class RunContext:
     pace: Pace
     trials: list[Trial]
     interruption: Interruption = field(default_factory=Interruption)
+    extra_seconds: float = 0.0
+    """What timed calls and profiles have taken."""
 
     @classmethod
     def of(cls, plan: Plan, store: Store, state: RunState, observe: Observer, clock: Clock) -> RunContext:
@@ -97,6 +99,10 @@ class RunContext:
     def behind_blocks(self) -> float:
         """The seconds of what comes behind the last block of a round."""
         return self.pace.behind_blocks(searches=self.is_search_due)
+
+    def extras_left(self) -> float:
+        """What timed calls, and profiles that nobody asked for, may still take."""
+        return self.pace.extras() - self.extra_seconds
 
     def seconds_left(self) -> float:
         """What is left of the run's time for what is collected behind the blocks; below 0 once it is used up."""

@@ -53,12 +53,15 @@ def misses_per_operation(measured: Measurement) -> float | None:
     return measured.engine_counters[MISSES] / max(1, measured.counted_operations)
 
 
-def is_settled(misses: Sequence[float]) -> bool:
+def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:
     """Whether the last trials miss alike: none of them off their mean by more than a twentieth; or not at all.
 
     Args:
         misses: misses per operation, trial by trial.
+        at_rest: of such a cache when it had come to rest, where that is known: the last may not miss more often.
     """
+    if at_rest is not None and misses and misses[-1] <= max(_ALMOST_NONE, (1 + _TOLERANCE) * at_rest):
+        return True
     if len(misses) >= _WITHOUT and not any(misses[-_WITHOUT:]):
         return True
     last = misses[-LOOKED_AT:]
@@ -119,8 +122,8 @@ TRIALS = 4
 _SETTLING_LAPS = 2
 """Of servers. Where their cache misses more or less often than in the measured trials, calls are scaled by pages."""
 
-SHARE_OF_TIME = 0.2
-"""The share of the run's time that all of this may take."""
+SHARE_OF_TIME = 0.1
+"""The share of the run's time that timed calls, profiles that nobody asked for, and the search may take together."""
 
 
 class Stage(StrEnum):
@@ -231,7 +234,11 @@ class Pace:
     def calls(self, conditions: int) -> float:
         """What it takes to time the calls of so many conditions, or of as many as may be timed in a run's time."""
         each = self.of(Stage.TIMING)
-        return each * min(conditions, int(SHARE_OF_TIME * self.max_seconds / each))
+        return each * min(conditions, int(self.extras() / each))
+
+    def extras(self) -> float:
+        """What timed calls and profiles that nobody asked for may take of a run's time."""
+        return max(0.0, SHARE_OF_TIME * self.max_seconds - self.of(Stage.SEARCH))
 
     def tidying(self) -> float:
         each = self.of(Stage.END) / len(self._plan.instances())

@@ -180,10 +180,10 @@ def with_bb_twin(plan: Plan) -> Plan:
 def _lacking(plan: Plan) -> str | None:
     """What a run does not fit into, in words; None where it fits."""
     pace, request = Pace(plan), plan.request
-    needs, seconds, memory = pace.needs, pace.whole(request.decision.min_rounds), free_memory_bytes()
+    needs, seconds, memory = pace.needs, pace.shortest(), free_memory_bytes()
     if seconds > request.decision.max_seconds:
-        rounds = f"{request.decision.min_rounds} rounds" if request.decision.min_rounds > 1 else "1 round"
-        return f"{rounds} with it require about {about(seconds)}, --max-time is {about(request.decision.max_seconds)}"
+        given = about(request.decision.max_seconds)
+        return f"the shortest run with it requires about {about(seconds)}, --max-time is {given}"
     if plan.hosts is not None:  # whether there is room on them, they see themselves
         return None
     if needs.disk_bytes > free_disk_bytes(plan.base):

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
+import statistics
 from pathlib import Path
 from typing import Any
 
 from tdelta.design.layout import PLAIN
 from tdelta.driver import Twins
-from tdelta.driver.protocol import Observable
+from tdelta.driver.protocol import Observable, Remembering
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
 from tdelta.messages import RunPart
-from tdelta.records import Level, Phase
+from tdelta.records import Level, Phase, Role, Trial
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import Housing
 from tdelta.session.pace import Stage
+from tdelta.session.planning import Plan
 from tdelta.session.state import TrialSize
 from tdelta.session.trial_size import calibrate
+from tdelta.store import decode, encode
+
+_SIZING = ("trial_seconds", "warmup_seconds", "cache", "cold", "load_generator", "load_operations", "agents", "threads")
+"""Options that the size of a trial depends on beside the conditions."""
+
+_MOST_OFF = 1.5
+"""How far trials may be from the time that they are to fill for their size to be kept."""
 
 
 def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks, housing: Housing) -> Ready:
@@ -81,7 +93,7 @@ def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Check
     """Find the trial's size, or take the one that an earlier sitting found; a server may be lost once meanwhile."""
     context.observe(Phase("calibrate", "how many operations fill a trial"))
     with context.pace.timed(Stage.CALIBRATE):
-        found = context.state.trial_size
+        found = context.state.trial_size or _recalled(context.plan, twins)
         try:
             found = found or calibrate(context.plan, twins, data_bytes, housing)
         except ServerLost as loss:
@@ -91,3 +103,40 @@ def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Check
     context.state.trial_size = found
     context.keep_state()
     return found
+
+
+def _recalled(plan: Plan, twins: Twins[Any]) -> TrialSize | None:
+    """The size that trials of this work had at the end of an earlier run on the same data."""
+    found = twins.recall(_size_name(plan)) if isinstance(twins, Remembering) else None
+    return None if found is None else decode(TrialSize, found)
+
+
+def remember_size(context: RunContext, twins: Twins[Any]) -> None:
+    """Keep the trial's size with the loaded data, corrected by how long trials of the baseline took."""
+    size, plan = context.state.trial_size, context.plan
+    if size is None or not isinstance(twins, Remembering) or size.rates or plan.workload.connects:
+        return
+    took = {
+        stratum: statistics.median(t.measurement.elapsed_ns / t.measurement.operations for t in trials) / 1e9
+        for stratum, trials in _baseline_trials(context).items()
+    }
+    wanted = plan.request.design.trial_seconds
+    if any(not (1 / _MOST_OFF < took.get(s, 0.0) * n / wanted < _MOST_OFF) for s, n in size.operations.items()):
+        twins.remember(_size_name(plan), None)  # what is slow or cold has its own rules
+        return
+    operations = {stratum: round(wanted / took[stratum]) for stratum in size.operations}
+    twins.remember(_size_name(plan), encode(dataclasses.replace(size, operations=operations, trial_seconds=wanted)))
+
+
+def _baseline_trials(context: RunContext) -> dict[int, list[Trial]]:
+    found: dict[int, list[Trial]] = {}
+    for trial in context.trials:
+        if trial.condition.role is Role.BASELINE and trial.measurement.operations:
+            found.setdefault(trial.condition.stratum, []).append(trial)
+    return found
+
+
+def _size_name(plan: Plan) -> str:
+    options = {name: plan.request.values[name] for name in _SIZING}
+    parts = [plan.fingerprint(), *(condition.key for condition in plan.conditions), options]
+    return f"size-{hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:12]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from contextlib import ExitStack
 from tdelta.design import instances, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin
 from tdelta.driver.jobs import TRACE
-from tdelta.driver.protocol import Provable, Replicating, joined_to
+from tdelta.driver.protocol import Provable, Replicating, Warmed, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.messages import Refusal, RunPart
@@ -32,6 +33,9 @@ _MOST_VOIDS = 3
 _MOST_VOIDS_OF_AGENTS = 10
 """The same where load agents did not work together: that is the clients' doing, and leaves the twins as they were."""
 
+_RESTORED_LAP = 0.5
+"""The share of a trial by which caches that were restored are warmed up."""
+
 _TRACED_OPERATIONS = 60
 """Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
 
@@ -47,8 +51,11 @@ class RoundRunner:
         self._collectors = collectors
         self._checks = collectors.checks
         self._jobs = Jobs(context.plan, ready.size)
-        self._longest_start = 0.0
-        """Of what comes before a round's first block."""
+        self._start_seconds = 0.0
+        """Of what came before the last round's first block."""
+
+        self._misses: dict[Condition, float] = {}
+        """Of each condition's last trial, per operation."""
 
         self._at = RunPart.of("before-trials")
         self._next_block = 0
@@ -82,7 +89,7 @@ class RoundRunner:
         self._at = RunPart.of("before-trials")
         began = self._clock.elapsed()
         first_block, twins = self._next_block, self._start(number, stack)
-        self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
+        self._start_seconds = self._clock.elapsed() - began
         if first_block == 0 and not self._interruption.requested:
             self._pace.require_block()
         self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
@@ -94,6 +101,7 @@ class RoundRunner:
             with self._pace.timed(self._pace.block_stage):
                 self._block(number, place, {c: twins[c] for c in self._plan.in_round(number)})
             self._next_block += 1
+        self._keep_caches(twins)
         self._collect(Round(number, twins, self._jobs))
         if not self._interruption.requested:
             self._at = RunPart.of("rows-compared")
@@ -110,7 +118,10 @@ class RoundRunner:
             try:
                 collector.collect(of)
             finally:  # a server may die meanwhile
-                self.extra_seconds += self._clock.elapsed() - began
+                taken = self._clock.elapsed() - began
+                self.extra_seconds += taken
+                if collector is not self._collectors.search:
+                    self._context.extra_seconds += taken
 
     def _lose(self, number: int, loss: ServerLost) -> None:
         """A server died: its block is void and the round over. The next one has fresh twins; but not without end."""
@@ -120,10 +131,10 @@ class RoundRunner:
         if self._checks.losses > _MOST_LOSSES:
             raise ServerLost(Refusal.of("losses-too-many", losses=self._checks.losses, loss=loss))
 
-    def shortest_seconds(self) -> float:
-        """What a further round takes that ends behind its first block, by the longest that there were."""
-        around = self._longest_start + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
-        return around + self._pace.block()
+    def seconds_for(self, blocks: int) -> float:
+        """What a further round of so many blocks takes."""
+        around = self._start_seconds + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
+        return around + self._pace.blocks(blocks)
 
     def _has_time_for_block(self, place: int) -> bool:
         """Whether a round has time for its block of that place.
@@ -189,9 +200,12 @@ class RoundRunner:
         return twins
 
     def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
-        """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before."""
-        shared = ([c for c in conditions if c in twins] for conditions in self._plan.instances().values())
-        busiest = {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
+        """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before.
+
+        A cache that was filled as an earlier one was at rest has come to rest once it misses no more often than that.
+        """
+        busiest = self._busiest(twins)
+        known = {condition: self._restored(twins[condition][1]) for condition in busiest}
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
         for lap in range(MOST_LAPS):
             if lap and not self._has_time_for(self._pace.of(Stage.LAP)):
@@ -202,14 +216,34 @@ class RoundRunner:
                     continue  # it has met its connections; the cache is filled by the busiest of its instance
                 text = f"round {number + 1}, lap {lap + 1}: until the caches' misses settle"
                 self._context.observe(Phase("warm-up", text, done, len(twins)))
-                measured = self._warm_up(condition, twin, WARM_UPS + (number << 8) + lap)
+                share = 1 if lap or None in known.values() else _RESTORED_LAP
+                measured = self._warm_up(condition, twin, WARM_UPS + (number << 8) + lap, share)
                 missed = None if measured is None else misses_per_operation(measured)
                 if condition in busiest and missed is not None:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
-            if self._interruption.requested or all(not found or is_settled(found) for found in misses.values()):
+            if self._interruption.requested or all(
+                not found or is_settled(found, known[condition]) for condition, found in misses.items()
+            ):
                 return
         self._checks.unsettled(number, {c: found for c, found in misses.items() if not is_settled(found)})
+
+    def _busiest(self, twins: Mapping[Condition, object]) -> set[Condition]:
+        """Of the conditions that share an instance, the one whose load fills its cache."""
+        shared = ([c for c in conditions if c in twins] for conditions in self._plan.instances().values())
+        return {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
+
+    def _restored(self, twin: Twin) -> float | None:
+        return twin.restore_cache() if isinstance(twin, Warmed) and not self._interruption.requested else None
+
+    def _keep_caches(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Keep what caches hold after a round's blocks, so that the next round's are filled and not warmed."""
+        if self._interruption.requested or not self._plan.warms_until_settled:
+            return
+        for condition in self._busiest({c: twin for c, twin in twins.items() if self._plan.work(c) == "warm"}):
+            twin = twins[condition][1]
+            if isinstance(twin, Warmed) and condition in self._misses:
+                twin.keep_cache(self._misses[condition])
 
     def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
         """Read every row of these twins, as many at once as there are cores; that warms the page cache alike, too."""
@@ -218,8 +252,8 @@ class RoundRunner:
             sums = pool.map(lambda entry: entry[1].checksums(tables), twins.values())
             return dict(zip(twins, sums, strict=True))
 
-    def _warm_up(self, condition: Condition, twin: Twin, stream: int) -> Measurement | None:
-        """One trial that is not recorded; None if there was a Ctrl-C.
+    def _warm_up(self, condition: Condition, twin: Twin, stream: int, share: float = 1.0) -> Measurement | None:
+        """One trial that is not recorded, or a share of one; None if there was a Ctrl-C.
 
         Raises:
             ServerLost: it stood still until its deadline, so that this twin is no longer as the others are.
@@ -227,7 +261,9 @@ class RoundRunner:
         if self._interruption.requested:
             return None
         with self._interruption.watching(twin):
-            measured = twin.trial(self._jobs.next(condition, stream))
+            job, fewest = self._jobs.next(condition, stream), int(condition.level("threads"))
+            operations = min(job.operations, max(fewest, math.ceil(share * job.operations)))
+            measured = twin.trial(dataclasses.replace(job, operations=operations, discard=round(share * job.discard)))
         if measured.standstill and measured.stopped_by != "count" and not self._interruption.requested:
             raise ServerLost(Refusal.of("stood-still", said=measured.standstill))
         return measured
@@ -246,6 +282,8 @@ class RoundRunner:
         for position, index in enumerate(order):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
+            if (missed := misses_per_operation(measured[index])) is not None:
+                self._misses[condition] = missed
             self._context.observe(TrialDone(trial, self._context.keep_trial(trial)))
         self._context.observe(BlockDone(number, block, self._clock.elapsed()))
 

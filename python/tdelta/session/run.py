@@ -39,7 +39,7 @@ from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import check_room, prepared_inputs, time_caution, with_bb_twin, with_enough_time
-from tdelta.session.prepare import prepare
+from tdelta.session.prepare import prepare, remember_size
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
 from tdelta.session.state import RunState
@@ -206,6 +206,7 @@ def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates
                 collectors = Collectors.of(context, ready, checks)
                 context.interruption.arm()
                 stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
+                remember_size(context, twins)
             return _answer(context, ready, collectors, stopped_by, short)
         except BaseException as error:
             status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
@@ -280,7 +281,8 @@ def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:
                 raise runner.loss
             continue
         # fewer rounds than were asked for are worse than a short one: the effects of layout differ between rounds
-        needed = runner.shortest_seconds() if done < context.plan.request.decision.min_rounds else longest
+        blocks = context.plan.request.design.blocks_per_round
+        needed = runner.seconds_for(1 if done < context.plan.request.decision.min_rounds else -(-blocks // 2))
         ended = _why_to_stop(context, number - 1, done, needed)
     return ended
 

@@ -138,7 +138,6 @@ _STUDIES = (
             "scope": "data",
             "size_bytes": 300_000_000,
             "trial_seconds": 2.0,
-            "warmup_seconds": 0.5,
             "blocks_per_round": 8,
             "min_rounds": 2,
             "max_rounds": 2,

@@ -1,12 +1,17 @@
 """Conditions that differ in the client only share a server, and what follows from that."""
 
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwin, FakeTwins
 from support.refused import Part, check_messages, has
+from tdelta.driver.protocol import NOTHING
 from tdelta.records import FileEvidence, Role
 from tdelta.session.pace import MOST_LAPS
 
@@ -126,3 +131,33 @@ def test_the_head_of_a_trial_that_is_discarded_is_the_share_asked_for(
     jobs = [job for twin in sitting.twins.started for job in twin.jobs if is_block(job)]
     assert jobs
     assert all(job.discard == pytest.approx(share * job.operations, abs=1) for job in jobs)
+
+
+class Remembering(FakeTwins):
+    """Twins whose caches can be filled as that of an earlier one was."""
+
+    def __init__(self, like: FakeTwins) -> None:
+        super().__init__(like.script)
+        self.kept: dict[str, float] = {}
+        self.restored: set[str] = set()
+
+    def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> FakeTwin:
+        def restore() -> float | None:
+            if settings.cipher in self.kept:
+                self.restored.add(name)
+            return self.kept.get(settings.cipher)
+
+        twin: Any = super().start(settings, name, environment)
+        twin.keep_cache, twin.restore_cache = partial(self.kept.setdefault, settings.cipher), restore
+        return twin
+
+
+def test_rounds_after_the_first_restore_caches_and_warm_up_once(tmp_path: Path) -> None:
+    def counters(twin: FakeTwin, job: Any) -> dict[str, int]:
+        return {"buffer_reads": 0} if twin.name in twins.restored else missing(twin, job)
+
+    sitting = served(tmp_path, counters=counters)
+    sitting.twins = twins = Remembering(sitting.twins)
+    sitting.conduct(**OPTIONS, min_rounds=2, max_rounds=2)
+    laps = [count for twin in twins.started if (count := sum(is_warm_up(job) for job in twin.jobs))]
+    assert laps == [7, 7, 7, 1, 1, 1]

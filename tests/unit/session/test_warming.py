@@ -28,6 +28,23 @@ def test_a_cache_has_settled_when_three_trials_miss_alike_or_two_do_not_at_all(
     assert is_settled(misses) is settled
 
 
+@pytest.mark.parametrize(
+    ("misses", "at_rest", "settled"),
+    [
+        ([], 5.0, False),
+        ([5.2], 5.0, True),
+        ([5.3], 5.0, False),
+        ([0.02], 0.0, True),
+        ([9.0, 4.0], 5.0, True),
+        ([4.0, 9.0], 5.0, False),
+    ],
+)
+def test_a_cache_that_was_restored_has_settled_when_it_misses_no_more_than_at_rest(
+    misses: list[float], at_rest: float, settled: bool
+) -> None:
+    assert is_settled(misses, at_rest) is settled
+
+
 def test_misses_are_of_all_operations_that_ran_those_not_recorded_included() -> None:
     measured = Measurement(90, 1, {}, {}, total_operations=100, engine_counters={"buffer_reads": 250})
     assert misses_per_operation(measured) == 2.5

@@ -28,7 +28,15 @@ from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Protection, Proves
 from tdelta.engines.postgres.replication import REPLICATION
 from tdelta.engines.profile import Profile
-from tdelta.engines.servers import DATABASE, ServerBinary, ServerCipher, ServerResources, ServerSettings, Tracing
+from tdelta.engines.servers import (
+    DATABASE,
+    PageList,
+    ServerBinary,
+    ServerCipher,
+    ServerResources,
+    ServerSettings,
+    Tracing,
+)
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.actions import ServerAction
 from tdelta.engines.shared.private.backups import backups
@@ -104,6 +112,36 @@ _SHARED_SETTINGS = (
 )
 
 
+_PAGE_FILE = "tdelta_pages"
+_IN_PAGE_FILE = f"current_setting('data_directory') || '/{_PAGE_FILE}'"
+_PAGES = (
+    "SELECT relfilenode, relblocknumber FROM pg_buffercache WHERE relforknumber = 0"
+    " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_PAGE_LIST = PageList(
+    file=_PAGE_FILE,
+    write=(
+        "DO $$ BEGIN IF (SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_buffercache', 'pg_prewarm'))"
+        f" = 2 THEN CREATE EXTENSION pg_buffercache; EXECUTE format('COPY ({_PAGES}) TO %L', {_IN_PAGE_FILE});"
+        " DROP EXTENSION pg_buffercache; END IF; END $$",
+    ),
+    written="SELECT 'done'",
+    fetch=(
+        "CREATE TEMPORARY TABLE tdelta_pages (file oid, block bigint)",
+        f"DO $$ BEGIN EXECUTE format('COPY tdelta_pages FROM %L', {_IN_PAGE_FILE}); END $$",
+        "CREATE EXTENSION pg_prewarm",
+        "DO $$ BEGIN PERFORM pg_prewarm(relation, 'buffer', 'main', block, block) FROM (SELECT"
+        " pg_filenode_relation(0, file) AS relation, block FROM tdelta_pages) AS pages WHERE relation IS NOT NULL"
+        " AND block < pg_relation_size(relation) / current_setting('block_size')::int; END $$",
+        "DROP EXTENSION pg_prewarm",
+        "DROP TABLE tdelta_pages",
+    ),
+    fetched="SELECT 'done'",
+    done="done",
+)
+"""By extensions of its own; a server that is installed without them writes no list. Both are gone afterwards."""
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresEngine:
     binary: ServerBinary
@@ -144,6 +182,10 @@ class PostgresEngine:
         is_by_storage = isinstance(self.protection, (Mounts, Lodges))
         made = backups(tools(self.binary.path))
         return {**RESTARTS, **made, **(CONVERSIONS if is_by_storage else {})}
+
+    @property
+    def page_list(self) -> PageList:
+        return _PAGE_LIST
 
     @property
     def replication(self) -> Replication:

@@ -169,7 +169,7 @@ class CpuProfiles:
         """Whether the run's time has room for a first pass that nobody asked for; a short run stays short."""
         self._notes.is_given_up = left < _CLOSING_SECONDS + needed
         taken = self._plan.request.decision.max_seconds - left
-        return not self._notes.is_given_up and needed <= _SHARE_OF_TIME * taken
+        return not self._notes.is_given_up and needed <= min(_SHARE_OF_TIME * taken, self._context.extras_left())
 
     def records(self) -> tuple[CpuProfile, ...]:
         found = self._found
@@ -247,10 +247,12 @@ class CpuProfiles:
     def _affordable(self, left: float, taken: float) -> int:
         """Passes that the run's time still has room for, where so many seconds of this round's share are gone.
 
-        Where nobody asked for a profile, its share is of the time that the run has taken and not of all it may take.
+        Where nobody asked for a profile, that is what may be taken unasked.
         """
-        whole = self._plan.request.decision.max_seconds
-        share = _SHARE_OF_TIME * (whole - left if self._is_explaining else whole) - self._spent_seconds - taken
+        if self._is_explaining:
+            share = self._context.extras_left() - taken
+        else:
+            share = _SHARE_OF_TIME * self._plan.request.decision.max_seconds - self._spent_seconds - taken
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._notes.pass_seconds, 1e-3)))
 
 

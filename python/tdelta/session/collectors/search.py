@@ -6,12 +6,14 @@ A run that is interrupted before keeps what was searched by then and says so; it
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from tdelta.design.layout import PLAIN
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
-from tdelta.evidence import FileClass, Searched, classify, validity
+from tdelta.evidence import FileClass, MarkerHit, Searched, classify, validity
 from tdelta.messages import Detail, RunPart
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
@@ -37,31 +39,46 @@ class FileSearch:
         return self._context.is_search_due
 
     def collect(self, of: Round) -> None:
-        """Search all twins, one after another, each while it runs a trial that nobody measures or stores.
+        """Search all twins, each while it runs a trial that nobody measures or stores; servers side by side.
 
-        As many as there is time for; those that are left run the trial alone, since the rows of all are compared after
-        the round, and are searched in another one.
+        Most of a server's time goes by while it waits for pages to be written. As many as there is time for; those
+        that are left run the trial alone, since the rows of all are compared after the round, and are searched in
+        another one.
         """
         context, needles = self._context, self._plan.markers().needles
         began, behind = context.clock.elapsed(), context.pace.behind_blocks(searches=False)
         for_each = context.pace.of(Stage.SEARCH) / max(1, len(self._plan.instances()))
-        context.state.evidence, is_late = {}, False
-        for done, condition in enumerate(instances := [c for c in context.searchable() if c in of.twins]):
+        context.state.evidence = {}
+        instances = [c for c in context.searchable() if c in of.twins]
+        at_once = len(instances) if self._plan.engine.profile.is_server else 1
+        for done in range(0, len(instances), at_once):
             if context.interruption.requested:
                 break
-            is_late = is_late or context.clock.left() < for_each + behind
             context.observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
-            name, twin = of.twins[condition]
-            assert isinstance(twin, Searchable)  # noqa: S101 - as its engine says
-            with context.interruption.watching(twin):
-                job = self._short(of.jobs.next(condition, SEARCHES + of.number))
-                if is_late:
-                    twin.trial(job)
-                    continue
-                found = twin.evidence(job, needles)
-            context.state.evidence[condition.key] = (*found, *self._ready.housing.below(name, needles))
+            is_late = context.clock.left() < for_each + behind
+            self._search(of, instances[done : done + at_once], needles, is_late=is_late)
         if not self.is_due():
             context.pace.took(Stage.SEARCH, context.clock.elapsed() - began)
+
+    def _search(self, of: Round, conditions: Sequence[Condition], needles: Sequence[bytes], *, is_late: bool) -> None:
+        """Search these at once; where it is late, run their trials alone."""
+
+        def searched(condition: Condition, job: TrialJob) -> Sequence[MarkerHit] | None:
+            _, twin = of.twins[condition]
+            assert isinstance(twin, Searchable)  # noqa: S101 - as its engine says
+            if not is_late:
+                return twin.evidence(job, needles)
+            twin.trial(job)
+            return None
+
+        context, twins = self._context, [of.twins[condition][1] for condition in conditions]
+        jobs = [self._short(of.jobs.next(condition, SEARCHES + of.number)) for condition in conditions]
+        with context.interruption.watching(*twins), ThreadPoolExecutor(len(conditions)) as pool:
+            found = list(pool.map(searched, conditions, jobs))
+        for condition, hits in zip(conditions, found, strict=True):
+            if hits is not None:
+                below = self._ready.housing.below(of.twins[condition][0], needles)
+                context.state.evidence[condition.key] = (*hits, *below)
 
     def records(self) -> tuple[FileEvidence, ...]:
         plan = self._plan

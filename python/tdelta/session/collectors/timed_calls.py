@@ -19,7 +19,9 @@ from tdelta.records import Condition, Measurement, Phase
 from tdelta.session.context import Ready, Round, RunContext
 from tdelta.session.pace import SHARE_OF_TIME, TRIALS, Stage, laps_of, timed_conditions
 
-_NO_TIME = f"they would take more than {SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+_NO_TIME = (
+    f"with the search they would take more than {SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
+)
 LATE = "the run's time was nearly up; give it more with --max-time"
 NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
 
@@ -47,7 +49,7 @@ class TimedCalls:
         """Time the calls of every condition that is due, each on a fresh instance."""
         context, twins = self._context, self._ready.twins
         due, began = self._left(), context.seconds_left()
-        share = SHARE_OF_TIME * self._plan.request.decision.max_seconds
+        share = context.extras_left()
         for done, condition in enumerate(due):
             if context.interruption.requested:
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -179,6 +180,17 @@ class ServerTwins(SequentialBlocks):
         inflate = engine.evidence.inflating(is_compressed=settings.is_compressed)
         return not any(found.markers_found for found in search(tables, self._needles(), inflate))
 
+    def recall(self, name: str) -> Any:
+        template = self._first_template()
+        return None if template is None else template.facts.get(name)
+
+    def remember(self, name: str, value: Any) -> None:
+        if (template := self._first_template()) is not None:
+            template.remember(**{name: value})
+
+    def _first_template(self) -> Template | None:
+        return next((load.template for load in self._loads.values()), None)
+
     @property
     def why_not_timed(self) -> str:
         return self._engine.profile.not_timed
@@ -258,7 +270,17 @@ class ServerTwins(SequentialBlocks):
         def beside(other: ServerSettings) -> Recipe:
             return self._recipe(self._place(other, name), other)
 
-        return ServerTwin(instance, settings, self._mix, rows, beside, owns_instance=owns_instance)
+        return ServerTwin(
+            instance, settings, self._mix, rows, beside, self._pages(settings), owns_instance=owns_instance
+        )
+
+    def _pages(self, settings: ServerSettings) -> Path:
+        """Where it is kept which pages a cache of that size holds under this load; beside the data that they are of."""
+        template = self._loads[settings.template_key].template
+        of = repr((settings.cache_bytes, self._mix.transactions, self._mix.constants, self._mix.command)).encode()
+        folder = self._folder.path if template is None else template.folder
+        name = "" if template is not None else "-".join(settings.template_key)
+        return folder / f"pages-{name}{hashlib.sha256(of).hexdigest()[:12]}"
 
     def _recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         return recipe_of(self._of(settings), place, settings, self._key(settings.keyed_cipher or "none"))
