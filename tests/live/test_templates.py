@@ -105,3 +105,4 @@ def test_a_user_s_rows_are_kept_in_a_store_for_them_alone(store: Templates, tmp_
             stack.callback(twins.end)
             twins.load(made.twin_settings(condition, SIZE_BYTES))
         assert bool(list(kept_by.root.glob("[0-9a-f]*"))) == is_kept
+        assert (kept_by.root / "secret").exists() == is_kept

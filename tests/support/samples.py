@@ -766,6 +766,7 @@ def interrupted() -> RunResult:
         blocks=6,
         trials=18,
         elapsed_seconds=9.4,
+        measured_seconds=2.9,
     )
 
 

@@ -209,7 +209,7 @@ def assemble(
             operations_per_trial=min(size.operations.values()),
             trial_seconds=_trial_seconds(trials),
             elapsed_seconds=ending.elapsed_seconds,
-            measured_seconds=sum(trial.measurement.elapsed_ns for trial in trials) / 1e9,
+            measured_seconds=context.measured_seconds,
         ),
         loop=LoopFacts(
             loop_cost_ns=size.loop_cost_ns,

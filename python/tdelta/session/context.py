@@ -42,10 +42,20 @@ class RunContext:
     extra_seconds: float = 0.0
     """What timed calls and profiles have taken."""
 
+    earlier_trials: int = 0
+    """How many of ``trials`` are of earlier sittings."""
+
     @classmethod
     def of(cls, plan: Plan, store: Store, state: RunState, observe: Observer, clock: Clock) -> RunContext:
         trials = list(store.trials(plan.settings.run_id, histograms=False))
-        return cls(plan, store, state, observe, clock, Pace(plan, clock.elapsed), trials)
+        pace = Pace(plan, clock.elapsed)
+        return cls(plan, store, state, observe, clock, pace, trials, earlier_trials=len(trials))
+
+    @property
+    def measured_seconds(self) -> float:
+        """What trials of this sitting that count have measured, with their checkpoints and without their heads."""
+        measured = (trial.measurement for trial in self.trials[self.earlier_trials :])
+        return sum(one.elapsed_ns + one.checkpoint.ns for one in measured) / 1e9
 
     @property
     def run_id(self) -> str:

@@ -288,7 +288,9 @@ class Pace:
         """What is left until an answer of so many whole rounds."""
         one = self.ahead_of_blocks() + self.blocks(self._plan.request.design.blocks_per_round) + self.of(Stage.ROWS)
         once = self.of(Stage.SEARCH) + self.calls(self._timed)
-        return self.set_up_left() + rounds * (one + self.of(Stage.END)) + once + self.closing()
+        spared = max(0, self.needs.laps - 1) * self.of(Stage.LAP)  # later rounds know how a cache misses at rest
+        of_rounds = rounds * (one + self.of(Stage.END)) - max(0, rounds - 1) * spared
+        return self.set_up_left() + of_rounds + once + self.closing()
 
     def require(self, *, searches: bool = True) -> None:
         """Raise ``TimeFault`` where what is left does not fit into the run's time.

@@ -52,7 +52,9 @@ class RoundRunner:
         self._checks = collectors.checks
         self._jobs = Jobs(context.plan, ready.size)
         self._start_seconds = 0.0
-        """Of what came before the last round's first block."""
+        """Of what came before the last round's first block, but for its warm-up."""
+
+        self._lap_seconds = 0.0
 
         self._misses: dict[Condition, float] = {}
         """Of each condition's last trial, per operation."""
@@ -89,7 +91,7 @@ class RoundRunner:
         self._at = RunPart.of("before-trials")
         began = self._clock.elapsed()
         first_block, twins = self._next_block, self._start(number, stack)
-        self._start_seconds = self._clock.elapsed() - began
+        self._start_seconds = self._clock.elapsed() - began - self._lap_seconds
         if first_block == 0 and not self._interruption.requested:
             self._pace.require_block()
         self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
@@ -133,7 +135,7 @@ class RoundRunner:
 
     def seconds_for(self, blocks: int) -> float:
         """What a further round of so many blocks takes."""
-        around = self._start_seconds + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
+        around = self._start_seconds + self._lap_seconds + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
         return around + self._pace.blocks(blocks)
 
     def _has_time_for_block(self, place: int) -> bool:
@@ -206,6 +208,7 @@ class RoundRunner:
         """
         busiest = self._busiest(twins)
         known = {condition: self._restored(twins[condition][1]) for condition in busiest}
+        warming = self._clock.elapsed()
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
         for lap in range(MOST_LAPS):
             if lap and not self._has_time_for(self._pace.of(Stage.LAP)):
@@ -222,6 +225,7 @@ class RoundRunner:
                 if condition in busiest and missed is not None:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
+            self._lap_seconds = self._clock.elapsed() - warming
             if self._interruption.requested or all(
                 not found or is_settled(found, known[condition]) for condition, found in misses.items()
             ):
@@ -244,6 +248,7 @@ class RoundRunner:
             twin = twins[condition][1]
             if isinstance(twin, Warmed) and condition in self._misses:
                 twin.keep_cache(self._misses[condition])
+                self._lap_seconds = self._pace.of(Stage.LAP)
 
     def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
         """Read every row of these twins, as many at once as there are cores; that warms the page cache alike, too."""

@@ -37,7 +37,7 @@ do not fit, or of an encrypted twin that opens connections, where deriving a key
 _PROBED_OPERATIONS = 3
 _MOST_GROWTH = 20.0
 _TRIES = 15
-_SETTLED = 5
+_SETTLED = 3
 _STREAM = 1 << 40
 """Streams of operations from here on are calibration's; blocks count from 0."""
 

@@ -13,7 +13,7 @@ from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run
 from tdelta.messages import Refusal
-from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, Trial, TrialDone
 from tdelta.store import RunStatus, Store
 
 from . import served
@@ -317,6 +317,17 @@ def test_resume_goes_on_with_new_rounds_and_blocks_and_keeps_every_trial(sitting
     assert (result.interrupted, again.status()) == (False, RunStatus.DONE)
     assert again.trials()[: len(before)] == before
     assert {(trial.round, trial.block) for trial in again.trials()[len(before) :]} == {(1, 1), (1, 2), (2, 3), (2, 4)}
+
+
+def test_the_measured_time_is_that_of_the_trials_of_the_sitting(sitting: Sitting) -> None:
+    def measured(trials: tuple[Trial, ...]) -> float:
+        return sum(t.measurement.elapsed_ns + t.measurement.checkpoint.ns for t in trials) / 1e9
+
+    again = interrupted_at_block(sitting, 1)
+    before = again.trials()
+    counts = again.resume().counts
+    assert 0 < counts.measured_seconds == pytest.approx(measured(again.trials()[len(before) :]))
+    assert counts.measured_seconds < counts.elapsed_seconds
 
 
 def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting: Sitting) -> None:

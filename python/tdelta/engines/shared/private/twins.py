@@ -59,6 +59,8 @@ class ServerTwins(SequentialBlocks):
         self._engine = engine
         self._versions = versions
         self._folder = folder
+        is_kept = folder.templates is not None and (folder.templates.of_users or isinstance(job, PopulateJob))
+        self._templates = folder.templates if is_kept else None
         self._job = job
         self._observed: list[ServerSettings] = []
         self._keys: dict[str, str] = {}
@@ -94,17 +96,17 @@ class ServerTwins(SequentialBlocks):
     def _from_template(self, settings: ServerSettings) -> _Load | None:
         if not self._keeps(settings):
             return None
-        assert self._folder.templates is not None  # noqa: S101 - as `_keeps` sees
-        template = self._folder.templates.taken(self._digest(settings))
+        assert self._templates is not None  # noqa: S101 - as `_keeps` sees
+        template = self._templates.taken(self._digest(settings))
         return None if template is None else self._of_template(settings, template)
 
     def _kept(self, load: _Load) -> _Load | None:
         """The load's data kept as a template; None where they are not to be, or cannot be."""
         if not self._keeps(load.settings) or load.checksums != self.expected_checksums():
             return None
-        assert self._folder.templates is not None  # noqa: S101 - as `_keeps` sees
+        assert self._templates is not None  # noqa: S101 - as `_keeps` sees
         facts = {"checksums": load.checksums, "data_bytes": load.data_bytes, "is_encrypted": load.is_encrypted}
-        template = self._folder.templates.kept(
+        template = self._templates.kept(
             self._digest(load.settings),
             allocated_bytes(load.recipe.place.folder),
             facts,
@@ -121,9 +123,9 @@ class ServerTwins(SequentialBlocks):
 
     def _keeps(self, settings: ServerSettings) -> bool:
         """Whether such data may outlive the run: not a user's rows, nor what is to lie in an encrypted folder."""
-        templates, engine = self._folder.templates, self._of(settings)
+        engine = self._of(settings)
         has_home = isinstance(engine, FolderEncrypted) and engine.home(settings) is not None
-        return templates is not None and not has_home and (templates.of_users or isinstance(self._job, PopulateJob))
+        return self._templates is not None and not has_home
 
     def _digest(self, settings: ServerSettings) -> str:
         started, engine = loading(settings), self._of(settings)
@@ -319,9 +321,9 @@ class ServerTwins(SequentialBlocks):
             return None
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
-            if self._folder.templates is not None:
+            if self._templates is not None:
                 with contextlib.suppress(OSError):
-                    self._keys[cipher] = self._folder.templates.key(cipher)
+                    self._keys[cipher] = self._templates.key(cipher)
         return self._keys[cipher]
 
 
