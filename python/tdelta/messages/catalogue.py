@@ -55,9 +55,9 @@ REASONS = {
         " {page_us:g} µs each, which is under {most:.2g%} of the response time"
     ),
     TOO_LITTLE: "{blocks} complete {blocks:block|blocks}, an interval {points:.0f} points wide",
-    DIRECTION: "with {rounds} {rounds:round|rounds} the 99% interval must show the direction as well",
+    DIRECTION: "with {rounds} {rounds:round|rounds}, the 99% interval must show {direction} as well",
     DIRECTION_ALONE: (
-        "{rounds} {rounds:round|rounds} and {blocks} {blocks:block|blocks} show a direction and are too few for an"
+        "{rounds} {rounds:round|rounds} and {blocks} {blocks:block|blocks} show {direction}, and are too few for an"
         " amount"
     ),
     "no-data": "no complete block with a cost above zero: the interval is the prior's",
