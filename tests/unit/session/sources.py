@@ -7,7 +7,6 @@ from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.staging import FileStat, Original
 from tdelta.engines.sqlite.user_file import FileCopy
 from tdelta.messages import Caution
-from tdelta.records import Event
 from tdelta.session import RunRequest
 from tdelta.session.source import Source
 from tdelta.workloads import Transaction, Workload
@@ -40,11 +39,9 @@ def source(folder: Path, **changes: object) -> Source:
     return dataclasses.replace(made, **changes)  # type: ignore[arg-type]
 
 
-def staging(
-    made: Callable[[], Source],
-) -> Callable[[RunRequest, str, Callable[[Event], None]], object]:
+def staging(made: Callable[[], Source]) -> Callable[..., object]:
     @contextmanager
-    def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[Source | None]:
+    def staged(request: RunRequest, *_: object) -> Iterator[Source | None]:
         yield None if request.tested.database is None else made()
 
     return staged
