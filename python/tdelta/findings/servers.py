@@ -236,7 +236,7 @@ def cautions(found: Sequence[ServerMeasures], _run: FinishedRun | None = None) -
 
 
 def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
-    """The cache's hit ratio, or the farthest one from its baseline's, and why it differs with identical work."""
+    """The cache's hit ratio, or the farthest one from its baseline's, and the cause of the difference."""
     hits = {one.condition: one.cache.hit_ratio.median for one in found if one.cache is not None}
     plain = {condition.stratum: hit for condition, hit in hits.items() if condition.role is Role.BASELINE}
     apart = {of: hit - plain[of.stratum] for of, hit in hits.items() if of.stratum in plain and of.role is not Role.AA}

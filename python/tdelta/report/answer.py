@@ -276,7 +276,7 @@ def _grouped(outcomes: Sequence[Outcome], first: Decision) -> list[list[Outcome]
 
 
 def verdict_words(one: Outcome) -> str:
-    """The words that begin an answer: ``SLOWER``, ``MORE CPU``, ``NO RELEVANT DIFFERENCE``, ``PROBABLY SLOWER``."""
+    """The words that begin an answer: ``SLOWER``, ``NO RELEVANT DIFFERENCE``, ``PROBABLY SLOWER``."""
     if one.direction is not None:
         direction = decision_word(one.direction, one.cost.words).upper()
         return f"PROBABLY {direction}{', AMOUNT UNKNOWN' if one.is_little else ''}"
