@@ -155,13 +155,12 @@ def pool(strata: Sequence[TypeEstimates]) -> list[list[PooledTypes]]:
     log_weights = log_prior + np.sum([log_marginal for log_marginal, _, _ in pooled], axis=0)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    return [
-        [
-            PooledTypes(weights, means[:, of], covariances[:, of, of])
-            for of in (slice(j * types, (j + 1) * types) for j in range(conditions))
-        ]
-        for (_, means, covariances), (conditions, types) in zip(pooled, (e.theta.shape for e in strata), strict=True)
-    ]
+    found = []
+    for (_, means, covariances), estimates in zip(pooled, strata, strict=True):
+        conditions, types = estimates.theta.shape
+        parts = [slice(j * types, (j + 1) * types) for j in range(conditions)]
+        found.append([PooledTypes(weights, means[:, of], covariances[:, of, of]) for of in parts])
+    return found
 
 
 def _pool_stratum(estimates: TypeEstimates) -> tuple[FloatArray, FloatArray, FloatArray]:
