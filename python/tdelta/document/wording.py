@@ -84,10 +84,12 @@ def has_amount(verdict: Verdict) -> bool:
 
 
 def verdict_cells(verdict: Verdict, bounds: Sequence[float]) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Both sides, and the change with its interval; of too little measured the plain side and the interval alone."""
+    """Both sides, and the change with its interval; of too little measured the plain side and the interval."""
     plain, encrypted = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
     changed, ends = ratio_cells(verdict.ratio, tuple(bounds))
-    return ((plain, encrypted), (changed, ends)) if has_amount(verdict) else ((plain, MISSING), (MISSING, ends))
+    if not has_amount(verdict):
+        encrypted = changed = MISSING
+    return (plain, encrypted), (changed, ends)
 
 
 def label(condition: Condition, settings: RunSettings) -> str:

@@ -124,7 +124,8 @@ def lines(found: Sequence[BackupMeasure], result: RunResult) -> Iterator[Line]:
         ratio = "" if baseline is None else f" ({figures(one.backup_bytes / baseline.backup_bytes)}×)"
         name = f"{_name(one, result)}, " if several else ""
         clear = ", readable without the key" if one.in_the_clear else ""
-        yield Line(FOUND, f"{name}{action_label(one.action)}: {' → '.join(amounts(sizes, 'bytes'))}{ratio}{clear}")
+        sides = " → ".join(amounts(sizes, "bytes"))
+        yield Line(FOUND, f"{name}{action_label(one.action)}: {sides}{ratio}{clear}")
 
 
 def _of_each_kind(found: Sequence[BackupMeasure]) -> list[BackupMeasure]:

@@ -237,10 +237,11 @@ def cautions(found: Sequence[ServerMeasures], run: FinishedRun) -> Iterator[Caut
 
 
 def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
-    """The cache's hit ratio, or the farthest one from its baseline's, and why it differs with identical work."""
+    """The hit ratio of the cache, or the farthest from its baseline and the cause."""
     hits = {one.condition: one.cache.hit_ratio.median for one in found if one.cache is not None}
     plain = {condition.stratum: hit for condition, hit in hits.items() if condition.role is Role.BASELINE}
-    apart = {of: hit - plain[of.stratum] for of, hit in hits.items() if of.stratum in plain and of.role is not Role.AA}
+    judged = [of for of in hits if of.stratum in plain and of.role is not Role.AA]
+    apart = {of: hits[of] - plain[of.stratum] for of in judged}
     most = max(apart, key=lambda of: abs(apart[of]), default=None)
     if most is None:
         return

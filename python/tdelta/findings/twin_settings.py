@@ -35,7 +35,7 @@ def blocks(found: Sequence[SettingsCompared], _result: RunResult) -> Iterator[Bl
     if compared.varied:
         caption = "Settings that differ by a factor of the run"
         yield _table(caption, ("setting", "values"), _joined(compared.varied), folded=True)
-    yield _table("Settings of all copies, read back from each", ("setting", "value"), compared.shared, folded=True)
+    yield _table("Settings of all copies, as read back", ("setting", "value"), compared.shared, folded=True)
 
 
 def _joined(lists: Mapping[str, Sequence[str]]) -> dict[str, str]:

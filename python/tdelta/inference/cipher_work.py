@@ -65,12 +65,13 @@ def with_cached(
 ) -> Iterator[Verdict]:
     """The same verdicts, those on conditions that encrypted next to nothing by what that bounds.
 
-    Where the cache is the user's choice, that is an answer: the overhead is below `TOO_LITTLE`, unless the measured
-    interval is beyond that, for another reason than encryption. A run with a default cache that encrypted nothing at
-    all has no answer. ``found`` is what `barely_encrypted` found, ``own_caches`` the keys of conditions whose cache the
-    user chose.
+    With a cache that the user chose, that is an answer: the overhead is below `TOO_LITTLE`, unless the measured
+    interval is beyond that, for another reason than encryption. A run with a default cache that encrypted nothing
+    has no answer. ``found`` is what `barely_encrypted` found, ``own_caches`` the keys of conditions with such a
+    cache.
     """
-    limit, whole = settings.tolerance if settings.budget is None else settings.budget, is_whole_run(found, settings)
+    limit = settings.tolerance if settings.budget is None else settings.budget
+    whole = is_whole_run(found, settings)
     for verdict in verdicts:
         key, decision = verdict.condition.key, verdict.decision
         low, high = verdict.ratio.hdi99

@@ -217,14 +217,12 @@ def transaction_cost(measurement: Measurement, transaction: str) -> float:
 
 def plain_shares(panel: Panel, names: Sequence[str]) -> FloatArray:
     """Each transaction type's share of the time of these types on the plain twins, shape (T,)."""
-    plain = panel.where(Role.BASELINE, Role.AA)
-    totals = [table(panel, lambda m, name=name: _total(m, name))[:, plain].sum() for name in names]  # type: ignore[misc]
-    return np.asarray(np.array(totals) / sum(totals), dtype=np.float64)
-
-
-def _total(measurement: Measurement, transaction: str) -> float:
-    spans = measurement.transactions.get(transaction)
-    return undelayed_share(measurement) * spans.total_ns if spans else 0.0
+    plain = [t.measurement for row in panel.trials for t in row if t.condition.role in (Role.BASELINE, Role.AA)]
+    totals = np.zeros(len(names))
+    for one in plain:
+        spans = [one.transactions.get(name) for name in names]
+        totals += undelayed_share(one) * np.array([0 if of is None else of.total_ns for of in spans])
+    return np.asarray(totals / totals.sum(), dtype=np.float64)
 
 
 def metric_costs(panel: Panel, metric: Metric) -> FloatArray:

@@ -30,7 +30,7 @@ FEWEST_STALLS = 8.0
 called apart with six, none and 3 with eight."""
 
 FEWEST_BLOCKS = 4
-"""With fewer complete blocks nothing is decided, and no figure is shown: so few hardly show their own scatter."""
+"""With fewer complete blocks nothing is decided and no figure is shown: they hardly show their own scatter."""
 
 WIDEST = 0.30
 """An undecided interval that is wider, a difference of ratios, has no best estimate worth showing."""
@@ -147,8 +147,8 @@ def decide_gate(estimate: Estimate, budget: float) -> Decision:
 def with_shortage(verdict: Verdict, blocks: int, rounds: int, tolerance: float, *, is_gate: bool = False) -> Verdict:
     """The same verdict; if too little was measured, with that as its last reason, and undecided.
 
-    A whole interval beyond the tolerance gives at least the direction, if few rounds or blocks are all that keeps it
-    from being decided. It is no decision: with so few rounds a 95% interval is not enough for one.
+    A whole interval beyond the tolerance gives at least the direction, if only few rounds or blocks keep it from
+    being decided. It is no decision: with so few rounds a 95% interval is not enough for one.
     """
     ends = verdict.ratio.hdi99 if is_gate else verdict.ratio.hdi95
     are_few, is_open = blocks < FEWEST_BLOCKS, verdict.decision is Decision.UNDECIDED

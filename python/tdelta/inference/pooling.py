@@ -8,11 +8,11 @@ mistaken for information: the baseline is shared by conditions, and the types of
 trials. The instance effect is taken as *wholly* shared between types, the noise as correlated as it is seen to be.
 Where instance effects are in truth a type's own, this pools less than it could, which errs on the side of width.
 
-Estimates so strongly correlated that differ in variance extrapolate: their common mean may lie outside of all of them,
-and of the mix that they are the parts of. The mix has an answer of its own, from the same trials and of better
-standing. So the joint posterior of the types keeps what it says of them *given* the mix, and takes the mix itself from
-that answer (Jeffrey's rule: Diaconis and Zabell 1982, JASA 77:822). Since both sides did the same operations, the mix's
-ratio is the mean of the types' ratios, weighted by their shares of the plain time, and the centers add up exactly.
+Estimates so strongly correlated that differ in variance extrapolate: their common mean may lie outside of all
+of them, and of the mix whose parts they are. The mix has an answer of its own from the same trials. So the joint
+posterior of the types keeps what it says of them *given* the mix, and takes the mix itself from that answer
+(Jeffrey's rule: Diaconis and Zabell 1982, JASA 77:822). Both sides did the same operations, so the mix's ratio is
+the mean of the types' ratios, weighted by their shares of the plain time; the centers add up exactly.
 """
 
 from __future__ import annotations
@@ -155,13 +155,12 @@ def pool(strata: Sequence[TypeEstimates]) -> list[list[PooledTypes]]:
     log_weights = log_prior + np.sum([log_marginal for log_marginal, _, _ in pooled], axis=0)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    return [
-        [
-            PooledTypes(weights, means[:, of], covariances[:, of, of])
-            for of in (slice(j * types, (j + 1) * types) for j in range(conditions))
-        ]
-        for (_, means, covariances), (conditions, types) in zip(pooled, (e.theta.shape for e in strata), strict=True)
-    ]
+    found = []
+    for (_, means, covariances), estimates in zip(pooled, strata, strict=True):
+        conditions, types = estimates.theta.shape
+        parts = [slice(j * types, (j + 1) * types) for j in range(conditions)]
+        found.append([PooledTypes(weights, means[:, of], covariances[:, of, of]) for of in parts])
+    return found
 
 
 def _pool_stratum(estimates: TypeEstimates) -> tuple[FloatArray, FloatArray, FloatArray]:

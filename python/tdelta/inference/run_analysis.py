@@ -166,7 +166,7 @@ def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``."""
+    """What the trials say. ``decision`` is the worst of the primary verdicts, the first in ``verdicts``."""
 
     decision: Decision
     verdicts: tuple[Verdict, ...]
@@ -211,7 +211,8 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     others = [metric for metric in fits if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.tolerance))
     hosts = hosts_of(deciding, settings.tolerance)
-    by_type = tuple(transaction_verdicts(fit_transactions(found), fits[Metric.RESPONSE_TIME], settings.tolerance))
+    types, mix = fit_transactions(found), fits[Metric.RESPONSE_TIME]
+    by_type = tuple(transaction_verdicts(types, mix, settings.tolerance))
     return Judgement(
         decision=most_severe(verdict.decision for verdict in primary),
         verdicts=(*primary, *with_losses((*secondary, *by_type), losses)),

@@ -66,7 +66,7 @@ def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings
 
 
 def transaction_verdicts(fits: Mapping[str, CostFit], mix: CostFit, tolerance: float) -> Iterator[Verdict]:
-    """Pooled response times of the transaction types, by stratum, condition and type, that add up to the mix's."""
+    """Pooled response times of the types, by stratum, condition and type, that add up to the mix's."""
     strata = sorted({fitted.panel.stratum for fit in fits.values() for fitted, _ in fit.parts})
     by_stratum = [_types_of(fits, stratum) for stratum in strata]
     estimates = [type_estimates(list(types.values())) for types in by_stratum]

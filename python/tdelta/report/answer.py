@@ -213,7 +213,7 @@ def _with_found(
     lines = _with_cautions(above, cautions, below)
     for shown in range(len(facts), 0, -1):
         rest = f" ({len(facts) - shown} more with --details)" if shown < len(facts) else ""
-        head = tuple(Line(FOUND, f"{text}{rest if at == shown - 1 else ''}") for at, text in enumerate(facts[:shown]))
+        head = (*(Line(FOUND, text) for text in facts[: shown - 1]), Line(FOUND, facts[shown - 1] + rest))
         lines = _with_cautions((*head, *above), cautions, below)
         if _height(lines) <= room:
             break
@@ -276,7 +276,7 @@ def _grouped(outcomes: Sequence[Outcome], first: Decision) -> list[list[Outcome]
 
 
 def verdict_words(one: Outcome) -> str:
-    """The words that begin an answer: ``SLOWER``, ``MORE CPU``, ``NO RELEVANT DIFFERENCE``, ``PROBABLY SLOWER``."""
+    """The words that begin an answer: ``SLOWER``, ``NO RELEVANT DIFFERENCE``, ``PROBABLY SLOWER``."""
     if one.direction is not None:
         direction = decision_word(one.direction, one.cost.words).upper()
         return f"PROBABLY {direction}{', AMOUNT UNKNOWN' if one.is_little else ''}"
@@ -305,7 +305,8 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
         best = f" (best estimate {effect.degree(one.cost, *_words(one))})" if has_best else ""
         return f"{where}{_phrase(one, _reach(one, effect))}{best}"
     if one.direction is not None:
-        *_, direction = effect.degree(one.cost, *_words(one)).partition(" times " if effect.is_multiple else " ")
+        sep = " times " if effect.is_multiple else " "
+        direction = effect.degree(one.cost, *_words(one)).partition(sep)[2]
         return f"{where}{_phrase(one, f'{effect.span()} {direction}', is_multiple=effect.is_multiple)}"
     if _names_limit(one):
         direction = effect.degree(one.cost, *_words(one)).partition(" ")[2]
@@ -541,8 +542,8 @@ def _why(outcomes: Sequence[Outcome], limit: Limit) -> tuple[Line, ...]:
     """How sure the verdict is, or why there is none."""
     judged = [one for one in outcomes if one.effect is not None and one.kind in (Kind.WORKLOAD, Kind.OPERATION)]
     if not judged:
-        if reasons := dict.fromkeys(one.doubt for one in outcomes if one.is_little or one.at_most is not None):
-            return (Line("Why", next(iter(reasons))),)
+        if reasons := [one.doubt for one in outcomes if one.is_little or one.at_most is not None]:
+            return (Line("Why", reasons[0]),)
         if any(one.effect is None and one.is_of_files for one in outcomes):
             return (Line("What helps", "at least three runs of each, alternating"),)
         return ()
@@ -708,9 +709,8 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
 
 def found(result: RunResult) -> list[str]:
     """What needs no statistics: the cipher in use, what is readable, the layer, sizes, rates, the cache."""
-    texts = [
-        f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in result.ciphers_in_force.items()
-    ]
+    ciphers = result.ciphers_in_force.items()
+    texts = [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
     texts += [line.text for line in answer_lines(result) if line.title == FOUND]
     if is_on_fuse(result):
         texts.append("files of encrypted copies are on gocryptfs, a FUSE file system, whose cost is included")

@@ -96,7 +96,7 @@ def test_conditions_correlate_through_the_plain_twins_they_share() -> None:
 
 
 def hostile(seed: int, *, types: int, rounds: int, blocks: int) -> list[Trial]:
-    """Trials whose types scatter each for itself and against each other, by tens of percent, some with a stall."""
+    """Trials whose types scatter by themselves and against each other, by tens of percent, some stalled."""
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.full(types, 0.5)) + 1e-3
     trials = []

@@ -30,7 +30,7 @@ _FOOT = 48.0
 TAILS = (
     "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a configuration;"
     " transactions of one trial share its instance effect, so an interval from their number alone would be far too"
-    " narrow, and the curves have none. The distance between the two copies of the baseline shows the effect of chance."
+    " narrow, and the curves have none. The distance between the two copies of the baseline shows chance."
 )
 
 
