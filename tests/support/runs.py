@@ -79,7 +79,10 @@ class ServerPlace(Place):
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def _left(self) -> list[str]:
+        """What is not to outlive a run: all but whole templates."""
+        templates = self.twins / "templates"
         folders = [folder for base in (self.twins, self.sockets) if base.exists() for folder in base.iterdir()]
+        folders = [*(folder for folder in folders if folder != templates), *templates.glob(".new-*")]
         named = [f"process {pid}: {words}" for pid, words in processes_at(self.base)]
         return [*named, *map(str, mounts_below(self.base)), *map(str, folders)]
 

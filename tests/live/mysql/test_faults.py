@@ -18,9 +18,9 @@ def test_a_keyring_that_goes_missing_ends_the_run_with_a_word_of_it(place: Serve
     small = ("--workload", "point-select", "--size", "2MB", "--scope", "data", "--trial-time", "0.2s", *ALONE)
     process = place.start("run", "--json", *place.options(*small))
     read_until(process, "calibrate")
-    (keyring,) = place.twins.glob("twins-*/load-1/keys/keyring")
+    (keyring,) = place.twins.glob("templates/*/keys/keyring")
     keyring.unlink()
     check_refused(
-        waited_for(process, PATIENCE_SECONDS), "database-answer", said=Part("keyring"), fix=Part("its key file is")
+        waited_for(process, PATIENCE_SECONDS), "database-answer", said=Part("keyring"), fix=Part("its keys changed")
     )
     assert place.left() == []
