@@ -33,7 +33,7 @@ _OF_ENCRYPTION = frozenset(
 
 _ABOUT = {
     "vary": "Builds to compare, server=PATH,PATH or library=NAME,PATH, and levels of other factors.",
-    "baseline": "Your first server: mysql://USER@HOST/?password-env=NAME.",
+    "baseline": "Your first server, a DSN as for `tdelta run`.",
     "bb_control": "Omit the B/B control, a second copy of the other build.",
     "inject": "Add a copy of the baseline that is slowed by this much; repeatable.",
 }

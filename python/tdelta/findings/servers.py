@@ -258,14 +258,14 @@ def _cause(of: Condition, result: RunResult) -> str:
     codes = {caution.code: caution for caution in result.cautions}
     if dict(of.levels).get("during", NOTHING) != NOTHING:
         return "the operation uses the cache, too"
-    if "settings-differ" in codes:
-        return f"settings differ ({codes['settings-differ'].parameters['difference']})"
-    if "cache-unsettled" in codes:
-        return "the cache was still filling"
-    if result.settings.external_servers is not None:
+    own = result.settings.external_servers
+    if own is not None:
         name = profile(result.settings.engine).cache_setting
-        return f"both servers have the same {name} and the same data of tdelta: other use of one of them"
-    return "unknown cause"
+        differing = next((one for one in own.differences if one.name == name), None)
+        if differing is not None:
+            return f"{name} is {differing.baseline} and {differing.encrypted}"
+        return f"other use of one server (both have the same {name} and data of tdelta)"
+    return "the cache was still filling" if "cache-unsettled" in codes else "unknown cause"
 
 
 _NOTHING = (MISSING, "0", "0 B")

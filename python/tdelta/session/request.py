@@ -113,6 +113,8 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
         settings = on_external_servers(name, settings, given["engine"], takes)
     of_engine = defaults(given.get("engine", settings.get("engine", OPTIONS["engine"].default)))
     settings = {**of_engine, **settings}
+    if "trial_seconds" in given and settings.get("warmup_seconds"):
+        del settings["warmup_seconds"]  # the study's is for trials of its usual length
     vary = given.get("vary", {})
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}

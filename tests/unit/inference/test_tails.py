@@ -116,7 +116,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
     assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
     assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
-    assert has([browse.exceedance.reason], "tail-none", sides=Part("plain"))
+    assert has([browse.exceedance.reason], "tail-none", sides=Part("unencrypted"))
 
 
 def on_hosts(trials: Iterable[Trial], hosts: Callable[[Trial], str]) -> list[Trial]:

@@ -36,5 +36,5 @@ SERIAL_LOAD = {"work": ("load",), "aes_instructions": ("on", "off")}
 """What ``direct-load`` varies where an engine has one cipher."""
 
 
-SERVER_WAREHOUSE: Mapping[str, Any] = {"warmup_seconds": 0.1, "blocks_per_round": 2, "min_rounds": 2}
+SERVER_WAREHOUSE: Mapping[str, Any] = {"blocks_per_round": 2, "min_rounds": 2}
 """The warehouse on a server: loads and rebuilds take longest there."""
