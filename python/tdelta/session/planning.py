@@ -148,13 +148,17 @@ class Plan:
 
     def extended(self, max_seconds: float) -> Plan:
         """The same with more time than the default, which holds not even the shortest run."""
-        options, found = {**self.settings.options, "max_seconds": max_seconds}, self.request.decision.max_seconds
-        return dataclasses.replace(
-            self,
-            request=self.request.replace(max_seconds=max_seconds),
-            settings=dataclasses.replace(self.settings, options=options),
-            cautions=(*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds)),
-        )
+        found = self.request.decision.max_seconds
+        cautions = (*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds))
+        return dataclasses.replace(self._with(max_seconds=max_seconds), cautions=cautions)
+
+    def of_blocks(self, blocks_per_round: int) -> Plan:
+        """The same with rounds of so many blocks."""
+        return self._with(blocks_per_round=blocks_per_round)
+
+    def _with(self, **options: Any) -> Plan:
+        settings = dataclasses.replace(self.settings, options={**self.settings.options, **options})
+        return dataclasses.replace(self, request=self.request.replace(**options), settings=settings)
 
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:

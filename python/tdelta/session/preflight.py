@@ -13,6 +13,7 @@ from tdelta.design import fresh_seed
 from tdelta.driver.templates import Templates
 from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
+from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.measure import (
     free_disk_bytes,
     free_memory_bytes,
@@ -35,6 +36,9 @@ from tdelta.session.staging import own_source, staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
 
 Observer = Callable[[Event], None]
+
+_FEWEST_BLOCKS = 4
+"""Of a round that is made shorter so that more rounds fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,22 @@ def with_bb_twin(plan: Plan) -> Plan:
     return plan.decided(bb_control=False, cautions=(Caution.of("no-bb-twin", lacking=lacking),))
 
 
+def with_enough_rounds(plan: Plan) -> Plan:
+    """The plan with fewer blocks a round than usual if `FEWEST_ROUNDS` rounds fit with them, and not otherwise.
+
+    Few rounds hardly show how much copies differ: simulated intervals of 5 rounds of 6 blocks are up to 14% narrower
+    than those of 4 rounds of 8.
+    """
+    design, decision = plan.request.design, plan.request.decision
+    if design.blocks_per_round_is_given or plan.request.tested.study is not None or decision.max_rounds is not None:
+        return plan
+    for blocks in range(design.blocks_per_round, _FEWEST_BLOCKS - 1, -1):
+        shorter = plan.of_blocks(blocks)
+        if Pace(shorter).whole(FEWEST_ROUNDS) <= decision.max_seconds:
+            return shorter
+    return plan
+
+
 def _lacking(plan: Plan) -> str | None:
     """What a run does not fit into, in words; None where it fits."""
     pace, request = Pace(plan), plan.request
@@ -232,7 +252,7 @@ def _require_proposal(request: RunRequest) -> None:
 
 def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
     source = inputs.source
-    made = with_bb_twin(plan(request, "dry-run", source, inputs.servers))
+    made = with_enough_rounds(with_bb_twin(plan(request, "dry-run", source, inputs.servers)))
     with suppress(TimeFault):  # is among the faults
         made = with_enough_time(made, clock)
     pace = Pace(made)

@@ -119,7 +119,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
-    typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds")}
+    typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds", "blocks_per_round")}
     return {**usual, **settings, **typed, **given, "vary": {**factors, **vary}}
 
 

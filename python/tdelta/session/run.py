@@ -38,7 +38,14 @@ from tdelta.session.housing import Housing, resource_estimate
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import check_room, prepared_inputs, time_caution, with_bb_twin, with_enough_time
+from tdelta.session.preflight import (
+    check_room,
+    prepared_inputs,
+    time_caution,
+    with_bb_twin,
+    with_enough_rounds,
+    with_enough_time,
+)
 from tdelta.session.prepare import prepare, remember_size
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
@@ -80,7 +87,7 @@ def conduct(
     with Store.open(request.where.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), prepared_inputs(request, run_id, observer, templates) as inputs:
-            made = with_bb_twin(plan(request, run_id, inputs.source, inputs.servers))
+            made = with_enough_rounds(with_bb_twin(plan(request, run_id, inputs.source, inputs.servers)))
             made = _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)

@@ -6,13 +6,14 @@ import pytest
 from support.fake_twins import FakeClock, FakeTwin, FakeTwins
 from support.refused import Part, has, refused
 from tdelta.errors import TimeFault
+from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import time_caution, with_enough_time
+from tdelta.session.preflight import time_caution, with_enough_rounds, with_enough_time
 from tdelta.store import Store
 
 from .conducting import Sitting, check
@@ -120,6 +121,24 @@ def test_a_default_time_that_holds_not_even_the_shortest_run_is_extended_to_the_
     assert has(extended.cautions, "time-extended", found=large.request.decision.max_seconds)
     assert Pace(large).whole(3) < extended.request.decision.max_seconds < 1.5 * Pace(large).whole(3)
     assert clock.left() == extended.request.decision.max_seconds == extended.settings.options["max_seconds"]
+
+
+def test_rounds_are_shorter_where_the_time_holds_too_few_of_the_usual_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+    def made(**options: object) -> Plan:
+        return plan(RunRequest(**{"seed": 1, "engine": "mariadb", "bb_control": True, **options}), "r")
+
+    usual = made()
+    blocks, whole = usual.request.design.blocks_per_round, Pace(usual).whole(FEWEST_ROUNDS)
+    assert with_enough_rounds(made(max_seconds=1.01 * whole)).request.design.blocks_per_round == blocks
+    shorter = with_enough_rounds(made(max_seconds=0.9 * whole))
+    assert 4 <= shorter.request.design.blocks_per_round < blocks
+    assert Pace(shorter).whole(FEWEST_ROUNDS) <= 0.9 * whole
+    assert shorter.settings.options["blocks_per_round"] == shorter.request.design.blocks_per_round
+    hopeless, typed = made(max_seconds=0.3 * whole), made(max_seconds=0.9 * whole, blocks_per_round=blocks)
+    assert with_enough_rounds(hopeless) is hopeless
+    assert with_enough_rounds(typed) is typed
 
 
 def test_what_has_passed_counts() -> None:

@@ -20,9 +20,10 @@ class Design:
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
     ``contrast`` is ``cipher``, or of `tdelta compare` the factor whose levels are builds, none of which encrypts.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
-    one. ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
-    ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
+    ``blocks_per_round_is_given``: they were typed; otherwise fewer are used if more rounds fit so. ``bb_control``:
+    whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
+    after each measured trial its twin runs some transactions with every statement metered by itself. ``profile``: after
+    the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
 
     vary: Mapping[str, tuple[Level, ...]] = option(
@@ -52,6 +53,9 @@ class Design:
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
+    blocks_per_round_is_given: bool = option(
+        "", values.Flag(), "Whether --blocks was typed.", False, of_study=False, compare=False
+    )
     self_test: bool = option(
         "--self-test",
         values.Flag(),
