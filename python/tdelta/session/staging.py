@@ -164,11 +164,11 @@ def require_reading(workload: Workload, folder: str) -> None:
         for piece in cut(transaction.text)[0]
         if not _only_reads(piece)
     ]
-    wrong += [
-        Refusal.of("own-script-writes", found=match[0]).at(f"{transaction.name}.sql")
-        for transaction in workload.transactions
-        if (match := _NO_COMMENT.search(_QUOTED.sub("", transaction.text))) is not None
-    ]
+    for transaction in workload.transactions:
+        code = _QUOTED.sub(lambda quoted: "\n" * quoted[0].count("\n"), transaction.text)
+        for match in _NO_COMMENT.finditer(code):
+            line = 1 + code.count("\n", 0, match.start())
+            wrong.append(Refusal.of("own-script-writes", found=match[0]).at(f"{transaction.name}.sql:{line}"))
     if wrong:
         raise WorkloadError(folder, wrong)
 
