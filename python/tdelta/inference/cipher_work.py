@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.messages import Caution, Reason
-from tdelta.messages.catalogue import DIRECTIONS, WITHOUT_AMOUNT
+from tdelta.messages.catalogue import CACHED, DIRECTIONS, NOTHING_ENCRYPTED, WITHOUT_AMOUNT
 from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
@@ -56,9 +56,17 @@ def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Ca
     cache = "a smaller cache of the servers" if settings.external_servers is not None else "a smaller --cache"
     data = "" if settings.database is not None else " or a larger --size"
     pages, remedy = max(found.values()), f"use {cache}{data}"
-    if is_whole_run(found, settings):
+    if _is_whole_run(found, settings):
         return Caution.of("barely-encrypted", pages=pages, remedy=remedy)
     return Caution.of("conditions-barely-encrypted", conditions=", ".join(found), pages=pages, remedy=remedy)
+
+
+def unexplained_cautions(verdicts: Iterable[Verdict], found: Mapping[str, float]) -> Iterator[Caution]:
+    """Of every primary verdict whose interval is beyond what the few pages can cost."""
+    for verdict in verdicts:
+        key = verdict.condition.key
+        if verdict.primary and key in found and verdict.decision is not Decision.INVALID and is_beyond(verdict):
+            yield Caution.of("not-by-pages", condition=key, pages=found[key])
 
 
 def with_cached(
@@ -68,21 +76,22 @@ def with_cached(
 
     With a cache that the user chose, that is an answer: the overhead is below `TOO_LITTLE`, unless the measured
     interval is beyond that, for another reason than encryption, or too little was measured. A run with a default
-    cache that encrypted nothing has no answer. ``found`` is what `barely_encrypted` found, ``own_caches`` the keys of
-    conditions with such a cache.
+    cache that encrypted nothing has no answer. A measured difference remains in either case. ``found`` is what
+    `barely_encrypted` found, ``own_caches`` the keys of conditions with such a cache.
     """
     limit = settings.tolerance if settings.budget is None else settings.budget
-    whole = is_whole_run(found, settings)
+    whole = _is_whole_run(found, settings)
     for verdict in verdicts:
         key, decision = verdict.condition.key, verdict.decision
-        is_idle = verdict.primary and key in found and decision is not Decision.INVALID
-        is_answered = limit >= TOO_LITTLE and is_bounded(verdict) and decision in _OPEN
-        if is_idle and key in own_caches and is_answered:
-            reason = Reason.of("cached", pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
-            decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
-            verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
-        elif is_idle and whole:
-            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
+        is_idle = verdict.primary and key in found and decision in _OPEN
+        is_left_open = decision is Decision.UNDECIDED and is_beyond(verdict)
+        if is_idle and key in own_caches:
+            if limit >= TOO_LITTLE and is_bounded(verdict):
+                reason = Reason.of(CACHED, pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
+                decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
+                verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
+        elif is_idle and whole and not is_left_open:
+            reasons = (*verdict.reasons, Reason.of(NOTHING_ENCRYPTED))
             verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
         yield verdict
 
@@ -99,7 +108,7 @@ def is_beyond(verdict: Verdict) -> bool:
     return low > 1.0 + TOO_LITTLE or high < 1.0 - TOO_LITTLE
 
 
-def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
+def _is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
     """Whether no encrypted condition of the run had anything to encrypt."""
     return bool(found) and all(condition.key in found for condition in _encrypted(settings))
 
