@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -186,27 +186,31 @@ def decide(
         spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
         left = request.decision.max_seconds - spent
         late = sitting.answer(timed, lambda: left - (now() - began))
-        sitting.deepen(timed, lambda: left - (now() - began))
+        with suppress(KeyboardInterrupt):  # every question has what answer it gets
+            sitting.deepen(timed, lambda: left - (now() - began))
         found = ((step, sitting.result(step)) for step in timed)
         answered = tuple(Answered(step.question, result, step.has_own_rows) for step, result in found if result)
     return Decided(sitting.name, answered, (*impossible, *late))
 
 
 class _Sitting:
-    """The runs of one decision: ``_runs`` has the newest of each question, ``_known`` what its runs take."""
+    """The runs of one decision: ``_runs`` has a question's newest that is finished, if any; ``_known`` their time."""
 
     def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
         self._store, self._request, self._watch = store, request, watch
         self.restored: Templates | None = None
         self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
         self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
+        found = list[tuple[str, str]]()
         facts, others = store.facts_named(PART_OF), store.kinds()
         for run_id in () if rerun else store.run_ids():  # the newest first
             fact = facts.get(run_id)
             if fact is not None and fact["options"] == self._options and run_id not in others:
                 self.name, self._known = self.name or fact["name"], self._known or fact["seconds"]
                 if fact["name"] == self.name:
-                    self._runs.setdefault(fact["question"], run_id)
+                    found.append((fact["question"], run_id))
+        for question, run_id in sorted(found, key=lambda one: store.status(one[1]) is not RunStatus.DONE):
+            self._runs.setdefault(question, run_id)
         self.name = self.name or f"decide-{store.fresh_run_id()}"
 
     def timed(self, steps: Sequence[Step]) -> list[Step]:

@@ -242,6 +242,27 @@ def test_an_answer_stays_where_a_longer_run_fails(runs: Runs) -> None:
     assert found.answered[0].result.decision is Decision.UNDECIDED
 
 
+@pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.INTERRUPTED])
+def test_an_answer_is_found_behind_a_longer_run_without_one(runs: Runs, status: RunStatus) -> None:
+    runs.ends = {DAILY: s.undecided}
+    first = runs.decide(max_seconds=7200.0)
+    with Store.open(runs.store) as store:
+        longer = first.answered[0].result.settings.run_id
+        store.set_status(longer, status)
+    again = runs.decide(max_seconds=300.0)
+    assert runs.made.count(DAILY) == 2
+    assert runs.resumed == []
+    assert again.answered[0].result.settings.run_id != longer
+
+
+def test_all_answers_are_kept_where_a_longer_run_is_interrupted(runs: Runs) -> None:
+    ends = iter([s.undecided, fail(KeyboardInterrupt())])
+    runs.ends = {DAILY: lambda: next(ends)()}
+    found = runs.decide(max_seconds=7200.0)
+    assert runs.made[-1] == DAILY
+    assert len(found.answered) == len(set(runs.made))
+
+
 def test_a_failed_run_is_made_again(runs: Runs) -> None:
     runs.ends = {"backup": fail(EngineUnavailable(Refusal.of("no-memory")))}
     runs.decide()
