@@ -21,7 +21,7 @@ from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.templates import Templates
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
@@ -34,6 +34,9 @@ from tdelta.store import RunStatus, Store
 
 PART_OF = "decide"
 """The fact of a run that says which decision it belongs to, and which question it answers."""
+
+SPENT = "decide-seconds"
+"""The fact of such a run that says how long all its sittings took, as far as they came."""
 
 _OWN_ROWS = ("database", "restore", "workload")
 _OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
@@ -178,12 +181,11 @@ def decide(
     sweep(base)
     own_folders.ensure(base)
     with Store.open(request.where.store) as store, ExitStack() as stack:
-        sitting = _Sitting(store, request, watch, rerun=rerun)
+        sitting = _Sitting(store, request, watch, now, rerun=rerun)
         # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
         folder = stack.enter_context(TwinFolder(base, sitting.name))
         sitting.restored = Templates(folder.path / "restored", of_users=True)
-        timed = sitting.timed(steps)
-        spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
+        spent, timed = sitting.spent(), sitting.timed(steps)
         left = request.decision.max_seconds - spent
         late = sitting.answer(timed, lambda: left - (now() - began))
         with suppress(KeyboardInterrupt):  # every question has what answer it gets
@@ -196,8 +198,10 @@ def decide(
 class _Sitting:
     """The runs of one decision: ``_runs`` has a question's newest that is finished, if any; ``_known`` their time."""
 
-    def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
-        self._store, self._request, self._watch = store, request, watch
+    def __init__(
+        self, store: Store, request: RunRequest, watch: Watch, now: Callable[[], float], *, rerun: bool
+    ) -> None:
+        self._store, self._request, self._watch, self._now = store, request, watch, now
         self.restored: Templates | None = None
         self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
         self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
@@ -212,6 +216,13 @@ class _Sitting:
         for question, run_id in sorted(found, key=lambda one: store.status(one[1]) is not RunStatus.DONE):
             self._runs.setdefault(question, run_id)
         self.name = self.name or f"decide-{store.fresh_run_id()}"
+
+    def spent(self) -> float:
+        """Seconds of all runs but those that failed: these left nothing."""
+        of_decision = [run_id for run_id, fact in self._store.facts_named(PART_OF).items() if fact["name"] == self.name]
+        seconds = self._store.facts_named(SPENT)
+        left = [run_id for run_id in of_decision if self._store.status(run_id) is not RunStatus.FAILED]
+        return sum(seconds.get(run_id, 0.0) for run_id in left)
 
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
@@ -231,17 +242,16 @@ class _Sitting:
         most = {step.question.name: step.seconds for step in allot(waiting, left())}
         found = list[Open]()
         for at, step in enumerate(waiting):
-            begun = self._runs.get(step.question.name)
             fitting = allot(waiting[at:], left())
-            if begun is not None and self._store.status(begun) is not RunStatus.FAILED:
-                fault = self._made(step, begun)
-            elif fitting and fitting[0].question is step.question:
-                seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
-                fault = self._made(replace(step, seconds=seconds))
-            else:
+            if not (fitting and fitting[0].question is step.question):
                 _require_daily((), [step], self._request.decision.max_seconds)
                 found.append(_late(step))
                 continue
+            begun = self._runs.get(step.question.name)
+            if begun is not None and self._store.status(begun) is RunStatus.FAILED:
+                begun = None
+            seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
+            fault = self._made(replace(step, seconds=seconds), begun)
             if fault is not None and step.question is QUESTIONS[0]:
                 raise fault
             if fault is not None:
@@ -274,12 +284,25 @@ class _Sitting:
 
     def _conducted(self, step: Step, observe: Observer, begun: str | None) -> RunResult:
         templates = self.restored if step.request.tested.restore is not None else None
+        run_id, began = begun, self._now() - self._store.facts_named(SPENT).get(begun or "", 0.0)
+
+        def noted(event: Event) -> None:
+            nonlocal run_id
+            observe(event)
+            if isinstance(event, RunPlanned):
+                run_id = event.settings.run_id
+            if run_id is not None and not isinstance(event, TrialDone):
+                self._store.put_fact(run_id, SPENT, self._now() - began)
+
         if begun is not None:
-            return resume(begun, self._store.path, observe, templates=templates)
-        labels = (*self._request.where.labels, self.name)
-        fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
-        request = step.request.replace(max_seconds=step.seconds, labels=labels)
-        return conduct(request, observe, facts={PART_OF: fact}, templates=templates)
+            result = resume(begun, self._store.path, noted, max_seconds=step.seconds, templates=templates)
+        else:
+            labels = (*self._request.where.labels, self.name)
+            fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
+            request = step.request.replace(max_seconds=step.seconds, labels=labels)
+            result = conduct(request, noted, facts={PART_OF: fact}, templates=templates)
+        self._store.put_fact(result.settings.run_id, SPENT, self._now() - began)
+        return result
 
 
 def _is_open(step: Step, result: RunResult) -> bool:

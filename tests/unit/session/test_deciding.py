@@ -13,7 +13,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
@@ -39,13 +39,19 @@ class Runs:
 
     store: Path
     seconds: float = 0.0
+    killed_after: float = 0.0
     made: list[str] = field(default_factory=list)
     given_seconds: dict[str, float] = field(default_factory=dict)
     resumed: list[str] = field(default_factory=list)
     ends: dict[str, Callable[[], RunResult]] = field(default_factory=dict)
 
     def conduct(
-        self, request: RunRequest, _observe: object, *, facts: Mapping[str, Any], templates: Templates | None
+        self,
+        request: RunRequest,
+        observe: Callable[[object], None],
+        *,
+        facts: Mapping[str, Any],
+        templates: Templates | None,
     ) -> RunResult:
         assert (templates is not None) is (request.tested.restore is not None)
         name = facts[deciding.PART_OF]["question"]
@@ -55,16 +61,28 @@ class Runs:
             run_id = store.fresh_run_id()
             settings = s.settings(run_id=run_id)
             store.create_run(settings, {}, {}, {LABELS: list(request.where.labels), **facts})
-        return self.ended(name, run_id, request.decision.max_seconds / 2)
+        return self.ended(name, run_id, request.decision.max_seconds / 2, observe)
 
-    def resume(self, run_id: str, _path: Path, _observe: object, *, templates: Templates | None) -> RunResult:
+    def resume(
+        self,
+        run_id: str,
+        _path: Path,
+        observe: Callable[[object], None],
+        *,
+        max_seconds: float,
+        templates: Templates | None,
+    ) -> RunResult:
         assert templates is None
         with Store.open(self.store) as store:
             name = store.get_fact(run_id, deciding.PART_OF)["question"]
         self.resumed.append(name)
-        return self.ended(name, run_id, 1.0)
+        self.given_seconds[name] = max_seconds
+        return self.ended(name, run_id, 1.0, observe)
 
-    def ended(self, name: str, run_id: str, seconds: float) -> RunResult:
+    def ended(self, name: str, run_id: str, seconds: float, observe: Callable[[object], None]) -> RunResult:
+        observe(RunPlanned(s.settings(run_id=run_id), 8, 3, 0.1, 1.0, ""))
+        self.seconds += self.killed_after
+        observe(Phase("copy"))
         self.seconds += seconds
         found = s.changed(self.ends.get(name, s.slower)(), elapsed_seconds=seconds)
         found = replace(found, settings=replace(found.settings, run_id=run_id))
@@ -203,6 +221,27 @@ def test_a_run_that_was_killed_is_resumed_and_finished_ones_stay(runs: Runs) -> 
     assert not {DAILY, "encrypt", "backup"} & set(runs.made[3:])
     assert [one.question.name for one in found.answered][:3] == before
     assert runs.names() == {found.name}
+
+
+def test_a_run_that_was_killed_is_resumed_in_the_time_that_it_left(runs: Runs) -> None:
+    runs.killed_after, runs.ends = 270.0, {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide(max_seconds=600.0)
+    runs.killed_after, runs.ends = 0.0, {}
+    runs.decide(max_seconds=600.0)
+    assert runs.resumed == [DAILY]
+    assert sum(runs.given_seconds.values()) < 600.0
+    assert runs.seconds <= 600.0
+
+
+def test_a_run_that_was_killed_twice_has_the_seconds_of_both_sittings(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    runs.killed_after = 100.0
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            runs.decide(max_seconds=600.0)
+    with Store.open(runs.store) as store:
+        assert list(store.facts_named(deciding.SPENT).values()) == [200.0]
 
 
 def test_an_interrupted_run_ends_the_sitting(runs: Runs) -> None:
