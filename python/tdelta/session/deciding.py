@@ -276,7 +276,8 @@ class _Sitting:
         except Interrupted:
             raise
         except TdeltaError as fault:
-            return fault
+            is_changed = any(why.code == "run-changed" for why in fault.refusals)
+            return self._made(step) if is_changed else fault
         if result.interrupted:
             raise KeyboardInterrupt
         self._runs[step.question.name] = result.settings.run_id

@@ -234,6 +234,28 @@ def test_a_run_that_was_killed_is_resumed_in_the_time_that_it_left(runs: Runs) -
     assert runs.seconds <= 600.0
 
 
+def test_a_run_that_cannot_be_resumed_any_more_is_made_anew(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    ends = iter([fail(UsageError(Refusal.of("run-changed", run="x", changed="workload"))), s.slower])
+    runs.ends = {DAILY: lambda: next(ends)()}
+    found = runs.decide()
+    assert runs.resumed == [DAILY]
+    assert runs.made.count(DAILY) == 2
+    assert found.answered[0].question.name == DAILY
+
+
+def test_a_run_that_somebody_else_is_at_is_not_made_anew(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    runs.ends = {DAILY: fail(UsageError(Refusal.of("no-memory")))}
+    with pytest.raises(UsageError):
+        runs.decide()
+    assert runs.made == [DAILY]
+
+
 def test_a_run_that_was_killed_twice_has_the_seconds_of_both_sittings(runs: Runs) -> None:
     runs.ends = {DAILY: fail(KeyboardInterrupt())}
     runs.killed_after = 100.0
