@@ -19,6 +19,7 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.templates import Templates
+from tdelta.engines.shared.external.own_tables import reads_own_tables
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
@@ -340,7 +341,9 @@ def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
 
 def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
     """The options of runs that might answer a question: with the user's rows first, then with generated ones."""
-    without = {name: value for name, value in given.items() if name not in _OWN_ROWS}
+    reads_schema = reads_own_tables(RunRequest(**given).values)
+    own = (*_OWN_ROWS, "schema") if reads_schema else _OWN_ROWS  # a schema that is read cannot be made
+    without = {name: value for name, value in given.items() if name not in own}
     for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
         for way in question.ways:
             of_study = _OF_STUDIES if "study" in way else ()
@@ -355,7 +358,8 @@ def _timed(
     clock = Clock(request.decision.max_seconds)
     ready = prepared_inputs(request, PART_OF, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
-        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else RunInputs())) for step in steps]
+        generated = RunInputs(servers=inputs.servers)
+        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]
 
 
 def _taking(step: Step, least: float, whole: float) -> Step:

@@ -351,6 +351,20 @@ def test_own_servers_answer_what_needs_a_schema_alone() -> None:
     assert all(one.request.tested.baseline is None for one in impossible)
 
 
+def test_what_cannot_read_the_users_schema_makes_one_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "read.sql").write_text("SELECT 1;")
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, _ = deciding._steps({**dsns, "schema": "shop", "workload": str(tmp_path), "max_seconds": 600.0})
+    schemas = {one.question.name: one.request.tested.schema for one in steps}
+    assert schemas == {DAILY: "shop", "rate": "shop", "spill": None}
+
+
+def test_a_schema_that_is_made_has_the_name_that_was_given() -> None:
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, _ = deciding._steps({**dsns, "schema": "shop", "max_seconds": 600.0})
+    assert {one.request.tested.schema for one in steps} == {"shop"}
+
+
 @pytest.mark.parametrize("changed", [{"rerun": True}, {"threads": 2}])
 def test_other_options_or_rerun_begin_anew(runs: Runs, changed: dict[str, Any]) -> None:
     first = runs.decide()
