@@ -115,6 +115,6 @@ def _watched(made: list[Step | None], step: Step | None) -> Iterator[Callable[[E
 
     made.append(step)
     if step is not None:
-        click.echo(f"{step.question.title}: {duration(step.seconds) if step.seconds else 'continued'}", err=True)
+        click.echo(f"{step.question.title}: {duration(step.seconds)}", err=True)
     with drawn_progress() as observer:
         yield observer

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,9 +19,10 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.templates import Templates
+from tdelta.engines.shared.external.own_tables import reads_own_tables
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
@@ -34,6 +35,9 @@ from tdelta.store import RunStatus, Store
 
 PART_OF = "decide"
 """The fact of a run that says which decision it belongs to, and which question it answers."""
+
+SPENT = "decide-seconds"
+"""The fact of such a run that says how long all its sittings took, as far as they came."""
 
 _OWN_ROWS = ("database", "restore", "workload")
 _OF_STUDIES = ("size_bytes", "cache", "threads", "session_memory")
@@ -178,36 +182,48 @@ def decide(
     sweep(base)
     own_folders.ensure(base)
     with Store.open(request.where.store) as store, ExitStack() as stack:
-        sitting = _Sitting(store, request, watch, rerun=rerun)
+        sitting = _Sitting(store, request, watch, now, rerun=rerun)
         # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
         folder = stack.enter_context(TwinFolder(base, sitting.name))
         sitting.restored = Templates(folder.path / "restored", of_users=True)
-        timed = sitting.timed(steps)
-        spent = sum(result.counts.elapsed_seconds for step in timed if (result := sitting.result(step)) is not None)
+        spent, timed = sitting.spent(), sitting.timed(steps)
         left = request.decision.max_seconds - spent
         late = sitting.answer(timed, lambda: left - (now() - began))
-        sitting.deepen(timed, lambda: left - (now() - began))
+        with suppress(KeyboardInterrupt):  # every question has what answer it gets
+            sitting.deepen(timed, lambda: left - (now() - began))
         found = ((step, sitting.result(step)) for step in timed)
         answered = tuple(Answered(step.question, result, step.has_own_rows) for step, result in found if result)
     return Decided(sitting.name, answered, (*impossible, *late))
 
 
 class _Sitting:
-    """The runs of one decision: ``_runs`` has the newest of each question, ``_known`` what its runs take."""
+    """The runs of one decision: ``_runs`` has a question's newest that is finished, if any; ``_known`` their time."""
 
-    def __init__(self, store: Store, request: RunRequest, watch: Watch, *, rerun: bool) -> None:
-        self._store, self._request, self._watch = store, request, watch
+    def __init__(
+        self, store: Store, request: RunRequest, watch: Watch, now: Callable[[], float], *, rerun: bool
+    ) -> None:
+        self._store, self._request, self._watch, self._now = store, request, watch, now
         self.restored: Templates | None = None
         self._options = {name: value for name, value in request.to_json().items() if name not in _FREE}
         self._runs, self._known, self.name = dict[str, str](), dict[str, list[float]](), ""
+        found = list[tuple[str, str]]()
         facts, others = store.facts_named(PART_OF), store.kinds()
         for run_id in () if rerun else store.run_ids():  # the newest first
             fact = facts.get(run_id)
             if fact is not None and fact["options"] == self._options and run_id not in others:
                 self.name, self._known = self.name or fact["name"], self._known or fact["seconds"]
                 if fact["name"] == self.name:
-                    self._runs.setdefault(fact["question"], run_id)
+                    found.append((fact["question"], run_id))
+        for question, run_id in sorted(found, key=lambda one: store.status(one[1]) is not RunStatus.DONE):
+            self._runs.setdefault(question, run_id)
         self.name = self.name or f"decide-{store.fresh_run_id()}"
+
+    def spent(self) -> float:
+        """Seconds of all runs but those that failed: these left nothing."""
+        of_decision = [run_id for run_id, fact in self._store.facts_named(PART_OF).items() if fact["name"] == self.name]
+        seconds = self._store.facts_named(SPENT)
+        left = [run_id for run_id in of_decision if self._store.status(run_id) is not RunStatus.FAILED]
+        return sum(seconds.get(run_id, 0.0) for run_id in left)
 
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
@@ -227,17 +243,16 @@ class _Sitting:
         most = {step.question.name: step.seconds for step in allot(waiting, left())}
         found = list[Open]()
         for at, step in enumerate(waiting):
-            begun = self._runs.get(step.question.name)
             fitting = allot(waiting[at:], left())
-            if begun is not None and self._store.status(begun) is not RunStatus.FAILED:
-                fault = self._made(step, begun)
-            elif fitting and fitting[0].question is step.question:
-                seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
-                fault = self._made(replace(step, seconds=seconds))
-            else:
+            if not (fitting and fitting[0].question is step.question):
                 _require_daily((), [step], self._request.decision.max_seconds)
                 found.append(_late(step))
                 continue
+            begun = self._runs.get(step.question.name)
+            if begun is not None and self._store.status(begun) is RunStatus.FAILED:
+                begun = None
+            seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
+            fault = self._made(replace(step, seconds=seconds), begun)
             if fault is not None and step.question is QUESTIONS[0]:
                 raise fault
             if fault is not None:
@@ -262,7 +277,8 @@ class _Sitting:
         except Interrupted:
             raise
         except TdeltaError as fault:
-            return fault
+            is_changed = any(why.code == "run-changed" for why in fault.refusals)
+            return self._made(step) if is_changed else fault
         if result.interrupted:
             raise KeyboardInterrupt
         self._runs[step.question.name] = result.settings.run_id
@@ -270,12 +286,25 @@ class _Sitting:
 
     def _conducted(self, step: Step, observe: Observer, begun: str | None) -> RunResult:
         templates = self.restored if step.request.tested.restore is not None else None
+        run_id, began = begun, self._now() - self._store.facts_named(SPENT).get(begun or "", 0.0)
+
+        def noted(event: Event) -> None:
+            nonlocal run_id
+            observe(event)
+            if isinstance(event, RunPlanned):
+                run_id = event.settings.run_id
+            if run_id is not None and not isinstance(event, TrialDone):
+                self._store.put_fact(run_id, SPENT, self._now() - began)
+
         if begun is not None:
-            return resume(begun, self._store.path, observe, templates=templates)
-        labels = (*self._request.where.labels, self.name)
-        fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
-        request = step.request.replace(max_seconds=step.seconds, labels=labels)
-        return conduct(request, observe, facts={PART_OF: fact}, templates=templates)
+            result = resume(begun, self._store.path, noted, max_seconds=step.seconds, templates=templates)
+        else:
+            labels = (*self._request.where.labels, self.name)
+            fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
+            request = step.request.replace(max_seconds=step.seconds, labels=labels)
+            result = conduct(request, noted, facts={PART_OF: fact}, templates=templates)
+        self._store.put_fact(result.settings.run_id, SPENT, self._now() - began)
+        return result
 
 
 def _is_open(step: Step, result: RunResult) -> bool:
@@ -312,7 +341,9 @@ def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
 
 def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
     """The options of runs that might answer a question: with the user's rows first, then with generated ones."""
-    without = {name: value for name, value in given.items() if name not in _OWN_ROWS}
+    reads_schema = reads_own_tables(RunRequest(**given).values)
+    own = (*_OWN_ROWS, "schema") if reads_schema else _OWN_ROWS  # a schema that is read cannot be made
+    without = {name: value for name, value in given.items() if name not in own}
     for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
         for way in question.ways:
             of_study = _OF_STUDIES if "study" in way else ()
@@ -327,7 +358,8 @@ def _timed(
     clock = Clock(request.decision.max_seconds)
     ready = prepared_inputs(request, PART_OF, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
-        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else RunInputs())) for step in steps]
+        generated = RunInputs(servers=inputs.servers)
+        return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]
 
 
 def _taking(step: Step, least: float, whole: float) -> Step:

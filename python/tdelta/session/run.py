@@ -104,6 +104,7 @@ def resume(
     store_path: Path | None,
     observer: Observer,
     *,
+    max_seconds: float | None = None,
     make_twins: MakeTwins | None = None,
     templates: Templates | None = None,
     now: Callable[[], float] = time.monotonic,
@@ -115,6 +116,7 @@ def resume(
     Args:
         run_id: the run, or the beginning of its id, or ``last``.
         store_path: the store, or None for the default one.
+        max_seconds: the time of this sitting, if that is less than the run's.
         make_twins: as for `conduct`.
         templates: as for `conduct`.
         now: as for `conduct`.
@@ -131,6 +133,8 @@ def resume(
             raise UsageError(Refusal.of("run-imported", run=found))
         settings = store.settings(found)
         request = RunRequest.from_json(settings.options)
+        if max_seconds is not None:
+            request = request.replace(max_seconds=min(max_seconds, request.decision.max_seconds))
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.decision.max_seconds, now)
         with (

@@ -44,8 +44,8 @@ class Sitting:
     def conduct(self, **options: Any) -> RunResult:
         return conduct(self.request(**options), self.events.append, make_twins=self.twins, now=self.twins.clock)
 
-    def resume(self, run_id: str = "last") -> RunResult:
-        return resume(run_id, self.store, self.events.append, make_twins=self.twins, now=self.twins.clock)
+    def resume(self, run_id: str = "last", **more: Any) -> RunResult:
+        return resume(run_id, self.store, self.events.append, make_twins=self.twins, now=self.twins.clock, **more)
 
     def trials(self, run_id: str = "last") -> tuple[Trial, ...]:
         with Store.open(self.store) as store:

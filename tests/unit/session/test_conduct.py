@@ -319,6 +319,15 @@ def test_resume_goes_on_with_new_rounds_and_blocks_and_keeps_every_trial(sitting
     assert {(trial.round, trial.block) for trial in again.trials()[len(before) :]} == {(1, 1), (1, 2), (2, 3), (2, 4)}
 
 
+@pytest.mark.parametrize(("given", "taken"), [(-1.0, -1.0), (1.0, 0.0)], ids=["less", "more"])
+def test_a_sitting_may_have_less_time_than_the_run_and_not_more(sitting: Sitting, given: float, taken: float) -> None:
+    whole = sitting.request().decision.max_seconds
+    again = interrupted_at_block(sitting, 1)
+    result = again.resume(max_seconds=whole + given)
+    assert next(e for e in again.events if isinstance(e, RunPlanned)).deadline_seconds == whole + taken
+    assert result.settings.options["max_seconds"] == whole
+
+
 def test_the_measured_time_is_that_of_the_trials_of_the_sitting(sitting: Sitting) -> None:
     def measured(trials: tuple[Trial, ...]) -> float:
         return sum(t.measurement.elapsed_ns + t.measurement.checkpoint.ns for t in trials) / 1e9

@@ -13,7 +13,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
@@ -39,13 +39,19 @@ class Runs:
 
     store: Path
     seconds: float = 0.0
+    killed_after: float = 0.0
     made: list[str] = field(default_factory=list)
     given_seconds: dict[str, float] = field(default_factory=dict)
     resumed: list[str] = field(default_factory=list)
     ends: dict[str, Callable[[], RunResult]] = field(default_factory=dict)
 
     def conduct(
-        self, request: RunRequest, _observe: object, *, facts: Mapping[str, Any], templates: Templates | None
+        self,
+        request: RunRequest,
+        observe: Callable[[object], None],
+        *,
+        facts: Mapping[str, Any],
+        templates: Templates | None,
     ) -> RunResult:
         assert (templates is not None) is (request.tested.restore is not None)
         name = facts[deciding.PART_OF]["question"]
@@ -55,16 +61,28 @@ class Runs:
             run_id = store.fresh_run_id()
             settings = s.settings(run_id=run_id)
             store.create_run(settings, {}, {}, {LABELS: list(request.where.labels), **facts})
-        return self.ended(name, run_id, request.decision.max_seconds / 2)
+        return self.ended(name, run_id, request.decision.max_seconds / 2, observe)
 
-    def resume(self, run_id: str, _path: Path, _observe: object, *, templates: Templates | None) -> RunResult:
+    def resume(
+        self,
+        run_id: str,
+        _path: Path,
+        observe: Callable[[object], None],
+        *,
+        max_seconds: float,
+        templates: Templates | None,
+    ) -> RunResult:
         assert templates is None
         with Store.open(self.store) as store:
             name = store.get_fact(run_id, deciding.PART_OF)["question"]
         self.resumed.append(name)
-        return self.ended(name, run_id, 1.0)
+        self.given_seconds[name] = max_seconds
+        return self.ended(name, run_id, 1.0, observe)
 
-    def ended(self, name: str, run_id: str, seconds: float) -> RunResult:
+    def ended(self, name: str, run_id: str, seconds: float, observe: Callable[[object], None]) -> RunResult:
+        observe(RunPlanned(s.settings(run_id=run_id), 8, 3, 0.1, 1.0, ""))
+        self.seconds += self.killed_after
+        observe(Phase("copy"))
         self.seconds += seconds
         found = s.changed(self.ends.get(name, s.slower)(), elapsed_seconds=seconds)
         found = replace(found, settings=replace(found.settings, run_id=run_id))
@@ -205,6 +223,49 @@ def test_a_run_that_was_killed_is_resumed_and_finished_ones_stay(runs: Runs) -> 
     assert runs.names() == {found.name}
 
 
+def test_a_run_that_was_killed_is_resumed_in_the_time_that_it_left(runs: Runs) -> None:
+    runs.killed_after, runs.ends = 270.0, {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide(max_seconds=600.0)
+    runs.killed_after, runs.ends = 0.0, {}
+    runs.decide(max_seconds=600.0)
+    assert runs.resumed == [DAILY]
+    assert sum(runs.given_seconds.values()) < 600.0
+    assert runs.seconds <= 600.0
+
+
+def test_a_run_that_cannot_be_resumed_any_more_is_made_anew(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    ends = iter([fail(UsageError(Refusal.of("run-changed", run="x", changed="workload"))), s.slower])
+    runs.ends = {DAILY: lambda: next(ends)()}
+    found = runs.decide()
+    assert runs.resumed == [DAILY]
+    assert runs.made.count(DAILY) == 2
+    assert found.answered[0].question.name == DAILY
+
+
+def test_a_run_that_somebody_else_is_at_is_not_made_anew(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    runs.ends = {DAILY: fail(UsageError(Refusal.of("no-memory")))}
+    with pytest.raises(UsageError):
+        runs.decide()
+    assert runs.made == [DAILY]
+
+
+def test_a_run_that_was_killed_twice_has_the_seconds_of_both_sittings(runs: Runs) -> None:
+    runs.ends = {DAILY: fail(KeyboardInterrupt())}
+    runs.killed_after = 100.0
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            runs.decide(max_seconds=600.0)
+    with Store.open(runs.store) as store:
+        assert list(store.facts_named(deciding.SPENT).values()) == [200.0]
+
+
 def test_an_interrupted_run_ends_the_sitting(runs: Runs) -> None:
     runs.ends = {DAILY: s.interrupted}
     with pytest.raises(KeyboardInterrupt):
@@ -242,6 +303,27 @@ def test_an_answer_stays_where_a_longer_run_fails(runs: Runs) -> None:
     assert found.answered[0].result.decision is Decision.UNDECIDED
 
 
+@pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.INTERRUPTED])
+def test_an_answer_is_found_behind_a_longer_run_without_one(runs: Runs, status: RunStatus) -> None:
+    runs.ends = {DAILY: s.undecided}
+    first = runs.decide(max_seconds=7200.0)
+    with Store.open(runs.store) as store:
+        longer = first.answered[0].result.settings.run_id
+        store.set_status(longer, status)
+    again = runs.decide(max_seconds=300.0)
+    assert runs.made.count(DAILY) == 2
+    assert runs.resumed == []
+    assert again.answered[0].result.settings.run_id != longer
+
+
+def test_all_answers_are_kept_where_a_longer_run_is_interrupted(runs: Runs) -> None:
+    ends = iter([s.undecided, fail(KeyboardInterrupt())])
+    runs.ends = {DAILY: lambda: next(ends)()}
+    found = runs.decide(max_seconds=7200.0)
+    assert runs.made[-1] == DAILY
+    assert len(found.answered) == len(set(runs.made))
+
+
 def test_a_failed_run_is_made_again(runs: Runs) -> None:
     runs.ends = {"backup": fail(EngineUnavailable(Refusal.of("no-memory")))}
     runs.decide()
@@ -267,6 +349,20 @@ def test_own_servers_answer_what_needs_a_schema_alone() -> None:
     assert [one.question.name for one in steps] == [DAILY, "rate", "spill"]
     assert {one.request.tested.engine for one in impossible} == {"mariadb"}
     assert all(one.request.tested.baseline is None for one in impossible)
+
+
+def test_what_cannot_read_the_users_schema_makes_one_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "read.sql").write_text("SELECT 1;")
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, _ = deciding._steps({**dsns, "schema": "shop", "workload": str(tmp_path), "max_seconds": 600.0})
+    schemas = {one.question.name: one.request.tested.schema for one in steps}
+    assert schemas == {DAILY: "shop", "rate": "shop", "spill": None}
+
+
+def test_a_schema_that_is_made_has_the_name_that_was_given() -> None:
+    dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
+    steps, _ = deciding._steps({**dsns, "schema": "shop", "max_seconds": 600.0})
+    assert {one.request.tested.schema for one in steps} == {"shop"}
 
 
 @pytest.mark.parametrize("changed", [{"rerun": True}, {"threads": 2}])
