@@ -226,11 +226,10 @@ class RoundRunner:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
             self._lap_seconds = self._clock.elapsed() - warming
-            if self._interruption.requested or all(
-                not found or is_settled(found, known[condition]) for condition, found in misses.items()
-            ):
+            unsettled = {c: found for c, found in misses.items() if found and not is_settled(found, known[c])}
+            if self._interruption.requested or not unsettled:
                 return
-        self._checks.unsettled(number, {c: found for c, found in misses.items() if not is_settled(found)})
+        self._checks.unsettled(number, unsettled)
 
     def _busiest(self, twins: Mapping[Condition, object]) -> set[Condition]:
         """Of the conditions that share an instance, the one whose load fills its cache."""

@@ -161,3 +161,16 @@ def test_rounds_after_the_first_restore_caches_and_warm_up_once(tmp_path: Path) 
     sitting.conduct(**OPTIONS, min_rounds=2, max_rounds=2)
     laps = [count for twin in twins.started if (count := sum(is_warm_up(job) for job in twin.jobs))]
     assert laps == [7, 7, 7, 1, 1, 1]
+
+
+def test_a_cache_that_misses_no_more_than_at_rest_is_not_told_when_another_has_not_settled(tmp_path: Path) -> None:
+    def counters(twin: FakeTwin, job: Any) -> dict[str, int]:
+        laps = len(twin.jobs)
+        return {"buffer_reads": job.operations * (laps % 2 if twin.settings.cipher == "none" else laps)}
+
+    sitting = served(tmp_path, counters=counters)
+    sitting.twins = twins = Remembering(sitting.twins)
+    twins.kept["none"] = 1.0
+    result = sitting.conduct(**OPTIONS, aa_control=False, min_rounds=1, max_rounds=1)
+    told = [caution for caution in result.cautions if caution.code == "cache-unsettled"]
+    check_messages(told, "cache-unsettled", trials=MOST_LAPS)
