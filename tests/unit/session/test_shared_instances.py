@@ -174,3 +174,23 @@ def test_a_cache_that_misses_no_more_than_at_rest_is_not_told_when_another_has_n
     result = sitting.conduct(**OPTIONS, aa_control=False, min_rounds=1, max_rounds=1)
     told = [caution for caution in result.cautions if caution.code == "cache-unsettled"]
     check_messages(told, "cache-unsettled", trials=MOST_LAPS)
+
+
+def test_a_cache_that_has_not_settled_is_not_kept(tmp_path: Path) -> None:
+    sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
+    sitting.twins = twins = Remembering(sitting.twins)
+    assert has(sitting.conduct(**OPTIONS).cautions, "cache-unsettled")
+    assert twins.kept == {}
+
+
+@pytest.mark.parametrize(("seconds", "is_kept"), [(0.0, True), (30.0, False)])
+def test_a_cache_is_kept_at_the_end_of_a_whole_round_alone(tmp_path: Path, seconds: float, is_kept: bool) -> None:
+    def slow_blocks(twin: FakeTwin, job: Any) -> None:
+        if is_block(job):
+            twin._twins.clock.advance(seconds)
+
+    sitting = served(tmp_path, counters=missing, before_trial=slow_blocks)
+    sitting.twins = twins = Remembering(sitting.twins)
+    result = sitting.conduct(**{**OPTIONS, "blocks_per_round": 8}, min_rounds=1, max_rounds=1, max_seconds=300.0)
+    assert (result.counts.blocks == 8) == is_kept
+    assert bool(twins.kept) == is_kept
