@@ -317,7 +317,7 @@ def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
     text = f"{where}{_phrase(one, effect.degree(one.cost, *_words(one)), is_multiple=effect.is_multiple)}{span}"
     if one.decision is Decision.UNDECIDED:
         return f"{text}, but {one.doubt}" if one.doubt else text
-    return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption else "")
+    return text + (_ODD if one.decision is Decision.FASTER and one.is_encryption and one.kind is Kind.WORKLOAD else "")
 
 
 def _without_amount(one: Outcome, *, is_alone: bool) -> str:
@@ -347,7 +347,7 @@ def _reach(one: Outcome, effect: Effect) -> str:
 
 
 def _words(one: Outcome) -> tuple[str, str]:
-    return ("longer", "shorter") if one.kind is Kind.OPERATION else ("slower", "faster")
+    return ("longer", "less time") if one.kind is Kind.OPERATION else ("slower", "faster")
 
 
 def _phrase(one: Outcome, degree: str, *, is_multiple: bool = False) -> str:
