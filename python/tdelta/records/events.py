@@ -66,12 +66,14 @@ class InterimAnalysis:
     """A look at a round's end: the primary posterior of each judged condition so far, and the width aimed at.
 
     ``estimates`` pairs each condition with its estimate and the target width of its 95% HDI (a difference of ratios).
+    ``stop`` says that this look is the last, ``is_late`` that the time is the reason.
     """
 
     round: int
     estimates: tuple[tuple[Condition, Estimate, float], ...]
     seconds_left: float
     stop: bool
+    is_late: bool = False
 
 
 Event: TypeAlias = RunPlanned | Phase | RoundStarted | TrialDone | BlockDone | InterimAnalysis

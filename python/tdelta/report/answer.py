@@ -327,7 +327,7 @@ def _without_amount(one: Outcome, *, is_alone: bool) -> str:
     if one.direction is not None:
         word = decision_word(one.direction, one.cost.words)
         degree = word if one.cost.is_time else f"{word.partition(' ')[0]} {one.cost.words}"
-        return _phrase(one, f"{degree}, too little was measured to show by how much")
+        return _phrase(one, f"{degree}; too little was measured to show by how much")
     return f"too little was measured{'' if is_alone else f' with {one.name}'}"
 
 

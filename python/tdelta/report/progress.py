@@ -240,7 +240,7 @@ def seconds_to_go(look: InterimAnalysis, planned: RunPlanned | None, took_second
 
 def _to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> str:
     if look.stop:
-        return "enough measured"
+        return "no time for another round" if look.is_late else "enough measured"
     about = seconds_to_go(look, planned, took_seconds)
     most = f"at most {duration(look.seconds_left)}"
     return (

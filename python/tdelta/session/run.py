@@ -317,7 +317,8 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
         precise = gate_answered(context.trials, settings)
     used_up = request.decision.max_rounds is not None and done >= request.decision.max_rounds
     late = context.clock.left() < needed + pace.closing()
-    context.observe(InterimAnalysis(number, looks, context.clock.left(), precise or used_up or late))
+    is_late = late and not precise and not used_up
+    context.observe(InterimAnalysis(number, looks, context.clock.left(), precise or used_up or late, is_late))
     return "precision" if precise else "rounds" if used_up else "time" if late else None
 
 

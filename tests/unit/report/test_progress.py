@@ -71,6 +71,11 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
     ]
 
 
+def test_a_run_out_of_time_is_not_said_to_have_measured_enough(live: Watched) -> None:
+    look = InterimAnalysis(0, ((s.AES, s.estimate(1.1, 0.1), 0.02),), seconds_left=1.0, stop=True, is_late=True)
+    assert look_text(look, PLANNED, took_seconds=12.0).endswith("; no time for another round")
+
+
 def test_of_many_conditions_the_farthest_from_their_targets_are_shown(live: Watched) -> None:
     widths = (0.02, 0.10, 0.04, 0.12, 0.06, 0.14, 0.08)
     rows = tuple((s.AES, s.estimate(1 + width, width), 0.02) for width in widths * 2)

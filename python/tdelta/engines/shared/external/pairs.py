@@ -272,6 +272,7 @@ def _own_faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal
         yield Refusal.of("unsupported", what="--schema of your own tables", by=server.identity.product)
         return
     with refusals_of(server.name):
+        yield from (Refusal.of("right-missing", grant=grant) for grant in server.kind.missing_grants(server.ask))
         for schema in dict.fromkeys(schemas):
             if not server.kind.has_schema(server.ask, schema):
                 yield Refusal.of("schema-missing", schema=schema)
