@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.messages import Caution, Reason
-from tdelta.messages.catalogue import CACHED, DIRECTIONS, NOTHING_ENCRYPTED, WITHOUT_AMOUNT
+from tdelta.messages.catalogue import DIRECTIONS, WITHOUT_AMOUNT
 from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
@@ -87,11 +87,11 @@ def with_cached(
         is_left_open = decision is Decision.UNDECIDED and is_beyond(verdict)
         if is_idle and key in own_caches:
             if limit >= TOO_LITTLE and is_bounded(verdict):
-                reason = Reason.of(CACHED, pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
+                reason = Reason.of("cached", pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
                 decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
                 verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
         elif is_idle and whole and not is_left_open:
-            reasons = (*verdict.reasons, Reason.of(NOTHING_ENCRYPTED))
+            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
             verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
         yield verdict
 

@@ -206,12 +206,10 @@ def _actual(panel: Panel, condition: Condition, metric: Metric) -> float | None:
 
 
 def _primary(answer: Answer, settings: RunSettings) -> Verdict:
-    found = truncated_at_no_change(answer.posterior) or posterior_without_speedup(answer.mixture)
-    verdict = replace(
-        _of_answer(answer, settings.metric, settings.tolerance),
-        primary=True,
-        no_speedup=found.estimate(settings.tolerance),
-    )
+    verdict = replace(_of_answer(answer, settings.metric, settings.tolerance), primary=True)
+    if not settings.compares_builds:  # of builds a speed-up is as likely
+        found = truncated_at_no_change(answer.posterior) or posterior_without_speedup(answer.mixture)
+        verdict = replace(verdict, no_speedup=found.estimate(settings.tolerance))
     if settings.budget is None:
         return verdict
     grounds, would = grounds_of(answer, settings.tolerance), decide_gate(verdict.ratio, settings.budget)

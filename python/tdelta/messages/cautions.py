@@ -152,6 +152,7 @@ CAUTIONS = {
         "your tables were read in place, in read-only sessions; the controls read the same tables, so that the noise"
         " contains no differences in data layout"
     ),
+    "only-keys-compared": "only the keys of {tables} of {total} tables were compared: other values may differ",
     "builds-settings": "the builds differ in {difference}; the result includes the effect",
     "settings-differ": "the servers also differ in {difference}; the result includes the effect",
     "more-settings-differ": "{settings} more settings differ between the servers (--json lists all)",
@@ -194,6 +195,7 @@ AGAINST_TRUST = (
     "hosts-see-different-overheads",
     "builds-settings",
     "own-tables",
+    "only-keys-compared",
     "settings-differ",
     "one-server-two-places",
     "one-server-of-each-kind",

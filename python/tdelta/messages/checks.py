@@ -40,6 +40,7 @@ DETAILS = {
     "not-checked": "not checked: {why}",
     # rows
     "rows-same": "{rows:,} rows in {tables} tables, with the same checksums as {source}",
+    "rows-keys": "only the keys of {tables} of {total} tables were compared",
     "rows-differ": "table {table}: {name} has {rows:,} rows and {other} {expected:,}",
     "values-differ": "table {table}: {name} has {rows:,} rows and {other} {expected:,}, with other values",
     "rows-after-rounds": "same checksums at the end of {rounds} rounds",

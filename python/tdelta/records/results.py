@@ -53,7 +53,8 @@ class Verdict:
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
     typical trials, which discounts stalls (None for transaction types).
     ``actual`` is the true quotient of an injected twin, from its own trials (None elsewhere).
-    ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
+    ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only, none on
+    builds).
     """
 
     primary: bool

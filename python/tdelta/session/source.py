@@ -24,7 +24,7 @@ class Source:
     ``tables`` and ``checksums`` are of the rows as they were read, and of what tdelta added. ``constants`` are the
     variables that scripts are given. ``notes`` say what a proposal left out and why; ``cautions`` go with the answer.
     ``nondeterministic_tables`` are the tables into which transactions write what depends on the clock or on chance, so
-    that they cannot be compared after trials.
+    that they cannot be compared after trials. ``has_keys_only``: only keys of the rows are compared.
     """
 
     copy: StagedCopy
@@ -37,6 +37,7 @@ class Source:
     notes: tuple[str, ...] = ()
     cautions: tuple[Caution, ...] = ()
     nondeterministic_tables: tuple[str, ...] = ()
+    has_keys_only: bool = False
 
     def facts(self) -> DatabaseFacts:
         return self.copy.facts(self.database, is_proposed=self.is_proposed)

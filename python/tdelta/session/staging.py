@@ -21,7 +21,7 @@ from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.engines.registry import profile
 from tdelta.engines.shared.external.acts import data_bytes
-from tdelta.engines.shared.external.own_tables import OwnTables, compared_tables, described
+from tdelta.engines.shared.external.own_tables import MOST_COMPARED_BYTES, OwnTables, compared_tables, described
 from tdelta.engines.shared.external.reached import ReachedServers
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
 from tdelta.errors import DatabaseFault, Defect, UsageError, WorkloadError
@@ -144,11 +144,21 @@ def own_source(request: RunRequest, servers: ReachedServers, observe: Observer) 
         with connected(schemas[place], access) as worker:
             choose(workload, named, Trier(worker, constants), observe, request.decision.max_seconds)
     size_bytes = data_bytes(schemas[BASELINE_PLACE])
-    tables = compared_tables(database, size_bytes)
+    has_keys_only = size_bytes > MOST_COMPARED_BYTES
+    tables = compared_tables(database, has_keys_only=has_keys_only)
     observe(Phase("checksum", "the rows of your schema on the baseline's server"))
     with connected(schemas[BASELINE_PLACE], access) as worker:
         sums = checksums(worker, tables)
-    return Source(OwnTables(servers.schema, size_bytes), database, workload, constants, tables, sums, is_proposed=False)
+    return Source(
+        OwnTables(servers.schema, size_bytes),
+        database,
+        workload,
+        constants,
+        tables,
+        sums,
+        is_proposed=False,
+        has_keys_only=has_keys_only,
+    )
 
 
 def require_reading(workload: Workload, folder: str) -> None:

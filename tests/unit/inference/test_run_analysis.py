@@ -120,6 +120,13 @@ def test_the_posterior_without_a_speedup_is_cut_at_one() -> None:
     assert verdict.ratio.hdi95[0] < 1.0
 
 
+def test_of_two_builds_a_speedup_is_not_ruled_out() -> None:
+    other = replace(AES, levels=(*AES.levels, ("library", "other")))
+    conditions = [replace(BASELINE, levels=(*BASELINE.levels, ("library", "one"))), other]
+    builds = replace(settings(conditions), options={"contrast": "library"})
+    assert primary(analyze_run(run(noisy(0.1), conditions), builds).verdicts).no_speedup is None
+
+
 def test_another_metric_may_be_the_primary_one() -> None:
     judgement = analyze_run(run(noisy(0.1)), settings(metric=Metric.CPU_PER_OPERATION))
     assert primary(judgement.verdicts).metric is Metric.CPU_PER_OPERATION

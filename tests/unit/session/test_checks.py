@@ -1,17 +1,21 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from support.refused import Coded, check_messages, coded, has
 from tdelta.driver.load_generator.command import LoadGenerator, parse_load
+from tdelta.driver.protocol import Tables
 from tdelta.findings.temporary import WRITTEN
 from tdelta.messages import Detail
-from tdelta.messages.checks import IN_FORCE, SAME_WORK, SPILLED
+from tdelta.messages.checks import IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SPILLED
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan
-from tdelta.session.state import RunState
+from tdelta.session.state import RunState, TwinNotes
+
+from .sources import source
 
 OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
 
@@ -68,6 +72,20 @@ def test_a_cipher_that_could_not_be_observed_is_not_shown() -> None:
     assert found is CheckState.NOT_SHOWN
     check_messages(details, "cipher-observed", cipher="aes-256")
     assert checks.ciphers_in_force == {}
+
+
+@pytest.mark.parametrize(("tables", "found"), [((("work", ("id",)),), CheckState.OK), ((), CheckState.NOT_SHOWN)])
+def test_rows_of_which_only_keys_were_compared_are_not_called_the_same(
+    tables: Tables, found: CheckState, tmp_path: Path
+) -> None:
+    of = replace(planned(), source=source(tmp_path, tables=tables, has_keys_only=True))
+    checks = Checks(of, RunState(twins=TwinNotes(rounds_compared=2)))
+    for name in (ROWS_BEFORE, ROWS_AFTER):
+        shown, details = state(checks, name)
+        assert shown is found
+        assert has(details, "rows-keys", tables=len(tables), total=1)
+    assert has(checks.cautions, "only-keys-compared", tables=len(tables), total=1)
+    assert not has(Checks(replace(of, source=source(tmp_path)), RunState()).cautions, "only-keys-compared")
 
 
 @pytest.fixture

@@ -248,7 +248,8 @@ def _can_show(settings: RunSettings) -> Iterator[str]:
         else "The cost of encryption for this workload, size, machine and versions, compared with the same library"
         " without a key"
     )
-    yield f"{what}: all copies have identical rows and do identical work."
+    is_in_place = settings.database is not None and settings.database.in_place
+    yield f"{what}: all copies have {'the same tables' if is_in_place else 'identical rows'} and do identical work."
     yield "The difference between identical copies, and so the smallest difference that this run could detect."
     yield "Rows, settings, work and files were checked, as listed above."
 

@@ -155,7 +155,7 @@ class Checks:
     def cautions(self) -> tuple[Caution, ...]:
         """What does not make the run invalid, and must be said with its answer."""
         noted = (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
-        return (*noted, *self._same_programs(), *self._build_cautions())
+        return (*noted, *self._key_cautions(), *self._same_programs(), *self._build_cautions())
 
     def _build_cautions(self) -> Iterator[Caution]:
         """Settings in which builds differ by their own defaults: that is part of what is compared."""
@@ -196,7 +196,7 @@ class Checks:
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         return (
-            _settled(ROWS_BEFORE, self._before, (self._rows(),)),
+            self._of_rows(_settled(ROWS_BEFORE, self._before, (self._rows(),))),
             self._after_check(),
             self._settings_check(),
             *(self._builds_checks() if self._plan.settings.compares_builds else self._encryption_checks()),
@@ -318,6 +318,21 @@ class Checks:
         fine = Detail.of("replicas-compared", replicas=self._notes.replicas_compared, commits=confirmed)
         yield _settled(REPLICAS, faults, (fine,))
 
+    def _of_rows(self, check: Validity) -> Validity:
+        """The same check; if only keys were compared it says so, and shows nothing if there were none."""
+        source = self._plan.source
+        if source is None or not source.has_keys_only or check.failed:
+            return check
+        keys = Detail.of("rows-keys", tables=len(source.tables), total=len(source.database.tables))
+        if not source.tables:
+            return Validity(check.code, CheckState.NOT_SHOWN, (keys,))
+        return dataclasses.replace(check, details=(*check.details, keys))
+
+    def _key_cautions(self) -> Iterator[Caution]:
+        source = self._plan.source
+        if source is not None and source.has_keys_only:
+            yield Caution.of("only-keys-compared", tables=len(source.tables), total=len(source.database.tables))
+
     def _rows(self) -> Detail:
         rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)
         if self._plan.source is None:
@@ -331,7 +346,7 @@ class Checks:
     def _after_check(self) -> Validity:
         if self._notes.after or self._notes.rounds_compared:
             fine = Detail.of("rows-after-rounds", rounds=self._notes.rounds_compared)
-            return _settled(ROWS_AFTER, self._notes.after, (fine, *self._left_out()))
+            return self._of_rows(_settled(ROWS_AFTER, self._notes.after, (fine, *self._left_out())))
         return Validity(
             ROWS_AFTER, CheckState.NOT_SHOWN, (Detail.of("not-checked", why="several threads, or no complete round"),)
         )

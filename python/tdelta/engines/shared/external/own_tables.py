@@ -99,9 +99,9 @@ def _shape(table: DatabaseTable) -> object:
     return [column.name for column in table.columns], table.rows, table.lowest, table.highest
 
 
-def compared_tables(database: Database, size_bytes: int) -> Tables:
-    """The columns of each table that are compared: all, or where there are too many rows, its key."""
-    if size_bytes <= MOST_COMPARED_BYTES:
+def compared_tables(database: Database, *, has_keys_only: bool) -> Tables:
+    """The columns of each table that are compared: all, or its key, without which a table is left out."""
+    if not has_keys_only:
         return tuple((table.name, table.stored_columns) for table in database.tables)
     return tuple((table.name, table.key.names) for table in database.tables if table.key is not None)
 
