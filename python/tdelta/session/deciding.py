@@ -9,6 +9,7 @@ of it to workloads that are undecided.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -138,7 +139,7 @@ def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ..
         TdeltaError: as `tdelta.session.dry_run`.
     """
     steps, impossible = _steps(given)
-    timed = _timed(steps, RunRequest(**given), observe)
+    timed = _timed(steps, RunRequest(**given), f"decide-dry-run-{os.getpid()}", observe)
     fitting = allot(timed, given["max_seconds"])
     _require_daily(fitting, timed, given["max_seconds"])
     late = [_late(step) for step in timed if step.question not in [one.question for one in fitting]]
@@ -228,7 +229,7 @@ class _Sitting:
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
             with self._watch(None) as observe:
-                timed = _timed(steps, self._request, observe, self.restored)
+                timed = _timed(steps, self._request, self.name, observe, self.restored)
             self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
         return [_taking(step, *self._known[step.question.name]) for step in steps]
 
@@ -352,11 +353,11 @@ def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def _timed(
-    steps: Sequence[Step], request: RunRequest, observe: Observer, restored: Templates | None = None
+    steps: Sequence[Step], request: RunRequest, name: str, observe: Observer, restored: Templates | None = None
 ) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
     clock = Clock(request.decision.max_seconds)
-    ready = prepared_inputs(request, PART_OF, observe, restored)
+    ready = prepared_inputs(request, name, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
         return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]

@@ -1,8 +1,9 @@
+import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,15 @@ from hypothesis import strategies as st
 from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
+from tdelta.engines.shared.external.reached import ReachedServers
 from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
+from tdelta.session.preflight import RunInputs
+from tdelta.session.source import Source
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
 
@@ -380,6 +384,23 @@ def test_runs_of_somebody_else_are_no_part_of_a_decision(runs: Runs) -> None:
             store.put_fact(run_id, KIND, RunKind.IMPORTED)
     runs.decide()
     assert runs.made.count(DAILY) == 2
+
+
+def test_the_plan_of_a_decision_is_in_no_others_way(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, no_inputs = list[str](), nullcontext(RunInputs())
+    monkeypatch.setattr(deciding, "prepared_inputs", lambda _, name, *__: names.append(name) or no_inputs)
+    outline({**SHORT, "directory": runs.store.parent}, quiet)
+    found = runs.decide()
+    assert str(os.getpid()) in names[0]
+    assert names[1:] == [found.name]
+
+
+def test_generated_rows_are_planned_on_the_servers_that_were_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, seen = RunInputs(source=cast(Source, "rows"), servers=cast(ReachedServers, "servers")), list[RunInputs]()
+    monkeypatch.setattr(deciding, "prepared_inputs", lambda *_: nullcontext(inputs))
+    monkeypatch.setattr(deciding, "_seconds", lambda _step, given: seen.append(given) or (1.0, 1.0))
+    deciding._timed([step(0, 1), replace(step(5, 1), has_own_rows=False)], RunRequest(), "x", quiet)
+    assert seen == [inputs, RunInputs(servers=inputs.servers)]
 
 
 def test_a_decision_that_is_at_work_is_refused(runs: Runs) -> None:
