@@ -87,7 +87,10 @@ def _cores_text(load: Load, found: Decided) -> str:
     if cores is None:
         return _NO_RATE if load.rate is None else _NO_CPU
     text = f"{cores.plain:.3g} → {cores.encrypted:.3g} busy at {load.rate:,.6g}/s on each server"
-    return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
+    if cores.month_costs is None:
+        return text
+    cost = cores.month_costs[0]
+    return f"{text}; {abs(cost):,.2f} {'less' if cost < 0 else 'more'} per month"
 
 
 def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
@@ -96,16 +99,18 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
         yield Paragraph(f"{_cores_text(load, found)}.")
         return
     rows = []
-    for name, count in (("one server", 1), (counted(load.servers, "server"), load.servers)):
+    for count in dict.fromkeys((1, load.servers)):
         plain, *ends = (count * one for one in (cores.plain, cores.encrypted, cores.low, cores.high))
         more, low, high = (f"{one - plain:+.3g}".replace("-", MINUS) for one in ends)
-        rows.append((f"busy cores, {name}", f"{plain:.3g}", f"{ends[0]:.3g}", more, f"{low} to {high}"))
+        rows.append(
+            (f"busy cores, {counted(count, 'server')}", f"{plain:.3g}", f"{ends[0]:.3g}", more, f"{low} to {high}")
+        )
     if cores.month_costs is not None:
         more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
         rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
     titles = ("unencrypted", "encrypted", "more", "95% interval")
     numbers = [Column(title, is_number=True) for title in titles]
-    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], list(dict.fromkeys(rows)))
+    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], rows)
     yield Paragraph(_CORES_NOTE, "note")
 
 
