@@ -259,7 +259,8 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     if daily.settings.database is not None and daily.settings.database.proposed:
         yield "The transactions are a proposal from the schema; --workload DIR measures yours."
     if generated := [one.question.title for one in found.answered if not one.has_own_rows]:
-        yield f"Generated rows, not yours: {'; '.join(generated)}. Times of operations grow with the data."
+        titles = "; ".join(generated) if len(generated) < len(found.answered) else "all questions"
+        yield f"Generated rows, not yours: {titles}. Times of operations grow with the data."
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:

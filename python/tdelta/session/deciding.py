@@ -106,11 +106,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question without an answer: why, and a run that would give one."""
+    """A question without an answer: why, and a run that would give one; ``is_failed`` if there was one that failed."""
 
     question: Question
     why: Refusal
     request: RunRequest
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,8 @@ class _Sitting:
                 raise fault
             if fault is not None:
                 needed = fault.least_seconds if isinstance(fault, TimeFault) else step.whole_seconds
-                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed)))
+                is_failed = not isinstance(fault, TimeFault)
+                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed), is_failed))
         return found
 
     def deepen(self, steps: Sequence[Step], left: Callable[[], float]) -> None:
@@ -345,11 +347,15 @@ def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[
     reads_schema = reads_own_tables(RunRequest(**given).values)
     own = (*_OWN_ROWS, "schema") if reads_schema else _OWN_ROWS  # a schema that is read cannot be made
     without = {name: value for name, value in given.items() if name not in own}
+    is_own = reads_schema or "database" in given or "restore" in given
     for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
         for way in question.ways:
             of_study = _OF_STUDIES if "study" in way else ()
             dropped = {*way.get("vary", {}), *of_study, *(() if question.is_workload else ("budget",))}
-            yield {**way, **{name: value for name, value in base.items() if name not in dropped}}, base is given
+            yield (
+                {**way, **{name: value for name, value in base.items() if name not in dropped}},
+                is_own and base is given,
+            )
 
 
 def _timed(

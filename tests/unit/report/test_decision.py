@@ -159,6 +159,12 @@ def test_generated_rows_and_proposals_are_assumptions() -> None:
     assert any(text.startswith("Generated rows") and NAMED["backup"].title in text for text in texts)
 
 
+def test_a_decision_without_any_rows_of_the_users_says_so_once() -> None:
+    found = Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), False),), ())
+    document: Any = decision_document(found, PEAK, "p", 0)
+    assert any("all questions" in text for text in document["assumptions"])
+
+
 def test_daily_work_that_is_invalid_alarms_the_page() -> None:
     assert decision_page(decided(daily=s.leaking()), PEAK).is_alarm
     assert not decision_page(decided(("spill", s.leaking())), PEAK).is_alarm

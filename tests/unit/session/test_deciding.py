@@ -164,6 +164,17 @@ def test_a_plan_without_time_for_daily_work_is_refused(tmp_path: Path) -> None:
     assert caught.value.refusals[0].code == "time-too-short"
 
 
+def test_rows_are_generated_unless_the_user_has_some() -> None:
+    steps, _ = deciding._steps({**SHORT, "engine": "sqlite"})
+    assert [one for one in steps if one.has_own_rows] == []
+
+
+def test_a_question_without_time_has_not_failed(tmp_path: Path) -> None:
+    _, left = outline({**SHORT, "max_seconds": 120.0, "directory": tmp_path}, quiet)
+    assert left
+    assert [one for one in left if one.is_failed] == []
+
+
 def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
     steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path, "budget": 0.05}, quiet)
     assert all((one.request.decision.budget is None) is not one.question.is_workload for one in steps)
@@ -281,7 +292,7 @@ def test_a_question_that_fails_is_open_and_the_others_are_answered(runs: Runs) -
     missing = EngineUnavailable(Refusal.of("requires", what="a backup", needs="zstd"))
     runs.ends = {"backup": fail(missing)}
     found = runs.decide()
-    assert {one.question.name: one.why.code for one in found.open}["backup"] == "requires"
+    assert {one.question.name: (one.why.code, one.is_failed) for one in found.open}["backup"] == ("requires", True)
     assert {DAILY, "restart"} <= {one.question.name for one in found.answered}
 
 
@@ -359,8 +370,8 @@ def test_what_cannot_read_the_users_schema_makes_one_of_its_own(tmp_path: Path) 
     (tmp_path / "read.sql").write_text("SELECT 1;")
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, _ = deciding._steps({**dsns, "schema": "shop", "workload": str(tmp_path), "max_seconds": 600.0})
-    schemas = {one.question.name: one.request.tested.schema for one in steps}
-    assert schemas == {DAILY: "shop", "rate": "shop", "spill": None}
+    found = {one.question.name: (one.request.tested.schema, one.has_own_rows) for one in steps}
+    assert found == {DAILY: ("shop", True), "rate": ("shop", True), "spill": (None, False)}
 
 
 def test_a_schema_that_is_made_has_the_name_that_was_given() -> None:
