@@ -453,6 +453,7 @@ def other_cipher() -> RunResult:
     observed = "AES-128-CBC 6,308 times, AES-128-ECB 6,308 times"
     detail = Detail.of("other-cipher", cipher="aes-256", observed=observed, found="AES-128-CBC")
     head = verdict(estimate(0.999, 0.012), Decision.UNDECIDED, primary=True, value=4_812.0)
+    head = replace(head, reasons=(Reason.of("nothing-encrypted"),))
     fewer = verdict(estimate(0.888, 0.02), Decision.FASTER, metric=Metric.READ_BYTES_PER_OPERATION, value=29_990.0)
     idle = {AES.key: 0.00253}
     given = replace(settings(), engine="mariadb", workload="read-only")

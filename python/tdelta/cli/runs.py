@@ -16,7 +16,7 @@ from tdelta.cli.output import Mistyped, show, write
 from tdelta.cli.units import Typed
 from tdelta.cli.units import run_ids as offered_runs
 from tdelta.messages import Refusal
-from tdelta.records.kept import RunKind
+from tdelta.records.kept import OfLast, RunKind
 from tdelta.session.values import Duration, Labels, Size
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def label(
     if not (labels or removed):
         raise Mistyped(Refusal.of("requires", what="tdelta runs label", needs="a LABEL or --remove LABEL"), ctx)
     with _opened(ctx, store) as opened:
-        run_id = opened.resolve(run)
+        run_id = opened.resolve(run, OfLast.ANY)
         put(opened, run_id, labels, removed)
         _show_one(opened, run_id, as_json=as_json)
 
@@ -154,7 +154,7 @@ def note(ctx: click.Context, run: str, text: str, store: Path | None, as_json: b
     from tdelta.session.keeping import note as put
 
     with _opened(ctx, store) as opened:
-        run_id = opened.resolve(run)
+        run_id = opened.resolve(run, OfLast.ANY)
         put(opened, run_id, text)
         _show_one(opened, run_id, as_json=as_json)
 
@@ -173,7 +173,7 @@ def remove(ctx: click.Context, run_names: tuple[str, ...], dry_run: bool, store:
     from tdelta.session.keeping import shelf
 
     with _opened(ctx, store) as opened:
-        run_ids = tuple(dict.fromkeys(opened.resolve(run) for run in run_names))
+        run_ids = tuple(dict.fromkeys(opened.resolve(run, OfLast.ANY) for run in run_names))
         _remove(opened, run_ids, shelf(opened), dry_run=dry_run, as_json=as_json)
 
 

@@ -128,7 +128,7 @@ class Warmed(Protocol):
     """A twin that knows of an earlier one's cache at rest, and may be able to fill its own so."""
 
     def keep_cache(self, misses: float) -> None:
-        """Keep which pages are in the cache, for later twins of the same data and cache, unless something is kept.
+        """Keep which pages are in the cache, for later twins of such data and cache, unless one that misses less is.
 
         Args:
             misses: how many an operation has of this content.

@@ -136,7 +136,7 @@ class Templates:
         return sum(map(_size_bytes, self._oldest_first())) if self.root.is_dir() else 0
 
     def _fill(self, digest: str, facts: Mapping[str, Any], fill: Callable[[Path], None]) -> None:
-        folder = self.root / f"{_NEW}{secrets.token_hex(8)}"
+        folder = self._new()
         with _locked(own_folders.make(folder, is_new=True)):
             try:
                 fill(folder)
@@ -148,10 +148,14 @@ class Templates:
                 own_folders.remove(folder)
                 raise
 
+    def _new(self) -> Path:
+        return self.root / f"{_NEW}{secrets.token_hex(8)}"
+
     def _makes_room(self, size_bytes: int) -> bool:
         found = {folder: _size_bytes(folder) for folder in self._oldest_first()}
         for folder, size in found.items():
-            if folder.name.startswith(_NEW) or sum(found.values()) + size_bytes > self._most_bytes:
+            is_left = folder.name.startswith(_NEW) or not (folder / _FACTS).exists()
+            if is_left or sum(found.values()) + size_bytes > self._most_bytes:
                 found[folder] -= min(size, self._removed(folder))
         free = shutil.disk_usage(self.root).free
         return sum(found.values()) + size_bytes <= self._most_bytes and free > _FREE_TIMES * size_bytes
@@ -164,8 +168,9 @@ class Templates:
         """Remove a template unless it is locked; returns its bytes, 0 if it stays."""
         with contextlib.suppress(OSError), _locked(own_folders.opened(folder)):
             size = _size_bytes(folder)
-            (folder / _FACTS).unlink(missing_ok=True)  # first: what is killed from here on is no template
-            own_folders.remove(folder)
+            left = self._new()
+            folder.rename(left)  # first: what is killed from here on is no template
+            own_folders.remove(left)
             return size
         return 0
 

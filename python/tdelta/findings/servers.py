@@ -255,17 +255,20 @@ def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
 
 def _cause(of: Condition, result: RunResult) -> str:
     """Why caches with identical work meet different shares of the requests."""
-    codes = {caution.code: caution for caution in result.cautions}
     if dict(of.levels).get("during", NOTHING) != NOTHING:
         return "the operation uses the cache, too"
-    own = result.settings.external_servers
-    if own is not None:
-        name = profile(result.settings.engine).cache_setting
-        differing = next((one for one in own.differences if one.name == name), None)
-        if differing is not None:
-            return f"{name} is {differing.baseline} and {differing.encrypted}"
-        return f"other use of one server (both have the same {name} and data of tdelta)"
-    return "the cache was still filling" if "cache-unsettled" in codes else "unknown cause"
+    settings, name = result.settings, profile(result.settings.engine).cache_setting
+    own, data = settings.external_servers, settings.database
+    differing = next((one for one in own.differences if one.name == name), None) if own is not None else None
+    if differing is not None:
+        return f"{name} is {differing.baseline} and {differing.encrypted}"
+    if any(caution.code == "cache-unsettled" for caution in result.cautions):
+        return "the cache was still filling"
+    if own is None or not name:
+        return "unknown cause"
+    if data is not None and data.in_place:
+        return f"unknown cause (same {name}; the layout of your tables or other use of one server may differ)"
+    return f"other use of one server (both have the same {name} and data of tdelta)"
 
 
 _NOTHING = (MISSING, "0", "0 B")

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.messages import Caution, Reason
+from tdelta.messages.catalogue import CACHED, DIRECTIONS, NOTHING_ENCRYPTED, WITHOUT_AMOUNT
 from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
@@ -55,9 +56,17 @@ def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Ca
     cache = "a smaller cache of the servers" if settings.external_servers is not None else "a smaller --cache"
     data = "" if settings.database is not None else " or a larger --size"
     pages, remedy = max(found.values()), f"use {cache}{data}"
-    if is_whole_run(found, settings):
+    if _is_whole_run(found, settings):
         return Caution.of("barely-encrypted", pages=pages, remedy=remedy)
     return Caution.of("conditions-barely-encrypted", conditions=", ".join(found), pages=pages, remedy=remedy)
+
+
+def unexplained_cautions(verdicts: Iterable[Verdict], found: Mapping[str, float]) -> Iterator[Caution]:
+    """Of every primary verdict whose interval is beyond what the few pages can cost."""
+    for verdict in verdicts:
+        key = verdict.condition.key
+        if verdict.primary and key in found and verdict.decision is not Decision.INVALID and is_beyond(verdict):
+            yield Caution.of("not-by-pages", condition=key, pages=found[key])
 
 
 def with_cached(
@@ -66,28 +75,40 @@ def with_cached(
     """The same verdicts, those on conditions that encrypted next to nothing by what that bounds.
 
     With a cache that the user chose, that is an answer: the overhead is below `TOO_LITTLE`, unless the measured
-    interval is beyond that, for another reason than encryption. A run with a default cache that encrypted nothing
-    has no answer. ``found`` is what `barely_encrypted` found, ``own_caches`` the keys of conditions with such a
-    cache.
+    interval is beyond that, for another reason than encryption, or too little was measured. A run with a default
+    cache that encrypted nothing has no answer. A measured difference remains in either case. ``found`` is what
+    `barely_encrypted` found, ``own_caches`` the keys of conditions with such a cache.
     """
     limit = settings.tolerance if settings.budget is None else settings.budget
-    whole = is_whole_run(found, settings)
+    whole = _is_whole_run(found, settings)
     for verdict in verdicts:
         key, decision = verdict.condition.key, verdict.decision
-        low, high = verdict.ratio.hdi99
-        is_idle = verdict.primary and key in found and decision is not Decision.INVALID
-        is_bounded = limit >= TOO_LITTLE and low <= 1.0 + TOO_LITTLE and high >= 1.0 - TOO_LITTLE
-        if is_idle and key in own_caches and is_bounded and decision in _OPEN:
-            reason = Reason.of("cached", pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
-            decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
-            verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
-        elif is_idle and whole:
-            reasons = (*verdict.reasons, Reason.of("nothing-encrypted"))
+        is_idle = verdict.primary and key in found and decision in _OPEN
+        is_left_open = decision is Decision.UNDECIDED and is_beyond(verdict)
+        if is_idle and key in own_caches:
+            if limit >= TOO_LITTLE and is_bounded(verdict):
+                reason = Reason.of(CACHED, pages=found[key], page_us=A_PAGE_AT_MOST_US, most=TOO_LITTLE)
+                decision = Decision.NEGLIGIBLE if settings.budget is None else Decision.WITHIN
+                verdict = replace(verdict, decision=decision, reasons=(*verdict.reasons, reason))
+        elif is_idle and whole and not is_left_open:
+            reasons = (*verdict.reasons, Reason.of(NOTHING_ENCRYPTED))
             verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=reasons)
         yield verdict
 
 
-def is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
+def is_bounded(verdict: Verdict) -> bool:
+    """Whether the pages bound the overhead: enough was measured, and nothing that they cannot explain."""
+    is_short = any(reason.code in DIRECTIONS | WITHOUT_AMOUNT for reason in verdict.reasons)
+    return not is_short and not is_beyond(verdict)
+
+
+def is_beyond(verdict: Verdict) -> bool:
+    """Whether the 95% interval is beyond what so few pages can cost."""
+    low, high = verdict.ratio.hdi95
+    return low > 1.0 + TOO_LITTLE or high < 1.0 - TOO_LITTLE
+
+
+def _is_whole_run(found: Mapping[str, float], settings: RunSettings) -> bool:
     """Whether no encrypted condition of the run had anything to encrypt."""
     return bool(found) and all(condition.key in found for condition in _encrypted(settings))
 

@@ -13,7 +13,7 @@ _BEYOND = "; the 99% interval must also be beyond ±{tolerance:g%}"
 TOO_LITTLE, DIRECTION, DIRECTION_ALONE = "too-little-measured", "direction", "direction-alone"
 """Last reasons of verdicts that rest on little."""
 
-CACHED = "cached"
+CACHED, NOTHING_ENCRYPTED = "cached", "nothing-encrypted"
 DIRECTIONS = frozenset({DIRECTION, DIRECTION_ALONE})
 WITHOUT_AMOUNT = frozenset({TOO_LITTLE, DIRECTION_ALONE})
 """Of these no figure is shown."""
@@ -49,7 +49,7 @@ REASONS = {
         "a trial after an encrypted one costs {effect}% ({interval}); the overhead is of a trial by itself and does not"
         " include that"
     ),
-    "nothing-encrypted": "almost nothing was encrypted or decrypted in the trials",
+    NOTHING_ENCRYPTED: "almost nothing was encrypted or decrypted in the trials",
     CACHED: (
         "the data fits in the cache: {pages:.2g} pages per transaction were encrypted or decrypted, at most"
         " {page_us:g} µs each, which is under {most:.2g%} of the response time"

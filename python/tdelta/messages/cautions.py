@@ -52,6 +52,10 @@ CAUTIONS = {
     "conditions-barely-encrypted": (
         "almost nothing was encrypted or decrypted with {conditions} ({pages:.2g} pages per transaction): {remedy}"
     ),
+    "not-by-pages": (
+        "the difference of {condition} is not explained by pages that were encrypted ({pages:.2g} pages per"
+        " transaction): look for another difference between the copies"
+    ),
     "caches-differ": (
         "cache hit ratio {met:.1%} for {condition}, {baseline_met:.1%} unencrypted: not all of the difference is"
         " encryption"
@@ -181,6 +185,7 @@ AGAINST_TRUST = (
     # the figures are of something else
     "calibration-invalid",
     "conditions-barely-encrypted",
+    "not-by-pages",
     "tables-plain-on-both",
     "baseline-encrypted-too",
     "encryption-assumed",

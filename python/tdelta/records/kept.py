@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from tdelta.messages import Refusal
 
@@ -10,6 +10,14 @@ LAST = "last"
 """What names the newest run that was asked for by itself."""
 
 LONGEST_LABEL = 64
+
+
+class OfLast(Enum):
+    """Of which runs ``last`` is the newest: all, those with a result, or those that can be resumed."""
+
+    ANY = auto()
+    FINISHED = auto()
+    UNFINISHED = auto()
 
 
 class RunKind(StrEnum):

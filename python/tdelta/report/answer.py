@@ -32,11 +32,11 @@ from tdelta.document.wording import has_amount
 from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.base import FOUND
-from tdelta.inference.cipher_work import TOO_LITTLE, is_whole_run
+from tdelta.inference.cipher_work import TOO_LITTLE, is_bounded
 from tdelta.inference.decisions import WIDEST
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
-from tdelta.messages.catalogue import CACHED
+from tdelta.messages.catalogue import CACHED, NOTHING_ENCRYPTED
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, IN_FORCE, NO_MARKER
 from tdelta.records import (
     THROUGHPUT,
@@ -488,19 +488,23 @@ def _without_answer(result: RunResult) -> tuple[str, tuple[Line, ...]]:
         return _invalid(failed, result)
     if not any(verdict.baseline_value for verdict in result.primary):
         return f"NO ANSWER YET: {_NEVER_RAN}.", (Line("What helps", "more time: --max-time"),)
-    is_open = all(v.condition.is_encrypted and v.decision is Decision.UNDECIDED for v in result.primary)
-    if is_open and is_whole_run(result.barely_encrypted, result.settings):
+    if _has_nothing_encrypted(result):
         pages = max(result.barely_encrypted.values())
         few = "almost nothing" if pages else "nothing"
         data = "" if result.settings.database is not None else ", or more data (--size)"
         less = "less cache on both servers" if result.settings.external_servers is not None else "a smaller --cache"
+        bound = f" At this cache and workload, encryption costs less than {share(TOO_LITTLE)}."
         return (
             f"NO ANSWER YET: the data fits in the cache, so {few} was encrypted or decrypted"
-            f" ({pages:.2g} pages per transaction). At this cache and workload, encryption costs less than"
-            f" {share(TOO_LITTLE)}.",
+            f" ({pages:.2g} pages per transaction).{bound if all(map(is_bounded, result.primary)) else ''}",
             (Line("What helps", f"{less}{data}"),),
         )
     return "", ()
+
+
+def _has_nothing_encrypted(result: RunResult) -> bool:
+    """Whether every verdict is left open because almost nothing was encrypted."""
+    return all(any(reason.code == NOTHING_ENCRYPTED for reason in v.reasons[-1:]) for v in result.primary)
 
 
 def _invalid(failed: Sequence[Validity], result: RunResult) -> tuple[str, tuple[Line, ...]]:
@@ -778,7 +782,7 @@ def _next(result: RunResult, name: str) -> str:
         return f"{next_command('run --resume', settings, name=name)}  # goes on with this run"
     if any(one.state is EvidenceState.LEAK for one in result.of(FileEvidence)):
         return f"{next_command('show', settings, '--details', name=name)}  # every file with plaintext"
-    is_idle = is_whole_run(result.barely_encrypted, settings)
+    is_idle = bool(result.primary) and _has_nothing_encrypted(result)
     if result.decision is not Decision.UNDECIDED or (is_idle and settings.external_servers is not None):
         return f"{next_command('report', settings, name=name)}  # charts in one HTML file"
     if is_idle:
@@ -826,7 +830,7 @@ def _deciding_seconds(result: RunResult) -> float | None:
     """
     bounds, budget = limits(result.settings), result.settings.budget
     found = [v for v in result.primary if v.decision is Decision.UNDECIDED and v.baseline_value]
-    if not found or is_whole_run(result.barely_encrypted, result.settings):
+    if not found or _has_nothing_encrypted(result):
         return None
     factor = _CHANCE**2
     for verdict in found:

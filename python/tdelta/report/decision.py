@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 from tdelta import __version__
 from tdelta.design.storages import storage_of
 from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
-from tdelta.document.effect import limits
-from tdelta.document.labels import compared_label, decision_word
-from tdelta.document.quantities import MINUS, MISSING, counted, duration, ratio_cells, share
-from tdelta.document.wording import has_data, label
+from tdelta.document.labels import compared_label
+from tdelta.document.quantities import MINUS, MISSING, counted, duration, share
+from tdelta.document.wording import label
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.backups import BackupMeasure
 from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
 from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
 from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
-from tdelta.report.answer import companion, run_answer
+from tdelta.report.answer import companion, run_answer, verdict_words
 from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
-from tdelta.report.outcome import of_run
+from tdelta.report.outcome import Outcome, of_run
 from tdelta.report.subject import subject
 from tdelta.report.values import values_of
 
@@ -235,12 +234,10 @@ def _layers(found: Decided) -> Iterator[Block]:
     """What each layer protects from, and its cost where that was measured."""
     rows: list[tuple[str, ...]] = []
     for one in found.answered:
+        primary = (verdict.condition for verdict in one.result.primary)
+        outcomes = dict(zip(primary, of_run(one.result), strict=True))
         for layer in one.result.of(StorageLayer):
-            verdict = next((v for v in one.result.primary if v.condition == layer.condition and has_data(v)), None)
-            cost = "no answer yet"
-            if verdict is not None:
-                word = decision_word(verdict.decision, verdict.metric)
-                cost = f"{word}: {' '.join(ratio_cells(verdict.ratio, limits(one.result.settings)))}"
+            cost = _cost_words(outcomes.get(layer.condition))
             rows.append((label(layer.condition, one.result.settings), cost, layer.protects, layer.in_clear))
     if not rows:
         tde, disk = storage_of(PLAIN_STORAGE), storage_of("luks")
@@ -251,6 +248,14 @@ def _layers(found: Decided) -> Iterator[Block]:
         ]
     titles = ("layer", "cost", "protects from", "leaves readable")
     yield Table("Layers of encryption", list(map(Column, titles)), rows)
+
+
+def _cost_words(outcome: Outcome | None) -> str:
+    """A verdict, with its figures if enough was measured for them."""
+    if outcome is None or (outcome.effect is None and not outcome.is_little and outcome.at_most is None):
+        return "no answer yet"
+    effect, words = outcome.effect, verdict_words(outcome).lower().replace("cpu", "CPU")
+    return words if effect is None else f"{words}: {effect.signed()} ({effect.signed_span()})"
 
 
 def _assumptions(found: Decided, load: Load) -> Iterator[str]:

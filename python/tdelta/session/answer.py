@@ -14,7 +14,7 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.findings import findings_of
 from tdelta.findings.base import FinishedRun
 from tdelta.inference import Judgement
-from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, with_cached
+from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, unexplained_cautions, with_cached
 from tdelta.inference.decisions import most_severe
 from tdelta.messages import Caution
 from tdelta.messages.catalogue import CACHED
@@ -178,12 +178,13 @@ def assemble(
         verdicts, decision = tuple(_invalid(verdicts, failed)), Decision.INVALID
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
-    open_ = idle
     if idle:
         verdicts = tuple(with_cached(verdicts, idle, plan.settings, _own_caches(plan)))
         decision = most_severe(verdict.decision for verdict in verdicts if verdict.primary)
-        answered = {v.condition.key for v in verdicts if v.primary and v.reasons[-1].code == CACHED}
-        open_ = {key: pages for key, pages in idle.items() if key not in answered}
+    unexplained = tuple(unexplained_cautions(verdicts, idle))
+    explained = {v.condition.key for v in verdicts if v.primary and v.reasons[-1].code == CACHED}
+    said = explained | {caution.parameters["condition"] for caution in unexplained}
+    open_ = {key: pages for key, pages in idle.items() if key not in said}
     findings, cautions = findings_of(_finished(context, collectors, judgement, verdicts))
     return RunResult(
         settings=plan.settings,
@@ -195,6 +196,7 @@ def assemble(
             *judgement.cautions,
             *checks.cautions,
             *((idle_cipher_caution(open_, plan.settings),) if open_ else ()),
+            *unexplained,
             *cautions,
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials),

@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
+from tdelta.inference.decisions import FEWEST_BLOCKS as BLOCKS_OF_ANSWER
 from tdelta.records import Condition, Measurement
 from tdelta.session.housing import resource_estimate
 from tdelta.session.planning import Plan
@@ -284,6 +285,14 @@ class Pace:
         ahead = self.ahead_of_blocks(laps=LOOKED_AT if searches else 1, prices=False)
         return self.set_up_left() + ahead + blocks + self.behind_blocks(searches=searches)
 
+    def answering(self) -> float:
+        """What is left until a run of so many blocks that it can have an answer, in as many rounds as that takes."""
+        blocks = self._plan.request.design.blocks_per_round
+        missing = max(0, BLOCKS_OF_ANSWER - min(FEWEST_BLOCKS, blocks))
+        again = math.ceil(BLOCKS_OF_ANSWER / blocks) - 1
+        around = self.ahead_of_blocks(laps=1, prices=False) + self.of(Stage.ROWS) + self.of(Stage.END)
+        return self.shortest() + self.blocks(missing) + again * around
+
     def whole(self, rounds: int) -> float:
         """What is left until an answer of so many whole rounds."""
         one = self.ahead_of_blocks() + self.blocks(self._plan.request.design.blocks_per_round) + self.of(Stage.ROWS)
@@ -331,11 +340,11 @@ class Pace:
 
     def fault(self) -> TimeFault:
         found, elapsed = self.max_seconds, self._elapsed()
-        needed = max(elapsed, found if self._done else 0.0, elapsed + self.shortest())
+        needed = max(elapsed, found if self._done else 0.0, elapsed + self.answering())
         return TimeFault(found, _rounded(_SPARE * needed), self._why(elapsed))
 
     def _why(self, elapsed: float) -> str:
-        set_up, blocks = self.set_up_left(), min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round)
+        set_up = self.set_up_left()
         before = (
             f"{about(elapsed)} have passed" if self._done else f"the set-up takes about {about(elapsed + set_up)} here"
         )
@@ -345,10 +354,9 @@ class Pace:
             before += f", {about(set_up)} more of the set-up are to come"
         if self._under_way is Stage.CALIBRATE:
             before += " (transactions of the workload are still running: does each of its scripts come to an end?)"
-        counted = f"{blocks} blocks" if blocks > 1 else "one block"
         return (
-            f"{before}, and the shortest round, of {counted}, with the search of its files, takes about"
-            f" {about(self.shortest() - set_up)}"
+            f"{before}, and the {BLOCKS_OF_ANSWER} blocks of an answer, with the search of the files, take about"
+            f" {about(self.answering() - set_up)}"
         )
 
 

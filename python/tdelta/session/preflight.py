@@ -263,7 +263,7 @@ def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
         caution = None  # it would say the same again
     return DryRun(
         conditions=tuple(condition.key for condition in made.conditions),
-        seconds_least=staged_seconds + pace.shortest(),
+        seconds_least=staged_seconds + pace.answering(),
         seconds_at_least=staged_seconds + pace.whole(request.decision.min_rounds),
         seconds_at_most=made.request.decision.max_seconds,
         disk_bytes=pace.needs.disk_bytes,

@@ -55,6 +55,8 @@ class RoundRunner:
         """Of what came before the last round's first block, but for its warm-up."""
 
         self._lap_seconds = 0.0
+        self._has_settled = False
+        """Whether the caches of the last round had come to rest before its first block."""
 
         self._misses: dict[Condition, float] = {}
         """Of each condition's last trial, per operation."""
@@ -103,7 +105,9 @@ class RoundRunner:
             with self._pace.timed(self._pace.block_stage):
                 self._block(number, place, {c: twins[c] for c in self._plan.in_round(number)})
             self._next_block += 1
-        self._keep_caches(twins)
+        is_whole = self._next_block - first_block == self._plan.request.design.blocks_per_round
+        if is_whole and self._has_settled and not self._interruption.requested:
+            self._keep_caches(twins)
         self._collect(Round(number, twins, self._jobs))
         if not self._interruption.requested:
             self._at = RunPart.of("rows-compared")
@@ -193,7 +197,7 @@ class RoundRunner:
         self._checks.raise_if_rows_differ()
         warm = {condition: twin for condition, twin in twins.items() if self._plan.work(condition) == "warm"}
         if self._plan.warms_until_settled:
-            self._warm_until_settled(number, warm)
+            self._has_settled = self._warm_until_settled(number, warm)
         else:
             with self._pace.timed(Stage.LAP):
                 for done, (condition, (_, twin)) in enumerate(warm.items()):
@@ -201,10 +205,13 @@ class RoundRunner:
                     self._warm_up(condition, twin, WARM_UPS + number)
         return twins
 
-    def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+    def _warm_until_settled(self, number: int, twins: Mapping[Condition, tuple[str, Twin]]) -> bool:
         """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before.
 
         A cache that was filled as an earlier one was at rest has come to rest once it misses no more often than that.
+
+        Returns:
+            Whether all have come to rest.
         """
         busiest = self._busiest(twins)
         known = {condition: self._restored(twins[condition][1]) for condition in busiest}
@@ -226,11 +233,11 @@ class RoundRunner:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
             self._lap_seconds = self._clock.elapsed() - warming
-            if self._interruption.requested or all(
-                not found or is_settled(found, known[condition]) for condition, found in misses.items()
-            ):
-                return
-        self._checks.unsettled(number, {c: found for c, found in misses.items() if not is_settled(found)})
+            unsettled = {c: found for c, found in misses.items() if found and not is_settled(found, known[c])}
+            if self._interruption.requested or not unsettled:
+                return not unsettled
+        self._checks.unsettled(number, unsettled)
+        return False
 
     def _busiest(self, twins: Mapping[Condition, object]) -> set[Condition]:
         """Of the conditions that share an instance, the one whose load fills its cache."""
@@ -242,8 +249,6 @@ class RoundRunner:
 
     def _keep_caches(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Keep what caches hold after a round's blocks, so that the next round's are filled and not warmed."""
-        if self._interruption.requested or not self._plan.warms_until_settled:
-            return
         for condition in self._busiest({c: twin for c, twin in twins.items() if self._plan.work(c) == "warm"}):
             twin = twins[condition][1]
             if isinstance(twin, Warmed) and condition in self._misses:

@@ -27,7 +27,7 @@ from tdelta.inference import analyze_run, gate_answered, interim_estimates, shou
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
-from tdelta.records.kept import RunKind
+from tdelta.records.kept import OfLast, RunKind
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibration_lookup import key_of, with_calibration
 from tdelta.session.clock import Clock, Interruption, interruptible
@@ -126,7 +126,7 @@ def resume(
         UsageError: it is complete, or its workload or the library under test has changed since.
     """
     with Store.open(store_path, must_exist=True) as store:
-        found = store.resolve(run_id, is_unfinished=True)
+        found = store.resolve(run_id, OfLast.UNFINISHED)
         if store.status(found) is RunStatus.DONE:
             raise UsageError(Refusal.of("run-complete", run=found))
         if store.summary(found).kind is RunKind.IMPORTED:

@@ -53,9 +53,16 @@ from tdelta.workloads.user_workload import read_user_workload
 _CONNECTS = re.compile(r"\\(connect|raw)\b")
 _READS = re.compile(r"\s*\(*\s*(SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
 _MORE = re.compile(
-    r"\b((INSERT|UPDATE|DELETE|MERGE)\b(?!\s*\()|INTO\b|LOCK\s+IN\b|FOR\s+(NO\s+KEY\s+|KEY\s+)?(UPDATE|SHARE)\b)",
+    r"\b(INSERT\b(?!\s*\()|UPDATE\b|DELETE\b|MERGE\b|INTO\b|LOCK\s+IN\b|FOR\s+(NO\s+KEY\s+|KEY\s+)?SHARE\b"
+    r"|(SET_CONFIG|GET_LOCK|PG_(TERMINATE|CANCEL)_BACKEND|DBLINK\w*|LO_\w+)\s*\()",
     re.IGNORECASE,
 )
+"""What writes or locks, and functions with an effect that a read-only transaction does not prevent."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_NO_COMMENT = re.compile(r"--\S+")
+"""To servers of MySQL's protocol this is two minus signs, and what follows is code."""
+
 _EXECUTED = re.compile(r"/\*M?!")
 """A comment that servers of MySQL's protocol run."""
 
@@ -157,6 +164,11 @@ def require_reading(workload: Workload, folder: str) -> None:
         for piece in cut(transaction.text)[0]
         if not _only_reads(piece)
     ]
+    for transaction in workload.transactions:
+        code = _QUOTED.sub(lambda quoted: "\n" * quoted[0].count("\n"), transaction.text)
+        for match in _NO_COMMENT.finditer(code):
+            line = 1 + code.count("\n", 0, match.start())
+            wrong.append(Refusal.of("own-script-writes", found=match[0]).at(f"{transaction.name}.sql:{line}"))
     if wrong:
         raise WorkloadError(folder, wrong)
 

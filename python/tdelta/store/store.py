@@ -27,7 +27,7 @@ from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.inputs import require_regular
 from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
-from tdelta.records.kept import LAST, RunKind
+from tdelta.records.kept import LAST, OfLast, RunKind
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import changed, decoding, not_a_store, store_errors, too_new
 from tdelta.store.places import default_path, make_private
@@ -311,13 +311,13 @@ class Store:
         with decoding(self.path):
             return {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
 
-    def resolve(self, text: str, *, is_unfinished: bool = False) -> str:
+    def resolve(self, text: str, of_last: OfLast = OfLast.FINISHED) -> str:
         """Find the run that a user means.
 
         Args:
             text: ``last`` (the newest run with a result that is no pilot, no part of a calibration and not imported),
                 a run's id, a label that one run has, or the beginning of an id or of the letters after its date.
-            is_unfinished: ``last`` is the newest run that can be resumed instead.
+            of_last: what ``last`` is the newest run of instead: any run, or one that can be resumed.
 
         Raises:
             UnknownName: no run fits; names the newest ones.
@@ -327,7 +327,7 @@ class Store:
         if not newest_first:
             raise UsageError(Refusal.of("no-run", store=str(self.path)))
         if text == LAST:
-            return self._last(newest_first, is_unfinished=is_unfinished)
+            return self._last(newest_first, of_last)
         if text in newest_first:
             return text
         labelled = {run_id for run_id, labels in self.facts_named(LABELS).items() if text in labels}
@@ -347,18 +347,19 @@ class Store:
             raise changed(self.path, f"{RUN} {wrong[0]!r}")
         return found
 
-    def _last(self, newest_first: list[str], *, is_unfinished: bool) -> str:
-        """The newest run that was asked for by itself and has a result, or the newest one that can be resumed."""
+    def _last(self, newest_first: list[str], of_last: OfLast) -> str:
+        """The newest of these among the runs that were asked for by themselves; without any, the newest run."""
         others = self.kinds()
         own = [run_id for run_id in newest_first if run_id not in others]
         if not own:
             raise UsageError(Refusal.of("no-last-run", store=str(self.path), others=len(newest_first)))
-        if is_unfinished:
-            found = next((run_id for run_id in own if self.status(run_id) is not RunStatus.DONE), own[0])
-        else:
-            finished = {run_id for (run_id,) in self._query("SELECT run_id FROM runs WHERE result IS NOT NULL")}
-            found = next((run_id for run_id in own if run_id in finished), own[0])
-        return found
+        where = {
+            OfLast.ANY: "TRUE",
+            OfLast.FINISHED: "result IS NOT NULL",
+            OfLast.UNFINISHED: f"status <> '{RunStatus.DONE}'",
+        }
+        fitting = {run_id for (run_id,) in self._query(f"SELECT run_id FROM runs WHERE {where[of_last]}")}
+        return next((run_id for run_id in own if run_id in fitting), own[0])
 
     def _prepare(self) -> None:
         with store_errors(self.path):

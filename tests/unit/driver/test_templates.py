@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta import own_folders
 from tdelta.driver.templates import Template, Templates
 from tdelta.errors import StorageFault
 from tdelta.messages import Refusal
@@ -65,11 +66,25 @@ def test_what_a_killed_process_left_half_way_goes_with_the_next(store: Templates
     assert [path.name for path in store.root.iterdir()] == ["one"]
 
 
-def test_what_a_killed_process_left_half_removed_is_not_taken(store: Templates) -> None:
+def test_what_was_left_without_facts_is_not_taken_and_made_anew(store: Templates) -> None:
     kept = _keep(store, "one")
     kept.close()
     (kept.folder / "facts.json").unlink()
     assert store.taken("one") is None
+    _keep(store, "one").close()
+
+
+def test_what_is_killed_half_way_through_a_removal_does_not_keep_its_name(
+    store: Templates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _keep(store, "one").close()
+    monkeypatch.setattr(own_folders, "remove", lambda _folder: None)
+    store.clear()
+    assert store.taken("one") is None
+    assert not (store.root / "one").exists()
+    monkeypatch.undo()
+    _keep(store, "one").close()
+    assert [path.name for path in store.root.iterdir()] == ["one"]
 
 
 def test_the_second_of_two_that_make_the_same_gets_the_first_ones(store: Templates) -> None:

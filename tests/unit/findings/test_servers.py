@@ -178,24 +178,38 @@ def test_twins_whose_hit_ratios_lie_more_than_a_point_apart_are_a_caution() -> N
     check_messages(cautions(410, aa_misses=100), "caches-differ", condition="cipher=none,threads=1#aa")
 
 
+SMALLER = SettingDifference("innodb_buffer_pool_size", "64M", "32M", is_important=True)
+
+
 @pytest.mark.parametrize(
-    ("differences", "cause"),
+    ("differences", "in_place", "unsettled", "cause"),
     [
-        ((SettingDifference("innodb_buffer_pool_size", "64M", "32M", is_important=True),), "is 64M and 32M"),
-        ((), "both have the same innodb_buffer_pool_size"),
+        ((SMALLER,), False, False, "is 64M and 32M"),
+        ((SMALLER,), True, True, "is 64M and 32M"),
+        ((), False, False, "both have the same innodb_buffer_pool_size"),
+        ((), True, False, "unknown cause"),
+        ((), True, True, "still filling"),
     ],
 )
 def test_caches_of_two_servers_of_the_users_differ_for_a_reason_that_is_named(
-    differences: tuple[SettingDifference, ...], cause: str
+    differences: tuple[SettingDifference, ...], in_place: bool, unsettled: bool, cause: str
 ) -> None:
-    facts = s.external_servers().settings.external_servers
+    external, data = s.external_servers(), s.own_database().settings.database
+    facts = external.settings.external_servers
     assert facts is not None
-    external = s.external_servers()
-    of = replace(external.settings, engine="mariadb", external_servers=replace(facts, differences=differences))
+    assert data is not None
+    of = replace(
+        external.settings,
+        engine="mariadb",
+        external_servers=replace(facts, differences=differences),
+        database=replace(data, in_place=True) if in_place else None,
+    )
+    cautions = (Caution.of("cache-unsettled", round=1, condition=AES.key, trials=5, misses="1"),) if unsettled else ()
     misses = {BASELINE: 500, AA: 500, AES: 700}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
-    (line,) = KIND.lines(tuple(found.values()), replace(external, settings=of))
+    (line,) = KIND.lines(tuple(found.values()), replace(external, settings=of, cautions=cautions))
     assert cause in line.text
+    assert ("data of tdelta" in line.text) == (not differences and not in_place)
 
 
 def test_caches_of_two_builds_are_part_of_what_is_compared() -> None:

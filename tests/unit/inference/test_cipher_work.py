@@ -8,8 +8,17 @@ import pytest
 from support.flat import changed
 from support.refused import Part, has
 from tdelta.inference import analyze_run
-from tdelta.inference.cipher_work import TOO_LITTLE, barely_encrypted, idle_cipher_caution, with_cached
-from tdelta.messages.catalogue import CACHED
+from tdelta.inference.cipher_work import (
+    TOO_LITTLE,
+    barely_encrypted,
+    idle_cipher_caution,
+    unexplained_cautions,
+    with_cached,
+)
+from tdelta.messages import Reason
+from tdelta.messages.catalogue import CACHED, DIRECTION, DIRECTION_ALONE, REASONS
+from tdelta.messages.catalogue import TOO_LITTLE as TOO_LITTLE_MEASURED
+from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Measurement, SpanTotals, Trial, Verdict
 
 from .builders import AES, BASELINE, OPERATIONS, TWINS, measurement, noisy, run, settings, trial
@@ -104,9 +113,57 @@ def test_in_the_default_cache_it_is_none() -> None:
     assert cached(own=False).decision is Decision.UNDECIDED
 
 
-def test_an_interval_beyond_what_few_pages_can_cost_has_another_cause_and_no_such_answer() -> None:
-    found = cached(effect=0.3, sd=0.01)
-    assert (found.decision, found.reasons[-1].code) == (Decision.UNDECIDED, "nothing-encrypted")
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    ("effect", "budget", "decision"),
+    [(0.12, None, Decision.SLOWER), (-0.12, None, Decision.FASTER), (0.12, 0.05, Decision.OVER)],
+)
+def test_a_measured_difference_that_pages_cannot_explain_remains_with_a_caution(
+    own: bool, effect: float, budget: float | None, decision: Decision
+) -> None:
+    found = cached(effect=effect, sd=0.01, budget=budget, own=own)
+    assert found.decision is decision
+    cautions = list(unexplained_cautions([found], {AES.key: 0.045}))
+    assert has(cautions, "not-by-pages", condition=AES.key, pages=0.045)
+    assert not list(unexplained_cautions([cached(own=own)], {AES.key: 0.045}))
+
+
+def test_a_direction_that_pages_cannot_explain_is_not_hidden_in_a_default_cache() -> None:
+    assert bounded(1.03, 1.11, DIRECTION, own=False).reasons[-1].code == DIRECTION
+    assert bounded(0.98, 1.04, own=False).reasons[-1].code == "nothing-encrypted"
+
+
+def bounded(low: float, high: float, code: str = "", budget: float | None = None, *, own: bool = True) -> Verdict:
+    """A verdict left open, with this 95% interval and a 99% interval that reaches into the bound."""
+    given = settings(budget=budget)
+    (verdict,) = (v for v in analyze_run(run(noisy(0.0)), given).verdicts if v.primary)
+    middle = (low + high) / 2
+    ratio = replace(verdict.ratio, median=middle, hdi95=(low, high), hdi99=(min(1.004, low), max(0.996, high)))
+    fields = {"direction": "slower", "rounds": 3, "blocks": 1, "points": 150.0}
+    reasons = (Reason.of(code, **{name: fields[name] for name in fields_of(REASONS[code])}),) if code else ()
+    left_open = replace(verdict, decision=Decision.UNDECIDED, ratio=ratio, reasons=reasons)
+    (found,) = with_cached([left_open], {AES.key: 0.045}, given, {AES.key} if own else ())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "code"),
+    [
+        (1.03, 1.11, ""),
+        (0.89, 0.97, ""),
+        (1.03, 1.11, DIRECTION),
+        (0.9, 1.6, DIRECTION_ALONE),
+        (0.5, 2.0, TOO_LITTLE_MEASURED),
+    ],
+)
+@pytest.mark.parametrize("budget", [None, 0.05])
+def test_few_pages_bound_no_difference_beyond_them_and_none_of_too_little_measured(
+    low: float, high: float, code: str, budget: float | None
+) -> None:
+    found = bounded(low, high, code, budget)
+    assert found.decision is Decision.UNDECIDED
+    assert CACHED not in [reason.code for reason in found.reasons]
+    assert bounded(0.98, 1.04, budget=budget).reasons[-1].code == CACHED
 
 
 def test_a_tolerance_below_that_bound_is_not_answered_by_it() -> None:

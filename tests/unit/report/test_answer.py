@@ -10,7 +10,7 @@ from tdelta.document.effect import TIME, Cost, Effect
 from tdelta.document.labels import condition_label, decision_word
 from tdelta.findings.stalls import parting
 from tdelta.messages import Caution, Detail, Reason
-from tdelta.messages.catalogue import CACHED, DIRECTION, DIRECTION_ALONE, TOO_LITTLE
+from tdelta.messages.catalogue import CACHED, DIRECTION, DIRECTION_ALONE, NOTHING_ENCRYPTED, TOO_LITTLE
 from tdelta.messages.cautions import AGAINST_TRUST, CAUTIONS
 from tdelta.messages.checks import NO_MARKER
 from tdelta.messages.message import fields_of
@@ -433,6 +433,16 @@ def test_what_counted_pages_bound_is_an_answer_without_a_measured_figure() -> No
     assert figures_of(answer.sentence) == ["0.5%"]
     assert "start, load and backup" in line(answer, "Found")
     assert exit_code(result) == ExitCode.ANSWERED
+
+
+@pytest.mark.parametrize(("half", "figures"), [(0.02, ["0.5%"]), (0.004, [])])
+def test_a_default_cache_without_pages_states_the_bound_only_of_an_interval_that_agrees(
+    half: float, figures: list[str]
+) -> None:
+    result = replace(short(NOTHING_ENCRYPTED, s.estimate(1.01, half)), barely_encrypted={s.AES.key: 0.045})
+    text = sentence(result)
+    assert text.startswith("NO ANSWER YET: the data fits in the cache")
+    assert figures_of(text) == figures
 
 
 def test_cpu_is_the_next_metric_where_it_would_have_decided() -> None:

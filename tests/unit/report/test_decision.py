@@ -7,7 +7,9 @@ import pytest
 from support import samples as s
 from support.json_docs import check_documented
 from tdelta.document.blocks import Line, Lines, Listing, Table
-from tdelta.messages import Refusal
+from tdelta.messages import Reason, Refusal
+from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
+from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
 from tdelta.report.decision import (
     Load,
@@ -148,6 +150,26 @@ def test_layers_are_those_that_were_measured_or_the_ways_there_are() -> None:
 
     assert rows(decided()) == ["TDE", "disk", "both"]
     assert len(rows(decided(("storage", s.stored())))) == len(s.stored().primary)
+
+
+@pytest.mark.parametrize(
+    ("code", "cost"),
+    [
+        ("", "slower: +9.0% (+6.9% to +11.1%)"),
+        (TOO_LITTLE, "no answer yet"),
+        (DIRECTION_ALONE, "probably slower, amount unknown"),
+    ],
+)
+def test_a_layer_has_figures_only_if_enough_was_measured(code: str, cost: str) -> None:
+    stored, given = s.stored(), {"blocks": 1, "rounds": 1, "points": 150.0, "direction": "slower"}
+    first, *others = stored.primary
+    if code:
+        fields = {name: given[name] for name in fields_of(REASONS[code])}
+        first = replace(first, decision=Decision.UNDECIDED, reasons=(Reason.of(code, **fields),))
+    found = decided(("storage", replace(stored, verdicts=(first, *others))))
+    (table,) = next(one for one in decision_page(found, PEAK).sections if one.name == "layers").blocks
+    assert isinstance(table, Table)
+    assert table.rows[0][1] == cost
 
 
 def test_generated_rows_and_proposals_are_assumptions() -> None:

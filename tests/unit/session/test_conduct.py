@@ -106,7 +106,7 @@ def test_a_short_round_makes_up_the_fewest_that_were_asked_for(sitting: Sitting,
 
 
 def test_a_run_without_time_for_a_short_round_is_refused_before_it_makes_anything(sitting: Sitting) -> None:
-    with refused(TimeFault, "time-too-short", option="--max-time", least="10 s", found="5 s", given="10s"):
+    with refused(TimeFault, "time-too-short", option="--max-time", least="15 s", found="5 s", given="15s"):
         sitting.conduct(max_seconds=5.0)
     assert sitting.twins.loaded == []
     assert not (sitting.base / "twins").exists()

@@ -29,7 +29,7 @@ READS = (
     "\\set id random(1, 9)\nSELECT a FROM t WHERE id = :id;",
     "WITH x AS (SELECT 1) SELECT * FROM x;",
     "(SELECT 'INTO the blue, FOR UPDATE') UNION SELECT 2;",
-    "SELECT updated_at, locked FROM t;",
+    "SELECT updated_at, locked, '--x' FROM t; -- a comment",
     "SELECT REPLACE(a, 'x', 'y'), TRUNCATE(b, 1), INSERT(a, 1, 1, 'z') FROM t;",
 )
 WRITES = (
@@ -44,6 +44,10 @@ WRITES = (
     "WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone;",
     "SET SESSION TRANSACTION READ WRITE;",
     "CALL spoil();",
+    "SELECT a FROM t WHERE a = 5--1 FOR UPDATE;",
+    "SELECT set_config('default_transaction_read_only', 'off', false);",
+    "SELECT GET_LOCK('a', 1);",
+    "WITH x AS (SELECT 1) UPDATE (t) SET a = 1;",
     "\\connect\nSELECT 1;",
     "\\raw\nSELECT 1;",
 )

@@ -61,7 +61,7 @@ def test_a_length_that_there_was_no_time_for_is_left_out(sitting: Sitting) -> No
 
 
 def test_a_pilot_without_time_for_two_blocks_is_told_what_it_needs(sitting: Sitting) -> None:
-    with refused(UsageError, "time-too-short", option="--pilot-time", least="30 s", found="1 s", given="30s"):
+    with refused(UsageError, "time-too-short", option="--pilot-time", least="45 s", found="1 s", given="45s"):
         pilot(sitting, 1.0)
 
 

@@ -161,3 +161,36 @@ def test_rounds_after_the_first_restore_caches_and_warm_up_once(tmp_path: Path) 
     sitting.conduct(**OPTIONS, min_rounds=2, max_rounds=2)
     laps = [count for twin in twins.started if (count := sum(is_warm_up(job) for job in twin.jobs))]
     assert laps == [7, 7, 7, 1, 1, 1]
+
+
+def test_a_cache_that_misses_no_more_than_at_rest_is_not_told_when_another_has_not_settled(tmp_path: Path) -> None:
+    def counters(twin: FakeTwin, job: Any) -> dict[str, int]:
+        laps = len(twin.jobs)
+        return {"buffer_reads": job.operations * (laps % 2 if twin.settings.cipher == "none" else laps)}
+
+    sitting = served(tmp_path, counters=counters)
+    sitting.twins = twins = Remembering(sitting.twins)
+    twins.kept["none"] = 1.0
+    result = sitting.conduct(**OPTIONS, aa_control=False, min_rounds=1, max_rounds=1)
+    told = [caution for caution in result.cautions if caution.code == "cache-unsettled"]
+    check_messages(told, "cache-unsettled", trials=MOST_LAPS)
+
+
+def test_a_cache_that_has_not_settled_is_not_kept(tmp_path: Path) -> None:
+    sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
+    sitting.twins = twins = Remembering(sitting.twins)
+    assert has(sitting.conduct(**OPTIONS).cautions, "cache-unsettled")
+    assert twins.kept == {}
+
+
+@pytest.mark.parametrize(("seconds", "is_kept"), [(0.0, True), (30.0, False)])
+def test_a_cache_is_kept_at_the_end_of_a_whole_round_alone(tmp_path: Path, seconds: float, is_kept: bool) -> None:
+    def slow_blocks(twin: FakeTwin, job: Any) -> None:
+        if is_block(job):
+            twin._twins.clock.advance(seconds)
+
+    sitting = served(tmp_path, counters=missing, before_trial=slow_blocks)
+    sitting.twins = twins = Remembering(sitting.twins)
+    result = sitting.conduct(**{**OPTIONS, "blocks_per_round": 8}, min_rounds=1, max_rounds=1, max_seconds=300.0)
+    assert (result.counts.blocks == 8) == is_kept
+    assert bool(twins.kept) == is_kept

@@ -7,7 +7,7 @@ import pytest
 
 from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 from tdelta.errors import StoreError, UnknownName, UsageError
-from tdelta.records.kept import LAST, RunKind
+from tdelta.records.kept import LAST, OfLast, RunKind
 from tdelta.store import Store
 from tdelta.store.removing import compact, remove_runs, sizes_bytes
 from tdelta.store.summaries import KIND, LABELS, NOTE, checked_labels, checked_note
@@ -38,10 +38,10 @@ def test_last_passes_over_what_nobody_asked_for_by_itself(store: Store, kind: Ru
     assert store.summary("20260803-dddd").kind is kind
 
 
-def test_last_is_the_newest_run_with_a_result_and_of_resuming_the_newest_without(store: Store) -> None:
+def test_last_is_the_newest_run_with_a_result_unless_any_or_one_to_resume_is_wanted(store: Store) -> None:
     store.create_run(settings_of("20260803-dddd"), MACHINE, VERSIONS)
     assert store.resolve(LAST) == NEW
-    assert store.resolve(LAST, is_unfinished=True) == "20260803-dddd"
+    assert store.resolve(LAST, OfLast.ANY) == store.resolve(LAST, OfLast.UNFINISHED) == "20260803-dddd"
 
 
 def test_where_there_is_no_other_run_last_means_none(store: Store) -> None:

@@ -54,7 +54,9 @@ class RunSchema:
         sessions = kind.sessions(self._new)
         setup = (*kind.session_sql, *kind.waiting_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
         in_force = kind.in_force
-        if self.is_own and isinstance(kind, ReadsOnly) and in_force is not None:
+        if self.is_own:
+            if not isinstance(kind, ReadsOnly) or in_force is None:
+                raise Defect("sessions on a user's tables are read-only, which this server's cannot be")
             setup = (*setup, kind.read_only.sql)
             expected = {**in_force.expected, "read_only": kind.read_only.expected}
             in_force = InForce(f"{in_force.sql}, {kind.read_only.asked} AS read_only", expected)
