@@ -58,7 +58,7 @@ class Question:
 
     Attributes:
         ways: options of a run that answers it; the first that the engine takes is used.
-        least_rounds: of a workload's shortest run; 0 for an operation, of which one short round is an answer.
+        least_rounds: of a workload's shortest run; 0 for an operation, of which the fewest blocks of an answer do.
         rounds: of a workload's whole run, and its weight where time is left; 0 for an operation, which has its own.
     """
 
@@ -377,7 +377,7 @@ def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
     """The least that the run of a step takes, and with all its rounds."""
     pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
     question, staged = step.question, pace.needs.stage_seconds
-    least = pace.whole(question.least_rounds) if question.is_workload else pace.shortest()
+    least = pace.whole(question.least_rounds) if question.is_workload else pace.answering()
     whole = pace.whole(question.rounds or step.request.decision.min_rounds)
     return _SPARE * (staged + least), _SPARE * (staged + whole)
 

@@ -19,7 +19,9 @@ from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
-from tdelta.session.preflight import RunInputs
+from tdelta.session.pace import Pace
+from tdelta.session.planning import plan
+from tdelta.session.preflight import RunInputs, with_bb_twin
 from tdelta.session.source import Source
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
@@ -173,6 +175,14 @@ def test_a_question_without_time_has_not_failed(tmp_path: Path) -> None:
     _, left = outline({**SHORT, "max_seconds": 120.0, "directory": tmp_path}, quiet)
     assert left
     assert [one for one in left if one.is_failed] == []
+
+
+def test_the_least_time_of_an_operation_is_that_of_an_answer(tmp_path: Path) -> None:
+    steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path}, quiet)
+    operations = [one for one in steps if not one.question.is_workload]
+    paces = [Pace(with_bb_twin(plan(one.request, "x"))) for one in operations]
+    assert operations
+    assert all(one.least_seconds > pace.answering() for one, pace in zip(operations, paces, strict=True))
 
 
 def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
