@@ -103,7 +103,8 @@ def decide(
     load = report.Load(rate, servers, price)
     path = Path(f"tdelta-{found.name}.html") if output is None else output
     write_page(render(report.decision_page(found, load)), path, force=force)
-    code = most_severe(exit_code(one.result) for one in found.answered)
+    failed = [ExitCode.UNDECIDED for one in found.open if one.is_failed]
+    code = most_severe([*(exit_code(one.result) for one in found.answered), *failed])
     blocks, document = report.decision_blocks(found, load, str(path)), report.decision_document
     show(blocks, document(found, load, str(path), code), as_json=as_json)
     return code

@@ -86,7 +86,10 @@ def _cores_text(load: Load, found: Decided) -> str:
     if cores is None:
         return _NO_RATE if load.rate is None else _NO_CPU
     text = f"{cores.plain:.3g} → {cores.encrypted:.3g} busy at {load.rate:,.6g}/s on each server"
-    return text if cores.month_costs is None else f"{text}; {cores.month_costs[0]:,.2f} more per month"
+    if cores.month_costs is None:
+        return text
+    cost = cores.month_costs[0]
+    return f"{text}; {abs(cost):,.2f} {'less' if cost < 0 else 'more'} per month"
 
 
 def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
@@ -95,16 +98,18 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
         yield Paragraph(f"{_cores_text(load, found)}.")
         return
     rows = []
-    for name, count in (("one server", 1), (counted(load.servers, "server"), load.servers)):
+    for count in dict.fromkeys((1, load.servers)):
         plain, *ends = (count * one for one in (cores.plain, cores.encrypted, cores.low, cores.high))
         more, low, high = (f"{one - plain:+.3g}".replace("-", MINUS) for one in ends)
-        rows.append((f"busy cores, {name}", f"{plain:.3g}", f"{ends[0]:.3g}", more, f"{low} to {high}"))
+        rows.append(
+            (f"busy cores, {counted(count, 'server')}", f"{plain:.3g}", f"{ends[0]:.3g}", more, f"{low} to {high}")
+        )
     if cores.month_costs is not None:
         more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
         rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
     titles = ("unencrypted", "encrypted", "more", "95% interval")
     numbers = [Column(title, is_number=True) for title in titles]
-    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], list(dict.fromkeys(rows)))
+    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], rows)
     yield Paragraph(_CORES_NOTE, "note")
 
 
@@ -259,7 +264,8 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     if daily.settings.database is not None and daily.settings.database.proposed:
         yield "The transactions are a proposal from the schema; --workload DIR measures yours."
     if generated := [one.question.title for one in found.answered if not one.has_own_rows]:
-        yield f"Generated rows, not yours: {'; '.join(generated)}. Times of operations grow with the data."
+        titles = "; ".join(generated) if len(generated) < len(found.answered) else "all questions"
+        yield f"Generated rows, not yours: {titles}. Times of operations grow with the data."
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:

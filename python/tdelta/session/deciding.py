@@ -9,6 +9,7 @@ of it to workloads that are undecided.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -57,7 +58,7 @@ class Question:
 
     Attributes:
         ways: options of a run that answers it; the first that the engine takes is used.
-        least_rounds: of a workload's shortest run; 0 for an operation, of which one short round is an answer.
+        least_rounds: of a workload's shortest run; 0 for an operation, of which the fewest blocks of an answer do.
         rounds: of a workload's whole run, and its weight where time is left; 0 for an operation, which has its own.
     """
 
@@ -105,11 +106,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question without an answer: why, and a run that would give one."""
+    """A question without an answer: why, and a run that would give one; ``is_failed`` if there was one that failed."""
 
     question: Question
     why: Refusal
     request: RunRequest
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ..
         TdeltaError: as `tdelta.session.dry_run`.
     """
     steps, impossible = _steps(given)
-    timed = _timed(steps, RunRequest(**given), observe)
+    timed = _timed(steps, RunRequest(**given), f"decide-dry-run-{os.getpid()}", observe)
     fitting = allot(timed, given["max_seconds"])
     _require_daily(fitting, timed, given["max_seconds"])
     late = [_late(step) for step in timed if step.question not in [one.question for one in fitting]]
@@ -228,7 +230,7 @@ class _Sitting:
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
             with self._watch(None) as observe:
-                timed = _timed(steps, self._request, observe, self.restored)
+                timed = _timed(steps, self._request, self.name, observe, self.restored)
             self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
         return [_taking(step, *self._known[step.question.name]) for step in steps]
 
@@ -257,7 +259,8 @@ class _Sitting:
                 raise fault
             if fault is not None:
                 needed = fault.least_seconds if isinstance(fault, TimeFault) else step.whole_seconds
-                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed)))
+                is_failed = not isinstance(fault, TimeFault)
+                found.append(Open(step.question, fault.refusals[0], _lasting(step, needed), is_failed))
         return found
 
     def deepen(self, steps: Sequence[Step], left: Callable[[], float]) -> None:
@@ -344,19 +347,23 @@ def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[
     reads_schema = reads_own_tables(RunRequest(**given).values)
     own = (*_OWN_ROWS, "schema") if reads_schema else _OWN_ROWS  # a schema that is read cannot be made
     without = {name: value for name, value in given.items() if name not in own}
+    is_own = reads_schema or "database" in given or "restore" in given
     for base in (given,) if question is QUESTIONS[0] or without == given else (given, without):
         for way in question.ways:
             of_study = _OF_STUDIES if "study" in way else ()
             dropped = {*way.get("vary", {}), *of_study, *(() if question.is_workload else ("budget",))}
-            yield {**way, **{name: value for name, value in base.items() if name not in dropped}}, base is given
+            yield (
+                {**way, **{name: value for name, value in base.items() if name not in dropped}},
+                is_own and base is given,
+            )
 
 
 def _timed(
-    steps: Sequence[Step], request: RunRequest, observe: Observer, restored: Templates | None = None
+    steps: Sequence[Step], request: RunRequest, name: str, observe: Observer, restored: Templates | None = None
 ) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
     clock = Clock(request.decision.max_seconds)
-    ready = prepared_inputs(request, PART_OF, observe, restored)
+    ready = prepared_inputs(request, name, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
         return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]
@@ -370,7 +377,7 @@ def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
     """The least that the run of a step takes, and with all its rounds."""
     pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
     question, staged = step.question, pace.needs.stage_seconds
-    least = pace.whole(question.least_rounds) if question.is_workload else pace.shortest()
+    least = pace.whole(question.least_rounds) if question.is_workload else pace.answering()
     whole = pace.whole(question.rounds or step.request.decision.min_rounds)
     return _SPARE * (staged + least), _SPARE * (staged + whole)
 

@@ -56,6 +56,20 @@ def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> N
     assert cores.month_costs == pytest.approx(tuple(wanted))
 
 
+@pytest.mark.parametrize(("servers", "rows"), [(1, 1), (3, 2)])
+def test_busy_cores_are_of_one_server_and_of_all_where_there_are_more(servers: int, rows: int) -> None:
+    section = next(one for one in decision_page(decided(), Load(2000.0, servers)).sections if one.name == "cores")
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    assert len(table.rows) == rows
+
+
+def test_a_saving_is_less_per_month() -> None:
+    cpu = s.verdict(s.estimate(0.9, 0.01), Decision.FASTER, metric=Metric.CPU_PER_OPERATION, value=71.0)
+    faster = replace(s.slower(), verdicts=(*s.slower().primary, cpu))
+    assert lines(decided(daily=faster))["Cores"].text.endswith("1.55 less per month")
+    assert lines(decided())["Cores"].text.endswith("more per month")
+
+
 def test_without_a_price_there_is_no_cost() -> None:
     cores = cores_at(Load(2000.0), decided())
     assert cores is not None
@@ -165,6 +179,12 @@ def test_generated_rows_and_proposals_are_assumptions() -> None:
     texts = [text for _, text in block.items]
     assert any("proposal" in text for text in texts)
     assert any(text.startswith("Generated rows") and NAMED["backup"].title in text for text in texts)
+
+
+def test_a_decision_without_any_rows_of_the_users_says_so_once() -> None:
+    found = Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), False),), ())
+    document: Any = decision_document(found, PEAK, "p", 0)
+    assert any("all questions" in text for text in document["assumptions"])
 
 
 def test_daily_work_that_is_invalid_alarms_the_page() -> None:

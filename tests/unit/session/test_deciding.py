@@ -1,8 +1,9 @@
+import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,17 @@ from hypothesis import strategies as st
 from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
+from tdelta.engines.shared.external.reached import ReachedServers
 from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
+from tdelta.session.pace import Pace
+from tdelta.session.planning import plan
+from tdelta.session.preflight import RunInputs, with_bb_twin
+from tdelta.session.source import Source
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
 
@@ -160,6 +166,25 @@ def test_a_plan_without_time_for_daily_work_is_refused(tmp_path: Path) -> None:
     assert caught.value.refusals[0].code == "time-too-short"
 
 
+def test_rows_are_generated_unless_the_user_has_some() -> None:
+    steps, _ = deciding._steps({**SHORT, "engine": "sqlite"})
+    assert [one for one in steps if one.has_own_rows] == []
+
+
+def test_a_question_without_time_has_not_failed(tmp_path: Path) -> None:
+    _, left = outline({**SHORT, "max_seconds": 120.0, "directory": tmp_path}, quiet)
+    assert left
+    assert [one for one in left if one.is_failed] == []
+
+
+def test_the_least_time_of_an_operation_is_that_of_an_answer(tmp_path: Path) -> None:
+    steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path}, quiet)
+    operations = [one for one in steps if not one.question.is_workload]
+    paces = [Pace(with_bb_twin(plan(one.request, "x"))) for one in operations]
+    assert operations
+    assert all(one.least_seconds > pace.answering() for one, pace in zip(operations, paces, strict=True))
+
+
 def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
     steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path, "budget": 0.05}, quiet)
     assert all((one.request.decision.budget is None) is not one.question.is_workload for one in steps)
@@ -277,7 +302,7 @@ def test_a_question_that_fails_is_open_and_the_others_are_answered(runs: Runs) -
     missing = EngineUnavailable(Refusal.of("requires", what="a backup", needs="zstd"))
     runs.ends = {"backup": fail(missing)}
     found = runs.decide()
-    assert {one.question.name: one.why.code for one in found.open}["backup"] == "requires"
+    assert {one.question.name: (one.why.code, one.is_failed) for one in found.open}["backup"] == ("requires", True)
     assert {DAILY, "restart"} <= {one.question.name for one in found.answered}
 
 
@@ -355,8 +380,8 @@ def test_what_cannot_read_the_users_schema_makes_one_of_its_own(tmp_path: Path) 
     (tmp_path / "read.sql").write_text("SELECT 1;")
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, _ = deciding._steps({**dsns, "schema": "shop", "workload": str(tmp_path), "max_seconds": 600.0})
-    schemas = {one.question.name: one.request.tested.schema for one in steps}
-    assert schemas == {DAILY: "shop", "rate": "shop", "spill": None}
+    found = {one.question.name: (one.request.tested.schema, one.has_own_rows) for one in steps}
+    assert found == {DAILY: ("shop", True), "rate": ("shop", True), "spill": (None, False)}
 
 
 def test_a_schema_that_is_made_has_the_name_that_was_given() -> None:
@@ -380,6 +405,23 @@ def test_runs_of_somebody_else_are_no_part_of_a_decision(runs: Runs) -> None:
             store.put_fact(run_id, KIND, RunKind.IMPORTED)
     runs.decide()
     assert runs.made.count(DAILY) == 2
+
+
+def test_the_plan_of_a_decision_is_in_no_others_way(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, no_inputs = list[str](), nullcontext(RunInputs())
+    monkeypatch.setattr(deciding, "prepared_inputs", lambda _, name, *__: names.append(name) or no_inputs)
+    outline({**SHORT, "directory": runs.store.parent}, quiet)
+    found = runs.decide()
+    assert str(os.getpid()) in names[0]
+    assert names[1:] == [found.name]
+
+
+def test_generated_rows_are_planned_on_the_servers_that_were_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, seen = RunInputs(source=cast(Source, "rows"), servers=cast(ReachedServers, "servers")), list[RunInputs]()
+    monkeypatch.setattr(deciding, "prepared_inputs", lambda *_: nullcontext(inputs))
+    monkeypatch.setattr(deciding, "_seconds", lambda _step, given: seen.append(given) or (1.0, 1.0))
+    deciding._timed([step(0, 1), replace(step(5, 1), has_own_rows=False)], RunRequest(), "x", quiet)
+    assert seen == [inputs, RunInputs(servers=inputs.servers)]
 
 
 def test_a_decision_that_is_at_work_is_refused(runs: Runs) -> None:
