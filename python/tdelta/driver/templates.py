@@ -31,8 +31,8 @@ _FACTS = "facts.json"
 _SECRET = "secret"  # noqa: S105 - the name of its file
 _SECRET_BYTES = 32
 _NEW = ".new-"
-_FREE_TIMES = 2
-"""So many times as much as a template takes has to be free, since the run's copies are still to come."""
+_FREE_TIMES = 8
+"""So many times as much as a template takes has to be free: other loads and a round's copies are still to come."""
 
 
 NO_FOLDER = Path("/template")
@@ -152,13 +152,17 @@ class Templates:
         return self.root / f"{_NEW}{secrets.token_hex(8)}"
 
     def _makes_room(self, size_bytes: int) -> bool:
+        """Remove what was left, and templates only where the new one then fits."""
         found = {folder: _size_bytes(folder) for folder in self._oldest_first()}
         for folder, size in found.items():
-            is_left = folder.name.startswith(_NEW) or not (folder / _FACTS).exists()
-            if is_left or sum(found.values()) + size_bytes > self._most_bytes:
+            if folder.name.startswith(_NEW) or not (folder / _FACTS).exists():
                 found[folder] -= min(size, self._removed(folder))
-        free = shutil.disk_usage(self.root).free
-        return sum(found.values()) + size_bytes <= self._most_bytes and free > _FREE_TIMES * size_bytes
+        if size_bytes > self._most_bytes or shutil.disk_usage(self.root).free <= _FREE_TIMES * size_bytes:
+            return False
+        for folder, size in found.items():
+            if sum(found.values()) + size_bytes > self._most_bytes:
+                found[folder] -= min(size, self._removed(folder))
+        return sum(found.values()) + size_bytes <= self._most_bytes
 
     def _oldest_first(self) -> list[Path]:
         folders = [path for path in self.root.iterdir() if path.is_dir() and not path.is_symlink()]

@@ -1,7 +1,9 @@
 """The store of loaded data: whole or not there, for its owner alone, never removed under a reader."""
 
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,8 +116,15 @@ def test_a_template_in_use_is_not_cleared(store: Templates) -> None:
     assert store.taken("one") is None
 
 
-def test_what_is_larger_than_the_store_may_be_is_not_kept(tmp_path: Path) -> None:
-    assert Templates(tmp_path, most_bytes=1).kept("one", _FILE_BYTES, {}, _fill) is None
+@pytest.mark.parametrize(("size_bytes", "free_bytes"), [(4 * _FILE_BYTES, 1 << 40), (_FILE_BYTES, 4 * _FILE_BYTES)])
+def test_nothing_is_removed_for_what_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int, free_bytes: int
+) -> None:
+    store = Templates(tmp_path, most_bytes=2 * _FILE_BYTES)
+    _keep(store, "one").close()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=free_bytes))
+    assert store.kept("two", size_bytes, {}, _fill) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 def test_what_is_remembered_is_there_when_it_is_taken_again(store: Templates) -> None:
