@@ -9,6 +9,7 @@ of its encrypted templates come of, for their owner only. Without room or rights
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import hmac
@@ -16,13 +17,15 @@ import json
 import os
 import secrets
 import shutil
+import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native, own_folders
 from tdelta.errors import StorageFault
-from tdelta.measure.private import private
+from tdelta.measure.private import FILE_MODE, private
 from tdelta.measure.space import allocated
 
 MOST_BYTES = 8 << 30
@@ -30,9 +33,13 @@ MOST_BYTES = 8 << 30
 _FACTS = "facts.json"
 _SECRET = "secret"  # noqa: S105 - the name of its file
 _SECRET_BYTES = 32
+_OPENED = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = ".new-"
-_FREE_TIMES = 2
-"""So many times as much as a template takes has to be free, since the run's copies are still to come."""
+_MOST_NEW_SECONDS = 3600.0
+"""Nobody writes a new file for longer."""
+
+_FREE_TIMES = 8
+"""So many times as much as a template takes has to be free: other loads and a round's copies are still to come."""
 
 
 NO_FOLDER = Path("/template")
@@ -88,16 +95,22 @@ class Templates:
         Raises:
             OSError: its secret can be neither read nor written.
         """
-        path = self.root / _SECRET
-        if not path.exists():
-            os.close(own_folders.make(self.root))
-            drawn = self.root / f"{_NEW}{secrets.token_hex(8)}"
-            with private(drawn) as file:
-                file.write(secrets.token_bytes(_SECRET_BYTES))
-            with contextlib.suppress(FileExistsError):
-                os.link(drawn, path)
-            drawn.unlink()
-        return hmac.digest(path.read_bytes(), cipher.encode(), "sha256").hex()
+        root = own_folders.make(self.root)
+        try:
+            secret = os.open(_SECRET, os.O_RDWR | os.O_CREAT | _OPENED, FILE_MODE, dir_fd=root)
+        finally:
+            os.close(root)
+        with os.fdopen(secret, "r+b", buffering=0) as file:
+            found = os.fstat(secret)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+                raise PermissionError(errno.EPERM, "it is not this user's alone", str(self.root / _SECRET))
+            fcntl.flock(secret, fcntl.LOCK_EX)
+            drawn = file.read()
+            if len(drawn) != _SECRET_BYTES:  # it is new, or its maker was killed
+                drawn = secrets.token_bytes(_SECRET_BYTES)
+                os.pwrite(secret, drawn, 0)
+                os.fsync(secret)
+        return hmac.digest(drawn, cipher.encode(), "sha256").hex()
 
     def taken(self, digest: str) -> Template | None:
         """A template to copy from; None if there is none."""
@@ -152,13 +165,19 @@ class Templates:
         return self.root / f"{_NEW}{secrets.token_hex(8)}"
 
     def _makes_room(self, size_bytes: int) -> bool:
+        """Remove what was left, and templates only where the new one then fits."""
         found = {folder: _size_bytes(folder) for folder in self._oldest_first()}
         for folder, size in found.items():
-            is_left = folder.name.startswith(_NEW) or not (folder / _FACTS).exists()
-            if is_left or sum(found.values()) + size_bytes > self._most_bytes:
+            if folder.name.startswith(_NEW) or not (folder / _FACTS).exists():
                 found[folder] -= min(size, self._removed(folder))
-        free = shutil.disk_usage(self.root).free
-        return sum(found.values()) + size_bytes <= self._most_bytes and free > _FREE_TIMES * size_bytes
+            else:
+                _remove_left(folder)
+        if size_bytes > self._most_bytes or shutil.disk_usage(self.root).free <= _FREE_TIMES * size_bytes:
+            return False
+        for folder, size in found.items():
+            if sum(found.values()) + size_bytes > self._most_bytes:
+                found[folder] -= min(size, self._removed(folder))
+        return sum(found.values()) + size_bytes <= self._most_bytes
 
     def _oldest_first(self) -> list[Path]:
         folders = [path for path in self.root.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -187,6 +206,14 @@ def _locked(descriptor: int) -> Iterator[None]:
 
 def _size_bytes(folder: Path) -> int:
     return sum(map(allocated, folder.rglob("*")))
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove files that killed processes left half-written."""
+    for path in folder.glob(f"*{_NEW}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _MOST_NEW_SECONDS:
+                own_folders.unlink(path)
 
 
 def _write_facts(folder: Path, facts: Mapping[str, Any]) -> None:

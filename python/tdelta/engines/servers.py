@@ -265,7 +265,7 @@ class PageList:
     """How a server writes the list of the pages in its cache, and reads them from its files again.
 
     ``file`` is the list, in the data directory. The last value that the queries
-    ``written`` and ``fetched`` answer has the word ``done`` in it once that is.
+    ``written`` and ``fetched`` answer has the word ``done`` in it once that is; ``give_up`` ends what still goes on.
     """
 
     file: str
@@ -274,6 +274,7 @@ class PageList:
     fetch: tuple[str, ...]
     fetched: str
     done: str
+    give_up: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -308,6 +309,11 @@ class Flushed(Protocol):
     @property
     def flushing(self) -> tuple[str, ...]:
         """What each connection of the load runs when a trial has ended, so that `counters` holds all it did."""
+
+
+def flushing(engine: object) -> list[str]:
+    """Statements by which a session adds what it has counted to the counters; none where it does so at once."""
+    return list(engine.flushing) if isinstance(engine, Flushed) else []
 
 
 @runtime_checkable

@@ -182,7 +182,7 @@ def with_bb_twin(plan: Plan) -> Plan:
 
 
 def with_enough_rounds(plan: Plan) -> Plan:
-    """The plan with fewer blocks a round than usual if `FEWEST_ROUNDS` rounds fit with them, and not otherwise.
+    """The plan with fewer blocks per round than usual if `FEWEST_ROUNDS` rounds fit with them, and not otherwise.
 
     Few rounds hardly show how much copies differ: simulated intervals of 5 rounds of 6 blocks are up to 14% narrower
     than those of 4 rounds of 8.

@@ -1,7 +1,10 @@
 """The store of loaded data: whole or not there, for its owner alone, never removed under a reader."""
 
 import os
+import shutil
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +49,47 @@ def test_a_template_is_for_its_owner_only(store: Templates) -> None:
     assert store.key("aes-256") == store.key("aes-256")
     modes = [path.stat().st_mode & 0o777 for path in (store.root, folder, store.root / "secret")]
     assert modes == [0o700, 0o700, 0o600]
+
+
+def test_a_secret_that_was_left_half_written_is_drawn_anew(store: Templates) -> None:
+    store.root.mkdir()
+    (store.root / "secret").touch(0o600)
+    assert store.key("aes-256") == store.key("aes-256")
+    assert [path.stat().st_size for path in store.root.iterdir()] == [32]
+
+
+def test_a_store_without_hard_links_has_one_secret(store: Templates, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert store.key("aes-256") == store.key("aes-256")
+    assert [path.name for path in store.root.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("strange", ["a pipe", "a link", "open to others"])
+def test_a_secret_that_is_no_file_of_the_owners_alone_is_refused(store: Templates, strange: str) -> None:
+    store.root.mkdir()
+    path = store.root / "secret"
+    if strange == "a pipe":
+        os.mkfifo(path, 0o600)
+    elif strange == "a link":
+        (store.root / "elsewhere").write_bytes(bytes(32))
+        path.symlink_to(store.root / "elsewhere")
+    else:
+        path.write_bytes(bytes(32))
+        path.chmod(0o644)
+    with pytest.raises(OSError, match="secret"):
+        store.key("aes-256")
+
+
+def test_files_that_killed_processes_left_half_written_go_with_the_next(store: Templates) -> None:
+    kept = _keep(store, "one")
+    for name, age in (("facts.json.new-12", 7200), ("pages-0123.new-12", 7200), ("facts.json.new-34", 0)):
+        (kept.folder / name).touch()
+        os.utime(kept.folder / name, (time.time() - age,) * 2)
+    _keep(store, "two").close()
+    assert sorted(path.name for path in kept.folder.iterdir()) == ["facts.json", "facts.json.new-34", "rows"]
 
 
 def test_what_fails_half_way_is_not_taken_and_leaves_nothing(store: Templates) -> None:
@@ -114,8 +158,15 @@ def test_a_template_in_use_is_not_cleared(store: Templates) -> None:
     assert store.taken("one") is None
 
 
-def test_what_is_larger_than_the_store_may_be_is_not_kept(tmp_path: Path) -> None:
-    assert Templates(tmp_path, most_bytes=1).kept("one", _FILE_BYTES, {}, _fill) is None
+@pytest.mark.parametrize(("size_bytes", "free_bytes"), [(4 * _FILE_BYTES, 1 << 40), (_FILE_BYTES, 4 * _FILE_BYTES)])
+def test_nothing_is_removed_for_what_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int, free_bytes: int
+) -> None:
+    store = Templates(tmp_path, most_bytes=2 * _FILE_BYTES)
+    _keep(store, "one").close()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=free_bytes))
+    assert store.kept("two", size_bytes, {}, _fill) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 def test_what_is_remembered_is_there_when_it_is_taken_again(store: Templates) -> None:

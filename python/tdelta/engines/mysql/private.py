@@ -164,6 +164,7 @@ class MysqlEngine(family.MysqlFamily):
             fetch=("SET GLOBAL innodb_buffer_pool_load_now = ON",),
             fetched="SHOW STATUS LIKE 'Innodb_buffer_pool_load_status'",
             done="completed at",
+            give_up=("SET GLOBAL innodb_buffer_pool_load_abort = ON",),
         )
 
     @property

@@ -118,23 +118,29 @@ _PAGES = (
     "SELECT relfilenode, relblocknumber FROM pg_buffercache WHERE relforknumber = 0"
     " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+_LIMIT = "SET statement_timeout = '50s'"
+"""Less than is waited for: the server would go on."""
+
 _PAGE_LIST = PageList(
     file=_PAGE_FILE,
     write=(
+        _LIMIT,
         "DO $$ BEGIN IF (SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_buffercache', 'pg_prewarm'))"
         f" = 2 THEN CREATE EXTENSION pg_buffercache; EXECUTE format('COPY ({_PAGES}) TO %L', {_IN_PAGE_FILE});"
         " DROP EXTENSION pg_buffercache; END IF; END $$",
     ),
     written="SELECT 'done'",
     fetch=(
-        "CREATE TEMPORARY TABLE tdelta_pages (file oid, block bigint)",
+        _LIMIT,
+        "BEGIN",
+        "CREATE TEMPORARY TABLE tdelta_pages (file oid, block bigint) ON COMMIT DROP",
         f"DO $$ BEGIN EXECUTE format('COPY tdelta_pages FROM %L', {_IN_PAGE_FILE}); END $$",
         "CREATE EXTENSION pg_prewarm",
         "DO $$ BEGIN PERFORM pg_prewarm(relation, 'buffer', 'main', block, block) FROM (SELECT"
         " pg_filenode_relation(0, file) AS relation, block FROM tdelta_pages) AS pages WHERE relation IS NOT NULL"
         " AND block < pg_relation_size(relation) / current_setting('block_size')::int; END $$",
         "DROP EXTENSION pg_prewarm",
-        "DROP TABLE tdelta_pages",
+        "COMMIT",
     ),
     fetched="SELECT 'done'",
     done="done",

@@ -27,7 +27,7 @@ from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
-from tdelta.engines.servers import Flushed
+from tdelta.engines.servers import flushing
 from tdelta.engines.shared.external.acts import ActionTarget, acted, data_bytes
 from tdelta.engines.shared.external.beside import trial_beside
 from tdelta.engines.shared.external.kind import (
@@ -449,7 +449,7 @@ def _observed(schema: RunSchema, access: Access) -> dict[str, object]:
         **accounted,
         "watch": watched,
         "counters": list(kind.counters),
-        "flush": list(kind.flushing) if isinstance(kind, Flushed) else [],
+        "flush": flushing(kind),
     }
 
 

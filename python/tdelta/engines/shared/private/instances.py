@@ -31,8 +31,9 @@ from tdelta.driver.servers.sequential import by_agents, work_of
 from tdelta.driver.servers.server import Server
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
-from tdelta.engines.servers import DATABASE, Flushed, ListsPages, Proven, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, Proven, ServerEngine, ServerSettings, flushing
 from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site, TwinRows
+from tdelta.engines.shared.private.caches import KeptCache
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.replicas import Replica
@@ -44,7 +45,6 @@ from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
-from tdelta.measure.private import private
 from tdelta.records import Measurement
 
 _DEVICES = Path("/sys/dev/block")
@@ -63,8 +63,6 @@ _CONNECTIONS_A_SECOND = 50.0
 """Far fewer than any server takes; how long so many may take at most."""
 
 _GRACE_SECONDS = 60.0
-_PAGES_SECONDS = 60.0
-_LOOK_AGAIN_SECONDS = 0.02
 _SETTLE_SECONDS = 120.0
 _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
@@ -165,7 +163,7 @@ class ServerTwin:
         self._halt = acting.Halt()
         self._rows = rows
         self._beside_it = beside
-        self._pages = pages
+        self._kept_cache = KeptCache(instance.engine, instance.recipe, pages)
         self._worker = Worker()
         self._command: CommandLoad | None = None
         self._agents = None if mix.agents is None else mix.agents.twin()
@@ -192,47 +190,17 @@ class ServerTwin:
 
     def checksums(self, tables: Tables) -> Checksums:
         with self._connected():
-            return checksums(self._worker, tables)
+            found = checksums(self._worker, tables)
+            self._worker.ask("run", statements=flushing(self.instance.engine))  # or the next trial would have its reads
+            return found
 
     def keep_cache(self, misses: float) -> None:
-        if self._pages.exists():
-            return
-        new = self._pages.with_name(f"{self._pages.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):  # the next twin does without
-            with private(new) as file:
-                file.write(f"{misses}\n".encode() + self._listed_pages())
-            new.replace(self._pages)
-
-    def _listed_pages(self) -> bytes:
-        engine = self.instance.engine
-        if not isinstance(engine, ListsPages):
-            return b""
-        pages = engine.page_list
-        with self._connected():
-            self._do_with_pages(pages.write, pages.written, pages.done)
-        listed = self.instance.recipe.place.data / pages.file
-        content = listed.read_bytes() if listed.exists() else b""
-        listed.unlink(missing_ok=True)
-        return content
+        with self.instance.at_work():
+            self._kept_cache.keep(misses)
 
     def restore_cache(self) -> float | None:
-        if not self._pages.exists():
-            return None
-        engine, (misses, _, content) = self.instance.engine, self._pages.read_bytes().partition(b"\n")
-        if isinstance(engine, ListsPages) and content:
-            listed = self.instance.recipe.place.data / engine.page_list.file
-            with self._connected():
-                with private(listed) as file:
-                    file.write(content)
-                self._do_with_pages(engine.page_list.fetch, engine.page_list.fetched, engine.page_list.done)
-            listed.unlink()
-        return float(misses)
-
-    def _do_with_pages(self, statements: Sequence[str], query: str, done: str) -> None:
-        self._worker.ask("run", seconds=_PAGES_SECONDS, statements=list(statements))
-        until = time.monotonic() + _PAGES_SECONDS
-        while done not in str(self._worker.ask("rows", sql=query)["rows"][0][-1]) and time.monotonic() < until:
-            time.sleep(_LOOK_AGAIN_SECONDS)
+        with self.instance.at_work():
+            return self._kept_cache.restore()
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
         dialect = self.instance.engine.profile.dialect
@@ -484,7 +452,7 @@ class ServerTwin:
                 "watch": [self.instance.server.supervisor_pid],
                 "file_systems": list(self._worker.file_systems),
                 "counters": list(engine.counters),
-                "flush": list(engine.flushing) if isinstance(engine, Flushed) else [],
+                "flush": flushing(engine),
                 "settle": [sql for sql in settling.statements if sql not in self.instance.kept_until_applied],
                 "settle_query": settling.query,
                 "settle_at_most": settling.at_most,
