@@ -27,7 +27,7 @@ _WORDS = {
 _COUNTED = (EvidenceState.PLAIN, EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _READABLE = {
     EvidenceState.UNCOVERED: "without the key (outside the scope)",
-    EvidenceState.MOUNTED: "for users with read permission while mounted",
+    EvidenceState.MOUNTED: "by users while the storage is mounted",
 }
 _LOOKS = {EvidenceState.ENCRYPTED: "good", EvidenceState.LEAK: "bad", EvidenceState.MISSING: "bad"}
 _NOTE = (
@@ -92,7 +92,7 @@ def lines(found: Sequence[FileEvidence], _result: RunResult) -> Iterator[Line]:
     encrypted = [one for one in found if one.condition.is_protected]
     for state, why in _READABLE.items():
         if classes := dict.fromkeys(one.file_class for one in encrypted if one.state is state):
-            yield Line(FOUND, f"readable {why}: {', '.join(classes)}")
+            yield Line(FOUND, f"files readable {why}: {', '.join(classes)}")
     is_readable = any(one.state in (EvidenceState.LEAK, *_READABLE) for one in encrypted)
     if not is_readable and any(one.state is EvidenceState.ENCRYPTED for one in encrypted):
         yield Line(FOUND, "no plaintext in files of encrypted copies")

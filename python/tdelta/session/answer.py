@@ -182,7 +182,7 @@ def assemble(
         verdicts = tuple(with_cached(verdicts, idle, plan.settings, _own_caches(plan)))
         decision = most_severe(verdict.decision for verdict in verdicts if verdict.primary)
     unexplained = tuple(unexplained_cautions(verdicts, idle))
-    explained = {v.condition.key for v in verdicts if v.primary and v.reasons[-1].code == CACHED}
+    explained = {v.condition.key for v in verdicts if v.primary and any(r.code == CACHED for r in v.reasons)}
     said = explained | {caution.parameters["condition"] for caution in unexplained}
     open_ = {key: pages for key, pages in idle.items() if key not in said}
     findings, cautions = findings_of(_finished(context, collectors, judgement, verdicts))

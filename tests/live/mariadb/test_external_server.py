@@ -45,7 +45,7 @@ class TestMariadbExternalServers(HostileGlobals, ExternalServers):
 
     def test_a_baseline_that_is_encrypted_and_a_plain_encrypted_one_are_invalid(self, looked_at: LookedAt) -> None:
         baseline, encrypted = looked_at
-        with refused(InvalidTwins, "baseline-encrypted", said=Part("innodb_encrypt_tables=ON")):
+        with refused(InvalidTwins, "server-encrypted", said=Part("innodb_encrypt_tables=ON")):
             pair(encrypted, baseline, "tdelta_r1")
 
     def test_twins_without_any_encryption_are_invalid(self, servers: tuple[Any, Any]) -> None:

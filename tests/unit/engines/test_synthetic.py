@@ -332,7 +332,7 @@ def test_the_check_is_passed_by_two_tablespaces_of_one_database(capsys: pytest.C
         ("", "", 2, "one-place-twice"),
         ("&tablespace=SECRET_TS", "&tablespace=secret_ts", 2, "one-place-twice"),
         ("", "&tablespace=MISSING", 2, "unknown"),
-        ("&tablespace=SECRET_TS", "&tablespace=PLAIN_TS", 4, "baseline-encrypted"),
+        ("&tablespace=SECRET_TS", "&tablespace=PLAIN_TS", 4, "server-encrypted"),
     ],
 )
 def test_two_places_that_are_no_twins_are_refused(

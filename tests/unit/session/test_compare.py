@@ -151,5 +151,5 @@ def test_of_two_servers_neither_may_encrypt() -> None:
     assert _encrypts(plain, plain, assumed=False, compares_builds=True) is False
     unknown = dataclasses.replace(plain, encryption=Encryption((Scope(DATA, None, ""),), can_be_asked=False, remedy=""))
     assert _encrypts(unknown, unknown, assumed=False, compares_builds=True) is None
-    with refused(InvalidTwins, "baseline-encrypted"):
+    with refused(InvalidTwins, "server-encrypted"):
         _encrypts(plain, encrypted, assumed=False, compares_builds=True)

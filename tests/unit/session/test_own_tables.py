@@ -2,20 +2,21 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from support.refused import check_messages
+from support.refused import check_messages, refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
+from tdelta.engines.shared.external import own_tables
 from tdelta.engines.shared.external.kind import Identity
 from tdelta.engines.shared.external.own_tables import compared_tables, reads_own_tables
 from tdelta.engines.shared.external.pairs import _own_faults
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import schema_name
-from tdelta.errors import Defect, UsageError, WorkloadError
+from tdelta.errors import Defect, InvalidTwins, UsageError, WorkloadError
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
 from tdelta.session.staging import require_reading
@@ -150,6 +151,27 @@ def test_of_a_large_schema_only_keys_are_compared() -> None:
     database = Database((table, bare), frozenset())
     assert compared_tables(database, has_keys_only=False) == (("t", ("id", "note")), ("bare", ("note",)))
     assert compared_tables(database, has_keys_only=True) == (("t", ("id",)),)
+
+
+@pytest.mark.parametrize(
+    ("tables", "code", "given"),
+    [
+        ({"baseline": "ab", "encrypted": "bc"}, "own-tables-differ", {"tables": "a, c"}),
+        ({"baseline": "", "encrypted": ""}, "own-schema-empty", {"schema": "app"}),
+    ],
+)
+def test_schemas_that_differ_and_empty_ones_have_a_message_each(
+    tables: dict[str, str], code: str, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = (DatabaseColumn("id", 1),)
+    found = {
+        place: Database(tuple(DatabaseTable(name, 9, 1, columns) for name in names), frozenset())
+        for place, names in tables.items()
+    }
+    schemas = {place: SimpleNamespace(name="app", place=place) for place in tables}
+    monkeypatch.setattr(own_tables, "_described", lambda schema, _: found[schema.place])
+    with refused(InvalidTwins, code, **given):
+        own_tables.described(cast(Any, schemas), cast(Any, None))
 
 
 @pytest.mark.parametrize(

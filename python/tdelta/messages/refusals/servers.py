@@ -48,9 +48,10 @@ SERVERS = {
         " each DSN"
     ),
     "schema-missing": "no schema {schema}: name one that exists on both servers",
-    "own-tables-differ": "the schema must have the same tables, rows and keys on both servers; not so: {tables}",
+    "own-tables-differ": "the schema must have the same tables, rows and keys on both servers; different: {tables}",
+    "own-schema-empty": "no tables in schema {schema} on either server; name a schema with tables (--schema)",
     "own-script-writes": "only SELECT is allowed on your own tables (no INTO, no locks), found: {found}",
-    "baseline-encrypted": "tables of this server must be unencrypted, found: {said}",
+    "server-encrypted": "tables of this server must be unencrypted, found: {said}",
     "encryption-not-seen": "{said}: {remedy}",
     "nothing-encrypted": "the encrypted server encrypts no more than the baseline: {said}; {remedy}",
     "encryption-unsettled": "table encryption is changing: {said}; wait until it ends, or open the keystore",

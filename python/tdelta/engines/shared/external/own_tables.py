@@ -62,13 +62,15 @@ def described(schemas: Mapping[str, RunSchema], access: Access) -> Database:
     """What is in the schema, which has the same tables and as many rows on both servers.
 
     Raises:
-        InvalidTwins: it has not.
+        InvalidTwins: it has not, or there are none.
     """
     found = [_described(schemas[place], access) for place in (BASELINE_PLACE, ENCRYPTED_PLACE)]
     one, other = ({table.name: _shape(table) for table in database.tables} for database in found)
     unlike = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    if unlike or not one:
-        raise InvalidTwins(Refusal.of("own-tables-differ", tables=", ".join(unlike) or "none"))
+    if unlike:
+        raise InvalidTwins(Refusal.of("own-tables-differ", tables=", ".join(unlike)))
+    if not one:
+        raise InvalidTwins(Refusal.of("own-schema-empty", schema=schemas[BASELINE_PLACE].name))
     return found[0]
 
 

@@ -287,7 +287,7 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool, c
     plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
     for server, scope in ((baseline, plain), *([(encrypted, data)] if compares_builds else [])):
         if scope is not None and scope.is_encrypted:
-            raise InvalidTwins(Refusal.of("baseline-encrypted", said=scope.said).at(server.name))
+            raise InvalidTwins(Refusal.of("server-encrypted", said=scope.said).at(server.name))
     if compares_builds:
         return None if data is not None and data.is_encrypted is None else False
     if data is not None and data.is_encrypted is None:
