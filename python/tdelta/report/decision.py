@@ -129,12 +129,12 @@ def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
 
 
 def brief(result: RunResult) -> str:
-    """A run's answer in a few words: ``SLOWER, +12% to +340%``."""
+    """A run's answer in a few words: ``SLOWER, +12% to +340%``, with the time that it took if it is of an action."""
     head, outcomes = run_answer(result).sentence.partition(":")[0], of_run(result)
     effects = sorted((one.effect for one in outcomes if one.effect), key=lambda one: one.median)
     if head.startswith(("NO ANSWER", "INVALID")) or not effects:
         return head
-    took = "".join(f" in {duration(one.seconds)}" for one in outcomes[:1] if one.seconds)
+    took = "".join(f", {duration(one.seconds)}" for one in outcomes[:1] if one.seconds)
     ends = dict.fromkeys((effects[0].signed(), effects[-1].signed()))
     return f"{head}{took}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
 
@@ -149,10 +149,15 @@ def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
 def _readable_in(result: RunResult) -> Iterator[str]:
     for asked, used in result.ciphers_in_force.items():
         yield f"the cipher in use is {used}, not {asked}"
+    mounted: dict[str, list[str]] = {}
     for evidence in result.of(FileEvidence):
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
-            mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
-            yield f"{evidence.file_class} ({compared_label(evidence.condition)}){mounted}"
+            name = compared_label(evidence.condition)
+            if evidence.state is EvidenceState.MOUNTED:
+                mounted.setdefault(name, []).append(evidence.file_class)
+            else:
+                yield f"{evidence.file_class} ({name})"
+    yield from (f"{name} while it is mounted: {', '.join(classes)}" for name, classes in mounted.items())
     for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
         yield f"{'rows' if left.there else 'deleted rows'} in {left.file_class} after a conversion"
     for backup in result.of(BackupMeasure):
@@ -186,7 +191,8 @@ def decision_page(found: Decided, load: Load) -> Page:
 
 
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
-    rows = [_row(one, is_daily=not at) for at, one in enumerate(found.answered)]
+    daily, *others = found.answered
+    rows = [_row(daily, brief(daily.result), ()), *(_row(one, "", _facts(daily.result)) for one in others)]
     columns = list(map(Column, ("question", "answer", "limit", "run")))
     yield Section("answer", "Answers", [Table("Answers", columns, rows)])
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
@@ -204,12 +210,17 @@ _CORES_NOTE = (
 )
 
 
-def _row(one: Answered, *, is_daily: bool) -> tuple[str | Cell, ...]:
+def _facts(result: RunResult) -> list[str]:
+    return "; ".join(found_in(result)).split("; ")
+
+
+def _row(one: Answered, head: str, known: Sequence[str]) -> tuple[str | Cell, ...]:
+    """One row: ``head``, of daily work, in place of the sentence that heads the page; no fact that is known."""
     answer, counts = run_answer(one.result), one.result.counts
-    more = [line for line in answer.lines if is_daily and line.title in _OF_DAILY]
-    if facts := found_in(one.result):
+    more = [line for line in answer.lines if head and line.title in _OF_DAILY]
+    if facts := [fact for fact in _facts(one.result) if fact and fact not in known]:
         more.append(Line(FOUND, "; ".join(facts)))
-    text = " ".join((answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
+    text = " ".join((f"{head}." if head else answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
     _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
     limit = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
     return (

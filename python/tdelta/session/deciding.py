@@ -142,8 +142,9 @@ def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ..
     steps, impossible = _steps(given)
     timed = _timed(steps, RunRequest(**given), f"decide-dry-run-{os.getpid()}", observe)
     fitting = allot(timed, given["max_seconds"])
-    _require_daily(fitting, timed, given["max_seconds"])
-    late = [_late(step) for step in timed if step.question not in [one.question for one in fitting]]
+    late = [
+        _late(step, given["max_seconds"]) for step in timed if step.question not in [one.question for one in fitting]
+    ]
     return fitting, (*impossible, *late)
 
 
@@ -247,8 +248,8 @@ class _Sitting:
         for at, step in enumerate(waiting):
             fitting = allot(waiting[at:], left())
             if not (fitting and fitting[0].question is step.question):
-                _require_daily((), [step], self._request.decision.max_seconds)
-                found.append(_late(step))
+                most_seconds = self._request.decision.max_seconds
+                found.append(_late(step, most_seconds, most_seconds - left()))
                 continue
             begun = self._runs.get(step.question.name)
             if begun is not None and self._store.status(begun) is RunStatus.FAILED:
@@ -382,14 +383,13 @@ def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
     return _SPARE * (staged + least), _SPARE * (staged + whole)
 
 
-def _require_daily(fitting: Sequence[Step], steps: Sequence[Step], found_seconds: float) -> None:
-    if steps[0].question is QUESTIONS[0] and not (fitting and fitting[0].question is QUESTIONS[0]):
-        raise TimeFault(found_seconds, math.ceil(steps[0].least_seconds), QUESTIONS[0].title.lower())
-
-
-def _late(step: Step) -> Open:
-    why = Refusal.of("decide-no-time", needed=about(step.least_seconds))
-    return Open(step.question, why, _lasting(step, step.whole_seconds))
+def _late(step: Step, most_seconds: float, spent_seconds: float = 0.0) -> Open:
+    needed = about(step.least_seconds)
+    if step.question is QUESTIONS[0]:
+        passed = f", and {about(spent_seconds)} have passed" if spent_seconds else ""
+        least = math.ceil(step.least_seconds + spent_seconds)
+        raise TimeFault(most_seconds, least, f"the shortest run of daily work takes about {needed}{passed}")
+    return Open(step.question, Refusal.of("decide-no-time", needed=needed), _lasting(step, step.whole_seconds))
 
 
 def _lasting(step: Step, seconds: float) -> RunRequest:

@@ -6,7 +6,7 @@ import pytest
 
 from support import samples as s
 from support.json_docs import check_documented
-from tdelta.document.blocks import Line, Lines, Listing, Table
+from tdelta.document.blocks import Cell, Line, Lines, Listing, Table
 from tdelta.messages import Reason, Refusal
 from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
 from tdelta.messages.message import fields_of
@@ -110,6 +110,19 @@ def test_what_is_readable_is_named_with_the_question_that_found_it() -> None:
     assert readable["temp (AES-256)"] == NAMED["spill"].title
 
 
+def test_files_of_a_mounted_layer_are_readable_together() -> None:
+    files = [replace(one, state=s.EvidenceState.MOUNTED) for one in s.evidence(s.EvidenceState.ENCRYPTED, 0)]
+    ((what, _),) = still_readable(decided(daily=s.changed(s.slower(), evidence=tuple(files))))
+    assert all(one.file_class in what for one in files)
+
+
+def test_what_daily_work_found_is_no_news_of_another_question() -> None:
+    page = decision_page(decided(("backup", s.other_cipher()), daily=s.other_cipher()), PEAK)
+    (table,) = page.sections[0].blocks
+    assert isinstance(table, Table)
+    assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
+
+
 def test_a_cipher_that_nobody_asked_for_is_readable_news() -> None:
     assert any("AES-128-CBC" in text for text, _ in still_readable(decided(daily=s.other_cipher())))
 
@@ -126,7 +139,7 @@ def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> No
     assert brief(s.slower()) == "SLOWER, +3.1% (+2.4% to +3.8%)"
     assert brief(s.sweep()).count(" to ") == 1
     assert brief(s.invalid()) == "INVALID"
-    assert brief(s.acted()).startswith("CONVERSION in 8.2 s, ")
+    assert brief(s.acted()).startswith("CONVERSION, 8.2 s, ")
 
 
 def test_a_page_has_the_open_questions_with_their_commands() -> None:

@@ -13,7 +13,7 @@ from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.errors import EngineUnavailable, TdeltaError, UsageError
+from tdelta.errors import EngineUnavailable, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
@@ -257,6 +257,15 @@ def test_a_run_that_was_killed_is_resumed_in_the_time_that_it_left(runs: Runs) -
     assert runs.resumed == [DAILY]
     assert sum(runs.given_seconds.values()) < 600.0
     assert runs.seconds <= 600.0
+
+
+def test_daily_work_that_took_all_the_time_is_refused_with_a_longer_one(runs: Runs) -> None:
+    runs.killed_after, runs.ends = 290.0, {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide(max_seconds=300.0)
+    with pytest.raises(TimeFault) as caught:
+        runs.decide(max_seconds=300.0)
+    assert caught.value.least_seconds > 300.0
 
 
 def test_a_run_that_cannot_be_resumed_any_more_is_made_anew(runs: Runs) -> None:

@@ -31,7 +31,7 @@ REQUESTS = {
     "no-time-for-a-round": (
         "--max-time is too short: one round with its set-up requires {least:.0f} s, found {found:.0f} s"
     ),
-    "decide-no-time": "not enough time was left: at least {needed}",
+    "decide-no-time": "not enough time left, needs at least {needed}",
     "warmup-too-long": "--warmup {warmup:g}s must be shorter than a trial, {trial:g} s (--trial-time)",
     "pilot-too-short": "--pilot-time is too short for two blocks: most of {found:g} s went into the set-up",
     "path-not-text": "{option} requires a path in UTF-8; rename the file or folder, or use a link to it",
