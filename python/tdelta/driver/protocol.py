@@ -236,6 +236,9 @@ class Remembering(Protocol):
     def remember(self, name: str, value: Any) -> None:
         """Remember a JSON value with those data, where they are kept."""
 
+    def discard(self) -> bool:
+        """Have data that an earlier run loaded be loaded anew from now on; returns whether there were any."""
+
 
 @runtime_checkable
 class Hosted(Protocol):

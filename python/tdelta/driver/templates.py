@@ -71,6 +71,11 @@ class Template:
         with contextlib.suppress(OSError):
             _write_facts(self.folder, self.facts)
 
+    def discard(self) -> None:
+        """Have nobody take it any more; who copies from it goes on."""
+        with contextlib.suppress(OSError):
+            own_folders.unlink(self.folder / _FACTS)
+
     def close(self) -> None:
         os.close(self._lock)
 

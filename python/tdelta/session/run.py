@@ -20,9 +20,10 @@ from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.pool import AgentPool
 from tdelta.driver.files import default_templates
+from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates
 from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
-from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
+from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
@@ -211,19 +212,39 @@ def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates
             folder = stack.enter_context(TwinFolder(plan.base, run_id, templates or default_templates()))
         context.store.set_status(run_id, RunStatus.RUNNING)
         try:
-            with _twins(plan, folder, make_twins) as twins:
-                checks = Checks(plan, context.state)
-                ready = prepare(context, twins, folder.path, checks, Housing.of(plan, folder))
-                collectors = Collectors.of(context, ready, checks)
-                context.interruption.arm()
-                stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
-                remember_size(context, twins)
-            return _answer(context, ready, collectors, stopped_by, short)
+            try:
+                return _measured(context, folder, make_twins, short)
+            except _BadData as bad:
+                context.observe(Phase("load", f"anew, since data of an earlier run do not do: {bad.__cause__}"))
+            return _measured(context, folder, make_twins, short)
         except BaseException as error:
             status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
             with suppress(TdeltaError):  # a store that is full must not hide what went wrong
                 context.store.set_status(run_id, status)
             raise
+
+
+class _BadData(Exception):
+    """Data that an earlier run loaded were of no use; they are discarded."""
+
+
+def _measured(
+    context: RunContext, folder: TwinFolder, make_twins: MakeTwins | None, short: Caution | None
+) -> RunResult:
+    plan, before = context.plan, len(context.trials)
+    with _twins(plan, folder, make_twins) as twins:
+        try:
+            checks = Checks(plan, context.state)
+            ready = prepare(context, twins, folder.path, checks, Housing.of(plan, folder))
+            collectors = Collectors.of(context, ready, checks)
+            context.interruption.arm()
+            stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
+        except (ServerFault, InvalidTwins) as fault:
+            if len(context.trials) == before and isinstance(twins, Remembering) and twins.discard():
+                raise _BadData from fault
+            raise
+        remember_size(context, twins)
+    return _answer(context, ready, collectors, stopped_by, short)
 
 
 def _announce(context: RunContext, short: Caution | None) -> None:

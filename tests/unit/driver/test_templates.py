@@ -174,3 +174,13 @@ def test_what_is_remembered_is_there_when_it_is_taken_again(store: Templates) ->
     taken = store.taken("one")
     assert taken is not None
     assert taken.facts == {"rows": 3, "bytes": _FILE_BYTES, "cipher": "AES-256-CTR"}
+
+
+def test_what_is_discarded_is_taken_no_more_and_kept_again_once_nobody_has_it(store: Templates) -> None:
+    kept = _keep(store, "one")
+    kept.discard()
+    assert store.taken("one") is None
+    assert (kept.folder / "rows").exists()
+    assert store.kept("one", _FILE_BYTES, {}, _fill) is None
+    kept.close()
+    _keep(store, "one").close()

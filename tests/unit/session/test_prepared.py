@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from support.fake_twins import FakeTwins
-from tdelta.records import Role
+from support.fake_twins import FakeTwins, equal_rows
+from tdelta.errors import InvalidTwins, ServerFault
+from tdelta.messages import Refusal
+from tdelta.records import Phase, Role
 
 from .served import OPTIONS, installed, served
 
@@ -18,6 +20,11 @@ class Kept(FakeTwins):
         super().__init__(like.script)
         self.recall = facts.get
         self.remember = facts.__setitem__
+        self.damaged = False
+
+    def discard(self) -> bool:
+        was, self.damaged = self.damaged, False
+        return was
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +56,31 @@ def test_trials_of_another_length_are_sized_anew(tmp_path: Path) -> None:
     sizes(tmp_path / "a", facts)
     assert sizes(tmp_path / "b", facts, trial_seconds=0.5)[1]
     assert sizes(tmp_path / "c", facts, workload="insert")[1]
+
+
+@pytest.mark.parametrize("damage", ["rows", "start"])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_kept_data_that_do_not_do_are_discarded_and_loaded_anew_once(
+    tmp_path: Path, damage: str, is_kept: bool
+) -> None:
+    def rows(settings: Any, tables: Any, trials: int) -> Any:
+        sums = equal_rows(settings, tables, trials)
+        is_other = damage == "rows" and twins.damaged and twins.started
+        return dict.fromkeys(sums, (1, "0")) if is_other else sums
+
+    def before_trial(_twin: Any, _job: Any) -> None:
+        if damage == "start" and twins.damaged:
+            raise ServerFault(Refusal.of("server-waits"))
+
+    sitting = served(tmp_path, rows=rows, before_trial=before_trial)
+    sitting.twins = twins = Kept(sitting.twins, {})
+    twins.damaged = True
+    if not is_kept:
+        twins.discard = lambda: False  # type: ignore[method-assign]
+        with pytest.raises((InvalidTwins, ServerFault)):
+            sitting.conduct(**OPTIONS)
+        return
+    result = sitting.conduct(**OPTIONS)
+    assert result.counts.rounds == 2
+    assert not any(validity.failed for validity in result.validity)
+    assert sum(event.detail.startswith("anew") for event in sitting.events if isinstance(event, Phase)) == 1

@@ -66,6 +66,7 @@ class ServerTwins(SequentialBlocks):
         self._keys: dict[str, str] = {}
         self._expected: Checksums | None = None
         self._loads: dict[tuple[str, ...], _Load] = {}
+        self._taken: list[Template] = []
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
         self.library = f"{engine.binary.product} {' and '.join(versions) or engine.binary.version}"
@@ -98,7 +99,10 @@ class ServerTwins(SequentialBlocks):
             return None
         assert self._templates is not None  # noqa: S101 - as `_keeps` sees
         template = self._templates.taken(self._digest(settings))
-        return None if template is None else self._of_template(settings, template)
+        if template is None:
+            return None
+        self._taken.append(template)
+        return self._of_template(settings, template)
 
     def _kept(self, load: _Load) -> _Load | None:
         """The load's data kept as a template; None where they are not to be, or cannot be."""
@@ -189,6 +193,11 @@ class ServerTwins(SequentialBlocks):
     def remember(self, name: str, value: Any) -> None:
         if (template := self._first_template()) is not None:
             template.remember(**{name: value})
+
+    def discard(self) -> bool:
+        for template in self._taken:
+            template.discard()
+        return bool(self._taken)
 
     def _first_template(self) -> Template | None:
         return next((load.template for load in self._loads.values()), None)
