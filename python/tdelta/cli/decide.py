@@ -16,6 +16,7 @@ from tdelta.cli.output import drawn_progress, ready_to_show, show
 from tdelta.cli.project_runs import most_severe
 from tdelta.cli.run import typed_of
 from tdelta.cli.units import Typed, click_options
+from tdelta.errors import TdeltaError
 from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Duration, PerSecond
@@ -99,7 +100,9 @@ def decide(
         click.echo("everything measured is kept; the same command continues", err=True)
         raise
     if not made:
-        click.echo("every run was finished before; --rerun measures again", err=True)
+        click.echo(
+            "no new run: finished ones stay, all others need a longer --max-time; --rerun measures again", err=True
+        )
     load = report.Load(rate, servers, price)
     path = Path(f"tdelta-{found.name}.html") if output is None else output
     write_page(render(report.decision_page(found, load)), path, force=force)
@@ -117,5 +120,9 @@ def _watched(made: list[Step | None], step: Step | None) -> Iterator[Callable[[E
     made.append(step)
     if step is not None:
         click.echo(f"{step.question.title}: {duration(step.seconds)}", err=True)
-    with drawn_progress() as observer:
-        yield observer
+    try:
+        with drawn_progress() as observer:
+            yield observer
+    except TdeltaError as fault:
+        click.echo(f"  not measured: {fault}", err=True)
+        raise

@@ -256,6 +256,8 @@ class _Sitting:
                 begun = None
             seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
             fault = self._made(replace(step, seconds=seconds), begun)
+            if isinstance(fault, TimeFault) and fault.least_seconds <= left():  # a busy machine needs more
+                fault = self._made(replace(step, seconds=fault.least_seconds))
             if fault is not None and step.question is QUESTIONS[0]:
                 raise fault
             if fault is not None:
@@ -305,7 +307,7 @@ class _Sitting:
         else:
             labels = (*self._request.where.labels, self.name)
             fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
-            request = step.request.replace(max_seconds=step.seconds, labels=labels)
+            request = step.request.replace(max_seconds=float(math.ceil(step.seconds)), labels=labels)
             result = conduct(request, noted, facts={PART_OF: fact}, templates=templates)
         self._store.put_fact(result.settings.run_id, SPENT, self._now() - began)
         return result
