@@ -226,7 +226,7 @@ class _Sitting:
         of_decision = [run_id for run_id, fact in self._store.facts_named(PART_OF).items() if fact["name"] == self.name]
         seconds = self._store.facts_named(SPENT)
         left = [run_id for run_id in of_decision if self._store.status(run_id) is not RunStatus.FAILED]
-        return sum(seconds.get(run_id, 0.0) for run_id in left)
+        return sum(float(seconds.get(run_id, 0.0)) for run_id in left)
 
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):
