@@ -189,10 +189,9 @@ def decide(
         # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
         folder = stack.enter_context(TwinFolder(base, sitting.name))
         sitting.restored = Templates(folder.path / "restored", of_users=True)
-        spent, timed = sitting.spent(), sitting.timed(steps)
-        left = request.decision.max_seconds - spent
+        timed, left = sitting.timed(steps), request.decision.max_seconds - sitting.spent_seconds
         late = sitting.answer(timed, lambda: left - (now() - began))
-        with suppress(KeyboardInterrupt):  # every question has what answer it gets
+        with suppress(KeyboardInterrupt, Interrupted):  # every question has what answer it gets
             sitting.deepen(timed, lambda: left - (now() - began))
         found = ((step, sitting.result(step)) for step in timed)
         answered = tuple(Answered(step.question, result, step.has_own_rows) for step, result in found if result)
@@ -219,14 +218,9 @@ class _Sitting:
                     found.append((fact["question"], run_id))
         for question, run_id in sorted(found, key=lambda one: store.status(one[1]) is not RunStatus.DONE):
             self._runs.setdefault(question, run_id)
+        taken, left = store.facts_named(SPENT), [one for _, one in found if store.status(one) is not RunStatus.FAILED]
+        self.spent_seconds = sum(float(taken.get(run_id, 0.0)) for run_id in left)
         self.name = self.name or f"decide-{store.fresh_run_id()}"
-
-    def spent(self) -> float:
-        """Seconds of all runs but those that failed: these left nothing."""
-        of_decision = [run_id for run_id, fact in self._store.facts_named(PART_OF).items() if fact["name"] == self.name]
-        seconds = self._store.facts_named(SPENT)
-        left = [run_id for run_id in of_decision if self._store.status(run_id) is not RunStatus.FAILED]
-        return sum(float(seconds.get(run_id, 0.0)) for run_id in left)
 
     def timed(self, steps: Sequence[Step]) -> list[Step]:
         if any(step.question.name not in self._known for step in steps):

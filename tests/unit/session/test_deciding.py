@@ -13,7 +13,7 @@ from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
 from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.errors import EngineUnavailable, TdeltaError, TimeFault, UsageError
+from tdelta.errors import EngineUnavailable, Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
@@ -350,8 +350,9 @@ def test_an_answer_is_found_behind_a_longer_run_without_one(runs: Runs, status: 
     assert again.answered[0].result.settings.run_id != longer
 
 
-def test_all_answers_are_kept_where_a_longer_run_is_interrupted(runs: Runs) -> None:
-    ends = iter([s.undecided, fail(KeyboardInterrupt())])
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt(), Interrupted()])
+def test_all_answers_are_kept_where_a_longer_run_is_interrupted(runs: Runs, interruption: BaseException) -> None:
+    ends = iter([s.undecided, fail(interruption)])
     runs.ends = {DAILY: lambda: next(ends)()}
     found = runs.decide(max_seconds=7200.0)
     assert runs.made[-1] == DAILY
