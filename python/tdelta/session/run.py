@@ -215,7 +215,7 @@ def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates
             try:
                 return _measured(context, folder, make_twins, short)
             except _BadData as bad:
-                context.observe(Phase("load", f"anew, since data of an earlier run do not do: {bad.__cause__}"))
+                context.observe(Phase("load", f"anew, since kept data failed: {bad}"))
             return _measured(context, folder, make_twins, short)
         except BaseException as error:
             status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
@@ -225,7 +225,7 @@ def _sit(context: RunContext, make_twins: MakeTwins | None, templates: Templates
 
 
 class _BadData(Exception):
-    """Data that an earlier run loaded were of no use; they are discarded."""
+    """Data that an earlier run loaded failed, for the reason given; they are discarded."""
 
 
 def _measured(
@@ -241,7 +241,7 @@ def _measured(
             stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
         except (ServerFault, InvalidTwins) as fault:
             if len(context.trials) == before and isinstance(twins, Remembering) and twins.discard():
-                raise _BadData from fault
+                raise _BadData(fault.refusals[0]) from fault
             raise
         remember_size(context, twins)
     return _answer(context, ready, collectors, stopped_by, short)
