@@ -55,7 +55,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
     def test_ctrl_c_while_tables_are_loaded_leaves_nothing(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", *self.on(servers), "--size", "200MB")
+        process = place.start("run", *self.on(servers), "--size", "200MB", "--max-time", "10m")
         read_until(process, "load: the baseline")
         ran = end(process, signal.SIGINT)
         assert ran.code == 130
