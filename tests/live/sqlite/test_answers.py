@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tdelta.workloads
-from support.codes import cautions, details
+from support.codes import details
 from support.refused import check_messages
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place
 from tdelta.engines.sqlite.engine import SqliteEngine
