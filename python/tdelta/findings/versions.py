@@ -20,7 +20,7 @@ from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Decision, Estimate, Finding, Metric, RunResult, Verdict
 from tdelta.records.history import Change, OverheadChange
 
-_NOTE = "Each overhead is over unencrypted copies of its own version. The difference is informational."
+_NOTE = "Each overhead is relative to unencrypted copies of the same version. The difference is informational."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ mistaken for information: the baseline is shared by conditions, and the types of
 trials. The instance effect is taken as *wholly* shared between types, the noise as correlated as it is seen to be.
 Where instance effects are in truth a type's own, this pools less than it could, which errs on the side of width.
 
-Estimates so strongly correlated that differ in variance extrapolate: their common mean may lie outside of all
-of them, and of the mix whose parts they are. The mix has an answer of its own from the same trials. So the joint
-posterior of the types keeps what it says of them *given* the mix, and takes the mix itself from that answer
+Strongly correlated estimates of unequal variance extrapolate: their common mean may lie outside all of them, and
+outside the range of the mix that they make up. The same trials give a separate estimate of the mix. The joint
+posterior of the types therefore keeps its conditional part, *given* the mix, and takes the mix from that estimate
 (Jeffrey's rule: Diaconis and Zabell 1982, JASA 77:822). Both sides did the same operations, so the mix's ratio is
 the mean of the types' ratios, weighted by their shares of the plain time; the centers add up exactly.
 """
@@ -107,10 +107,10 @@ class PooledTypes:
     covariances: FloatArray
 
     def as_parts_of(self, mix: Answer, shares: FloatArray) -> list[Posterior]:
-        """The types as parts of a mix that has an answer of its own.
+        """Posteriors of the types, conditioned on the separate estimate of their mix.
 
         Args:
-            mix: that answer.
+            mix: that estimate.
             shares: shape (T,), of the plain time; they sum to 1.
         """
         whole = mix.mixture

@@ -41,7 +41,7 @@ def quiet(_event: object) -> None:
 
 @dataclass
 class Runs:
-    """In the place of runs: each takes half its time and has an answer, but for those that are told otherwise."""
+    """Stands in for runs: each takes half of its time and succeeds unless a test gives it a fault."""
 
     store: Path
     seconds: float = 0.0

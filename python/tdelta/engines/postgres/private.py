@@ -145,7 +145,7 @@ _PAGE_LIST = PageList(
     fetched="SELECT 'done'",
     done="done",
 )
-"""By extensions of its own; a server that is installed without them writes no list. Both are gone afterwards."""
+"""Uses two extensions and drops them afterwards. A server installed without them writes no list."""
 
 
 @dataclass(frozen=True, slots=True)

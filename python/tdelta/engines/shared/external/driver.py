@@ -91,7 +91,7 @@ class ExternalDriver:
         return PLAIN, OWN_CIPHER
 
     def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
-        """By SQL, no file can be read: two servers that call themselves alike are told apart by their places."""
+        """SQL cannot read program files, so two servers with the same version are named first and second."""
         if not self._compares_builds:
             return {}
         said = ["first", "second"] if self._servers is None else [one.identity.described for one in self._servers.both]

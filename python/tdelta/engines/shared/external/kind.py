@@ -259,7 +259,7 @@ class GrantsBySchema(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadOnly:
-    """How a session is kept from writing: ``sql`` does, and ``asked`` is then ``expected`` in a query of its own."""
+    """The statement ``sql`` makes a session read-only; the expression ``asked`` then has the value ``expected``."""
 
     sql: str
     asked: str

@@ -1,6 +1,6 @@
 """How an earlier twin's cache was at rest, kept in a file beside the data: its misses, and the list of its pages.
 
-It only saves time, so whatever fails, a twin goes on without. Servers are asked on a connection of its own.
+It only saves time: after any failure the twin warms up as usual. Its queries use a separate connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cache at rest is kept beside the data; whatever fails, a twin goes on without."""
+"""The state of a cache at rest is kept beside the data; after a failure the twin warms up as usual."""
 
 from pathlib import Path
 
