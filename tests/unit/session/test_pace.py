@@ -1,3 +1,4 @@
+import os
 import time
 from pathlib import Path
 
@@ -196,8 +197,9 @@ def test_the_search_is_reserved_before_another_block_begins(tmp_path: Path, monk
 
     def searching(twin: FakeTwin, job) -> None:
         if is_search(job):
-            twin._twins.clock.advance(5.0)
+            twin._twins.clock.advance(3.0)
 
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     sitting = served(tmp_path, before_trial=searching)
     options = {**OPTIONS, "blocks_per_round": 100, "trial_seconds": 2.0, "min_rounds": 1, "max_rounds": None}
     result = sitting.conduct(**options, max_seconds=120.0)
