@@ -70,7 +70,7 @@ def prepared_inputs(
     if dsns is not None:
         check(request)
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
-            observe(Phase("compare", "the two servers were found to be twins"))
+            observe(Phase("compare", "the two servers match"))
             yield RunInputs(own_source(request, servers, observe) if servers.is_own else None, servers)
     else:
         with staged(request, run_id, observe, templates) as source:

@@ -152,7 +152,7 @@ def _conduct_pilot(
         if results and left < _FEWEST_LEFT_SECONDS:
             break
         length = multiple * request.design.trial_seconds
-        observer(Phase("pilot", f"identical twins, trials of {length:g} s ({number + 1} of {len(multiples)})"))
+        observer(Phase("pilot", f"identical copies, trials of {length:g} s ({number + 1} of {len(multiples)})"))
         pilot = _of_identical_twins(request, length, left / (len(multiples) - number))
         try:
             results.append(_piloted(pilot, observer, conduct_with))

@@ -168,7 +168,7 @@ class RoundRunner:
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins
-            self._context.observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
+            self._context.observe(Phase("copy", f"round {number + 1}: fresh copies", done, len(drawn)))
             settings = self._plan.twin_settings(condition, self._ready.data_bytes)
             twin = self._ready.housing.started(
                 stack, self._ready.twins, condition, settings, name, host=hosts.get(condition, 0)
@@ -189,7 +189,7 @@ class RoundRunner:
         self._clock.ring_at_end(self._pace.tidying())
         if of_prices:
             self._pace.took(Stage.PRICES, of_prices)
-        self._context.observe(Phase("checksum", "the twins' rows before the first trial"))
+        self._context.observe(Phase("checksum", "rows of all copies before the first trial"))
         with self._pace.timed(Stage.ROWS):
             before = self._checksums({c: twins[c] for c in shared})
         for condition, sums in before.items():
@@ -354,11 +354,11 @@ class RoundRunner:
         return list(measured), standstill
 
     def _beside(self) -> tuple[Sequence[int], str]:
-        return self._ready.housing.processes, "the encrypted file system under a twin"
+        return self._ready.housing.processes, "the encrypted file system below a copy"
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""
-        self._context.observe(Phase("checksum", "the twins' rows after the last trial"))
+        self._context.observe(Phase("checksum", "rows of all copies after the last trial"))
         shared = self._plan.instances()
         certain = {
             condition: twins[condition]

@@ -241,7 +241,7 @@ _STUDIES = (
     ),
     Study(
         "soak",
-        "the same twins at work for long: splits, purging, growing logs, checkpoints within trials",
+        "the same copies at work for a long time: splits, purging, growing logs, checkpoints within trials",
         "no figures: tests of encryption begin with fresh databases and end within the hour",
         True,
         "order entry on SQLite, or any engine, workload or database: four or five pairs one after another, each for"
@@ -302,7 +302,7 @@ _STUDIES = (
         "few figures: SQL Server about 30 s for just under 1 GB; MariaDB's threads once took both CPUs to no end",
         True,
         "MariaDB: background encryption with five settings of threads and iops, beside order entry on data larger than"
-        " the buffer pool; each twin is decrypted again before its next trial. Or --engine mysql: tables one after"
+        " the buffer pool; each copy is decrypted again before its next trial. Or --engine mysql: tables one after"
         " another, and the master key; postgres: a base backup at three rates; sqlite, duckdb: the file, by itself",
         {
             "engine": "mariadb",

@@ -37,7 +37,7 @@ class FakeProspecting:
         given: frozenset[str],
     ) -> Prospect:
         self.pilots.append((request, asked, pilot_seconds, given))
-        observer(Phase("pilot", "identical twins"))
+        observer(Phase("pilot", "identical copies"))
         return whole()
 
 
@@ -54,7 +54,7 @@ def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspect
     assert done.code == 0
     assert session.pilots == [(RunRequest(), PlanQuery(), None, frozenset())]
     assert done.out == call("plan", "last").out
-    assert done.err == "pilot: identical twins\n"
+    assert done.err == "pilot: identical copies\n"
 
 
 def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:

@@ -77,7 +77,7 @@ _SAMPLE_OPTIONS = {
     "aggregate-interval": "would sum the log up that the results are read from",
 }
 _NO_LOAD = {
-    "initialize": "makes tables; the twins' tables are made before a run, and `--load-generator` only works on them",
+    "initialize": "makes tables; the copies' tables are made before a run, and `--load-generator` only works on them",
     "init-steps": "belongs to -i, which makes tables; `--load-generator` only works on them",
     "show-script": "shows a script and is no load",
     "version": "is no load",
