@@ -107,12 +107,11 @@ class Change(NamedTuple):
 
 
 def overridden(request: RunRequest) -> tuple[Change, ...]:
-    if request.tested.study is None:
+    if request.study is None:
         return ()
-    tested = request.tested
-    original = {"study": tested.study, "engine": tested.engine, "study_size": tested.study_size}
-    if tested.baseline is not None:
-        original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
+    original = {"study": request.study, "engine": request.engine, "study_size": request.study_size}
+    if request.baseline is not None:
+        original |= {"baseline": request.baseline, "encrypted": request.encrypted}
     return tuple(_changes(request, RunRequest(**original)))
 
 
@@ -250,13 +249,13 @@ def _finished(
             *(one for one in (judgement.order_effect, judgement.hosts) if one is not None),
             *collectors.search.records(),
             collectors.checks.settings_compared(),
-            *(collectors.profiles.records() if plan.request.design.profile else ()),
+            *(collectors.profiles.records() if plan.request.profile else ()),
         ),
         cpus=_cpus(context.store.machine(context.run_id)),
         storages=state.storages,
         data_bytes=state.data_bytes,
         published=PUBLISHED.get(plan.settings.study, ()),
-        levels={"threads": plan.request.work.threads, "cache": plan.request.twins.cache},
+        levels={"threads": plan.request.threads, "cache": plan.request.cache},
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,
         is_writing=plan.layout.writes,

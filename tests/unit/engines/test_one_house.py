@@ -19,7 +19,7 @@ EXCUSED = {
     "store": "it is an SQLite file itself, read by Python's own sqlite3",
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
     "measure/machine.py": "what tdelta itself was installed with",
-    "session/declared": "help texts say for whom an option is, with examples",
+    "session/declared.py": "help texts say for whom an option is, with examples",
     "session/studies.py": "a study is a published experiment on an engine",
     "session/published.py": "as above",
     "driver/load_generator": "what the commands of other tools take: their protocols, options and variables",
