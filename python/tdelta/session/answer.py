@@ -34,9 +34,9 @@ from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions
 from tdelta.session.options import Option
 from tdelta.session.planning import Plan
-from tdelta.session.published import PUBLISHED
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.state import TrialSize
+from tdelta.session.studies import study
 from tdelta.session.values import Flag
 from tdelta.workloads.scan import cut
 
@@ -254,7 +254,7 @@ def _finished(
         cpus=_cpus(context.store.machine(context.run_id)),
         storages=state.storages,
         data_bytes=state.data_bytes,
-        published=PUBLISHED.get(plan.settings.study, ()),
+        published=study(plan.settings.study).figures if plan.settings.study else (),
         levels={"threads": plan.request.threads, "cache": plan.request.cache},
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,

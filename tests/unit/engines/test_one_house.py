@@ -20,8 +20,6 @@ EXCUSED = {
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
     "measure/machine.py": "what tdelta itself was installed with",
     "session/declared.py": "help texts say for whom an option is, with examples",
-    "session/studies.py": "a study is a published experiment on an engine",
-    "session/published.py": "as above",
     "driver/load_generator": "what the commands of other tools take: their protocols, options and variables",
     "evidence/headers.py": "what the first bytes of files say, those of no engine among them, without a run",
 }

@@ -2,11 +2,11 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.design.actions import parse_action
-from tdelta.engines.registry import ENGINES, dialects, study_settings
+from tdelta.engines.registry import ENGINES, dialects
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.answer import overridden
-from tdelta.session.request import RunRequest
-from tdelta.session.studies import studies
+from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.studies import Study, studies
 from tdelta.workloads import load
 
 
@@ -85,15 +85,14 @@ def test_a_study_runs_on_the_engines_that_it_has_settings_for_or_on_any() -> Non
     assert not by_name["response-times"].runs_on("sqlite"), "it runs nothing"
 
 
-def test_what_a_study_sets_for_an_engine_stands_in_that_engines_folder() -> None:
-    by_name = {one.name: one for one in studies()}
-    for engine in ENGINES:
-        own = study_settings(engine)
-        assert own.keys() <= by_name.keys()
-        for name, settings in own.items():
-            assert by_name[name].runs_on(engine)
-            assert settings.items() <= by_name[name].settings_for(engine, "").items()
-    assert study_settings("unknown") == {}
+@pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
+def test_a_file_of_a_study_names_engines_and_options_that_exist(study: Study) -> None:
+    assert {*study.of_engines, *study.on_own_servers} <= ENGINES.keys()
+    own = {**study.of_engines, "": study.settings, "published": study.at_published_size}
+    for settings in (*own.values(), *study.on_own_servers.values()):
+        assert settings.keys() <= OPTIONS.keys()
+    for engine, settings in study.of_engines.items():
+        assert settings.items() <= study.settings_for(engine, "").items()
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
