@@ -109,10 +109,8 @@ class Change(NamedTuple):
 def overridden(request: RunRequest) -> tuple[Change, ...]:
     if request.study is None:
         return ()
-    original = {"study": request.study, "engine": request.engine, "study_size": request.study_size}
-    if request.baseline is not None:
-        original |= {"baseline": request.baseline, "encrypted": request.encrypted}
-    return tuple(_changes(request, RunRequest(**original)))
+    names = ["study", "engine", "study_size", *(["baseline", "encrypted"] if request.baseline is not None else [])]
+    return tuple(_changes(request, RunRequest(**{name: getattr(request, name) for name in names})))
 
 
 def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
