@@ -15,7 +15,7 @@ from tdelta.importers.accumulating import Gathering
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.json_content import json_object
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
+from tdelta.importers.problems import Problems, number, out_of_range, plain_name, problems_of, shown, unexpected, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
@@ -53,7 +53,7 @@ _QUANTILES = {
 }
 
 
-class RawImporter:
+class RawImporter(Importer):
     name = RAW
 
     def recognizes(self, source: Source) -> bool:
@@ -86,7 +86,7 @@ class RawImporter:
         problems.raise_if_any()
 
 
-class ReadingsImporter:
+class ReadingsImporter(Importer):
     """``*.samples.csv`` and ``*.results.csv``: throughput and response times, a row an interval."""
 
     name = READINGS
@@ -107,18 +107,11 @@ class ReadingsImporter:
             if any(rates.means):
                 yield rates.series_of_means(belonging.response_times(transaction), origin)
         if rates is None and not problems:
-            problems.add(
-                Refusal.of(
-                    "out-of-range",
-                    what="the number of readings at regular intervals",
-                    wanted="5 or more",
-                    found=len(readings.rates),
-                )
-            )
+            problems.add(out_of_range("the number of readings at regular intervals", "5 or more", len(readings.rates)))
         problems.raise_if_any()
 
 
-class SummaryImporter:
+class SummaryImporter(Importer):
     """``*.summary.json``: the figures of the whole run."""
 
     name = SUMMARY
@@ -181,12 +174,7 @@ def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None
     unit = _UNIT.search(columns[latency]) if latency is not None else None
     ms = _UNITS_MS.get(unit[1]) if unit else None
     if latency is None or transaction is None or ms is None:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected="columns for transaction type and latency in microseconds", found=shown(header)
-            ),
-            line,
-        )
+        problems.add(unexpected("columns for transaction type and latency in microseconds", shown(header)), line)
         return None
     return _RawLayout(
         len(columns), transaction, latency, _column(columns, "phase id"), _column(columns, "start time"), ms
@@ -205,12 +193,7 @@ def _times_of(layout: _RawLayout | None, first: str, last: str) -> tuple[float |
 
 
 def _take(
-    text: str,
-    line: int,
-    layout: _RawLayout,
-    gathered: Gathering[tuple[str, str]],
-    phases: set[str],
-    problems: Problems,
+    text: str, line: int, layout: _RawLayout, gathered: Gathering[tuple[str, str]], phases: set[str], problems: Problems
 ) -> bool:
     cells = text.split(",")
     latency = cells[layout.latency].strip() if len(cells) == layout.columns else ""
@@ -219,12 +202,7 @@ def _take(
     name = plain_name(cells[layout.transaction]) if us is not None else None
     phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
     if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"{layout.columns} columns with a latency of 0 or more", found=shown(text)
-            ),
-            line,
-        )
+        problems.add(unexpected(f"{layout.columns} columns with a latency of 0 or more", shown(text)), line)
         if problems.count >= _MOST_FAULTY_ROWS:
             raise problems.fault()
         return False
@@ -257,9 +235,7 @@ def _read_readings(source: Source, problems: Problems) -> _Readings:
         cells = text.split(",")
         values = [number(cells[index]) if len(cells) == len(columns) else None for index in (seconds, rate, mean)]
         if any(value is None for value in values) or len(readings.rates) == MOST_READINGS:
-            problems.add(
-                Refusal.of("unexpected", expected=f"{len(columns)} numbers of one interval", found=shown(text)), line
-            )
+            problems.add(unexpected(f"{len(columns)} numbers of one interval", shown(text)), line)
             if problems.count >= _MOST_FAULTY_ROWS:
                 raise problems.fault()
             continue
@@ -284,11 +260,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     count = whole(document.get("Measured Requests"))
     quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
     if latencies is not None and not mean:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected="an average latency above 0 in Latency Distribution", found=shown(latencies)
-            )
-        )
+        problems.add(unexpected("an average latency above 0 in Latency Distribution", shown(latencies)))
     elif mean and count:
         yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles, rounding=rounding)
     elif mean:
@@ -298,7 +270,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
-        problems.add(Refusal.of("unexpected", expected="Throughput (requests/second) above 0", found=shown(rate)))
+        problems.add(unexpected("Throughput (requests/second) above 0", shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)

@@ -17,6 +17,7 @@ from enum import StrEnum
 from tdelta.errors import ImportFault
 from tdelta.importers import csv_names as known_names
 from tdelta.importers.csv_names import Measure, measure_of_unit
+from tdelta.importers.problems import unexpected
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.words import is_encrypted, is_plain
@@ -368,14 +369,13 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
-            faults.append(Refusal.of("unexpected", expected=f"one column for the {part}", found=", ".join(same)))
+            faults.append(unexpected(f"one column for the {part}", ", ".join(same)))
     faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
-            Refusal.of(
-                "unexpected",
-                expected="a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
-                found=excerpt(", ".join(cell.strip() for cell in header), 200),
+            unexpected(
+                "a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
+                excerpt(", ".join(cell.strip() for cell in header), 200),
             )
         )
     return faults

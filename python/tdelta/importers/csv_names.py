@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdelta.errors import UsageError
-from tdelta.messages import Refusal
+from tdelta.importers.problems import unexpected
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
 
@@ -94,10 +94,10 @@ def asked_unit(unit: str) -> str:
     """
     if measure_of_unit(unit) is None:
         raise UsageError(
-            Refusal.of(
-                "unexpected",
-                expected="a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
-                found="another",
-            ).at(f"--unit {unit!r}")
+            unexpected(
+                "a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
+                "another",
+                f"--unit {unit!r}",
+            )
         )
     return unit

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
 from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.problems import number, problems_of, shown
+from tdelta.importers.problems import number, problems_of, shown, unexpected
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
@@ -37,7 +37,7 @@ _ERRORS = "Error distribution:"
 _MARKS = ("Response time histogram:", "Details (average, fastest, slowest):")
 
 
-class ReportImporter:
+class ReportImporter(Importer):
     name = "hey"
 
     def recognizes(self, source: Source) -> bool:
@@ -63,7 +63,7 @@ class ReportImporter:
             raise ImportFault(Refusal.of("missing", what="'Average: …' and 'Requests/sec: …' of hey").at(source.name))
 
 
-class RowsImporter:
+class RowsImporter(Importer):
     """What ``hey -o csv`` prints: a row a request."""
 
     name = ROWS
@@ -83,12 +83,7 @@ class RowsImporter:
             seconds = number(cells[0]) if len(cells) == width else None
             status = number(cells[6]) if seconds is not None else None
             if seconds is None or seconds < 0 or status is None:
-                problems.add(
-                    Refusal.of(
-                        "unexpected", expected=f"{width} columns with a latency of 0 or more", found=shown(text)
-                    ),
-                    line,
-                )
+                problems.add(unexpected(f"{width} columns with a latency of 0 or more", shown(text)), line)
                 if problems.count >= _MOST_FAULTY:
                     raise problems.fault()
             elif status >= _FIRST_ERROR:

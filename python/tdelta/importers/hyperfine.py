@@ -15,7 +15,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.json_content import json_object
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, unexpected
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.words import other_words, said_of_encryption
 from tdelta.messages import Caution, Refusal
@@ -26,9 +26,7 @@ MOST_COMMANDS = 1000
 CPU = "cpu"
 
 
-class Hyperfine:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Hyperfine(Importer):
     name = "hyperfine"
 
     def recognizes(self, source: Source) -> bool:
@@ -119,13 +117,7 @@ def _observations(
     times, codes = result.get("times"), result.get("exit_codes")
     values = [number(it) for it in times] if isinstance(times, list) else []
     if not values or any(it is None or not 0 <= 1e3 * it <= LONGEST_MS for it in values):
-        problems.add(
-            Refusal.of(
-                "unexpected",
-                expected=f"the times of {shown(_command(result))} in seconds, each 0 or more",
-                found=shown(times),
-            )
-        )
+        problems.add(unexpected(f"the times of {shown(_command(result))} in seconds, each 0 or more", shown(times)))
         return
     ended = codes if isinstance(codes, list) and len(codes) == len(values) else [0] * len(values)
     good = [it for it, code in zip(values, ended, strict=True) if it is not None and code == 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from tdelta.importers.problems import Problems, shown
+from tdelta.importers.problems import Problems, shown, unexpected
 from tdelta.importers.protocol import Source
 from tdelta.messages import Refusal
 
@@ -22,7 +22,7 @@ def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_
     try:
         return _loaded(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        problems.add(Refusal.of("unexpected", expected="UTF-8", found=f"the byte {error.object[error.start]:#04x}"))
+        problems.add(unexpected("UTF-8", f"the byte {error.object[error.start]:#04x}"))
     except json.JSONDecodeError as error:
         problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):
@@ -36,7 +36,7 @@ def json_object(source: Source, problems: Problems, largest_bytes: int = LARGEST
     if isinstance(found, dict):
         return found
     if not problems:
-        problems.add(Refusal.of("unexpected", expected="a JSON object", found=shown(found)))
+        problems.add(unexpected("a JSON object", shown(found)))
     return {}
 
 

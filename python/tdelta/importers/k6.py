@@ -17,7 +17,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.csv_names import measure_of_unit
 from tdelta.importers.json_content import json_object, of_object, one_object
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
+from tdelta.importers.problems import Problems, number, problems_of, shown, unexpected, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import head_lines
 from tdelta.importers.single import Requests
@@ -44,7 +44,7 @@ _QUANTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,6})?)\)", re.ASCII)
 _MOST_FAULTY = 100
 
 
-class LinesImporter:
+class LinesImporter(Importer):
     name = LINES
     has_columns = True
 
@@ -58,7 +58,7 @@ class LinesImporter:
         yield from reader.observations(_points(reader))
 
 
-class RowsImporter:
+class RowsImporter(Importer):
     name = ROWS
     has_columns = True
 
@@ -71,7 +71,7 @@ class RowsImporter:
         yield from reader.observations(_rows(reader))
 
 
-class SummaryImporter:
+class SummaryImporter(Importer):
     """The summary at the end: ``--summary-export``, or what ``handleSummary`` was given."""
 
     name = SUMMARY
@@ -102,10 +102,9 @@ class SummaryImporter:
             yield replace(one, duration_seconds=lasted / 1e3 if lasted and lasted > 0 else None)
         if not found and not problems:
             problems.add(
-                Refusal.of(
-                    "unexpected",
-                    expected="http_req_duration, grpc_req_duration, iteration_duration or --column METRIC",
-                    found=", ".join(map(shown, list(metrics)[:10])) or "none",
+                unexpected(
+                    "http_req_duration, grpc_req_duration, iteration_duration or --column METRIC",
+                    ", ".join(map(shown, list(metrics)[:10])) or "none",
                 )
             )
         problems.raise_if_any()
@@ -210,7 +209,7 @@ def _points(reader: _Reader) -> Iterator[_Point]:
 
 
 def _not_a_point(problems: Problems, line: int, found: object) -> None:
-    problems.add(Refusal.of("unexpected", expected="a k6 point with a number as its value", found=shown(found)), line)
+    problems.add(unexpected("a k6 point with a number as its value", shown(found)), line)
     if problems.count >= _MOST_FAULTY:
         raise problems.fault()
 
@@ -303,11 +302,7 @@ def _summary(
     figures, count, noted = _of_successful(metric, metrics)
     mean = number(figures.get("avg"))
     if mean is None or mean < 0:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"avg of {metric}, a number of 0 or more", found=shown(figures.get("avg"))
-            )
-        )
+        problems.add(unexpected(f"avg of {metric}, a number of 0 or more", shown(figures.get("avg"))))
         return
     shares = {"med": 0.5} | {
         key: float(match[1]) / 100 for key in figures if (match := _QUANTILE.fullmatch(str(key))) is not None

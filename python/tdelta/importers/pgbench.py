@@ -19,6 +19,7 @@ from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
+from tdelta.importers.problems import out_of_range, too_many, unexpected
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
@@ -75,9 +76,7 @@ _MARKS = re.compile(
 )
 
 
-class PgbenchReport:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class PgbenchReport(Importer):
     name = "pgbench"
 
     def recognizes(self, source: Source) -> bool:
@@ -112,9 +111,7 @@ class PgbenchReport:
         if doubtful:
             raise ImportFault(
                 *(
-                    Refusal.of("unexpected", expected="'progress: 5.0 s, 1234.5 tps, …'", found=excerpt(line)).at(
-                        place(source.name, number)
-                    )
+                    unexpected("'progress: 5.0 s, 1234.5 tps, …'", excerpt(line), place(source.name, number))
                     for number, line in doubtful
                 )
             )
@@ -176,11 +173,7 @@ class _Run:
     def take(self, number: int, line: str, file: str) -> None:
         if progress := _PROGRESS.match(line):
             if len(self._seconds) >= MOST_INTERVALS:
-                raise ImportFault(
-                    Refusal.of("too-many", what="progress lines in one run", most=MOST_INTERVALS).at(
-                        place(file, number)
-                    )
-                )
+                raise ImportFault(too_many("progress lines in one run", MOST_INTERVALS, place(file, number)))
             self._seconds.append(float(progress[1]))
             self._per_second.append(float(progress[2]))
             self._means.append(float(progress[3]) if progress[3] else math.nan)
@@ -193,7 +186,7 @@ class _Run:
         elif script := _SCRIPT.match(line):
             name = printable(script[1])
             if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
-                raise ImportFault(Refusal.of("too-many", what="scripts", most=MOST_SCRIPTS).at(place(file, number)))
+                raise ImportFault(too_many("scripts", MOST_SCRIPTS, place(file, number)))
             self._section = self._scripts.setdefault(name, _Section())
         elif weight := _WEIGHT.match(line):
             self._section.weight = int(weight[1])
@@ -274,9 +267,9 @@ class _Run:
             return
         if mean > LONGEST_MS or section.facts.get("sd", 0.0) > LONGEST_MS:
             raise ImportFault(
-                Refusal.of(
-                    "out-of-range", what="the latency", wanted=f"at most {LONGEST_MS:g} ms", found=excerpt(f"{mean:g}")
-                ).at(place(origin.file, section.line))
+                out_of_range(
+                    "the latency", f"at most {LONGEST_MS:g} ms", excerpt(f"{mean:g}"), place(origin.file, section.line)
+                )
             )
         rounding = section.rounding.get("mean", section.rounding.get("mean_of_all", 0.0))
         sd = section.facts.get("sd")

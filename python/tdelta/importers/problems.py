@@ -19,6 +19,23 @@ LARGEST = 1e15
 
 LONGEST_NAME = 200
 
+
+def unexpected(expected: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("unexpected", expected=expected, found=found).at(where)
+
+
+def too_many(what: str, most: object, where: object = "") -> Refusal:
+    return Refusal.of("too-many", what=what, most=most).at(where)
+
+
+def too_large(what: str, most: object, where: object) -> Refusal:
+    return Refusal.of("too-large", what=what, most=most).at(where)
+
+
+def out_of_range(what: str, wanted: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("out-of-range", what=what, wanted=wanted, found=found).at(where)
+
+
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
@@ -77,34 +77,42 @@ class View:
         return self._source.content(limit_bytes)
 
 
-class Importer(Protocol):
+class Importer:
+    """A format. Those with marks print lines that are known each by itself, wherever they stand in a file."""
+
     name: str
     """As the result names it: ``sysbench``, ``pgbench log``."""
+    has_columns = False
+    """Whether files hold several figures, of which the user may choose one (`Naming.column`)."""
+    has_conditions = False
+    """Whether a column may be the condition."""
+    is_per_thread = False
+    """Whether each thread of a run writes a file of its own."""
 
     def recognizes(self, source: Source) -> bool:
         """Whether the content, by its head, is of this format. No two importers may recognize one file."""
+        raise NotImplementedError
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """What is in the file.
+        """Observations of the file.
 
         Raises:
             ImportFault: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
+        raise NotImplementedError
 
-
-@runtime_checkable
-class Choosable(Protocol):
-    """An importer of files that hold several figures, of which the user may choose one (`Naming.column`)."""
-
-    has_columns: bool
-
-
-@runtime_checkable
-class Marked(Protocol):
-    """An importer of output in which lines with figures are known each by itself, wherever they stand in a file."""
-
-    def is_mark(self, line: str) -> bool:
+    def is_mark(self, _line: str) -> bool:
         """Whether a line, without spaces around it, is one that only this tool prints of a run."""
+        return False
 
-    def has_results(self, source: Source) -> bool:
+    def has_results(self, _source: Source) -> bool:
         """Whether a file of this format holds a result at all; logs of a build or of a load do not."""
+        return True
+
+    def has_column(self, _source: Source, _column: str) -> bool:
+        """Whether it is a table with a column that the user names, though none that is known."""
+        return False
+
+    def says_conditions(self, _source: Source) -> bool:
+        """Whether the file itself names its conditions."""
+        return False

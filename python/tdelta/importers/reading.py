@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from tdelta.errors import ImportFault
+from tdelta.importers.problems import too_large, too_many, unexpected
 from tdelta.importers.protocol import Source
 from tdelta.inputs import opened
 from tdelta.messages import Refusal
@@ -104,9 +105,7 @@ class FileSource:
             size += len(block)
             if size > limit_bytes:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large", what="the file, read as a whole in this format,", most=_size(limit_bytes)
-                    ).at(self._name)
+                    too_large("the file, read as a whole in this format,", _size(limit_bytes), self._name)
                 )
             pieces.append(block)
         return b"".join(pieces)
@@ -122,9 +121,7 @@ class FileSource:
                 rest = rest[end + 1 :]
             if len(rest) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large", what=f"the line that begins {excerpt(rest)}", most=_size(LONGEST_LINE_BYTES)
-                    ).at(self._name)
+                    too_large(f"the line that begins {excerpt(rest)}", _size(LONGEST_LINE_BYTES), self._name)
                 )
         if rest:
             yield rest
@@ -142,22 +139,18 @@ class FileSource:
             raise ImportFault(Refusal.of("not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")) from None
         if "\0" in text:
             line = first_line + text.count("\n", 0, text.index("\0"))
-            raise ImportFault(
-                Refusal.of("unexpected", expected="text", found="a zero byte: the file is binary or damaged").at(
-                    f"{self._name}:{line}"
-                )
-            )
+            raise ImportFault(unexpected("text", "a zero byte: the file is binary or damaged", f"{self._name}:{line}"))
         return text
 
     def _must_have_short_lines(self, block: bytes, first_line: int) -> None:
         for number, line in enumerate(block.split(b"\n"), first_line):
             if len(line) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large",
-                        what=f"the line that begins {excerpt(line)} ({_size(len(line))})",
-                        most=_size(LONGEST_LINE_BYTES),
-                    ).at(f"{self._name}:{number}")
+                    too_large(
+                        f"the line that begins {excerpt(line)} ({_size(len(line))})",
+                        _size(LONGEST_LINE_BYTES),
+                        f"{self._name}:{number}",
+                    )
                 )
 
     def _read_head(self) -> bytes:
@@ -204,11 +197,7 @@ class FileSource:
                 block = inflater.decompress(packed, size)
             except zlib.error as error:
                 raise ImportFault(
-                    Refusal.of(
-                        "unexpected",
-                        expected="complete gzip",
-                        found=f"damage after {_size(inflated)} of text ({error})",
-                    ).at(self._name)
+                    unexpected("complete gzip", f"damage after {_size(inflated)} of text ({error})", self._name)
                 ) from None
             is_fresh = False
             packed = inflater.unconsumed_tail
@@ -232,11 +221,7 @@ class FileSource:
                 yield rest
             if inflater.eof:
                 return
-            raise ImportFault(
-                Refusal.of("unexpected", expected="complete gzip", found=f"its end after {_size(inflated)} of text").at(
-                    self._name
-                )
-            )
+            raise ImportFault(unexpected("complete gzip", f"its end after {_size(inflated)} of text", self._name))
 
 
 def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
@@ -282,7 +267,7 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
                 status = file.stat()
                 found.setdefault((status.st_dev, status.st_ino), (file, not is_folder))
                 if len(found) > MOST_FILES:
-                    raise ImportFault(Refusal.of("too-many", what="files", most=MOST_FILES).at(path))
+                    raise ImportFault(too_many("files", MOST_FILES, path))
             if not count:
                 faults.append(Refusal.of("missing", what="a file of results in this folder").at(path))
         except OSError as error:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
 from tdelta.importers.belonging import belonging_of
-from tdelta.importers.problems import LineFaults
+from tdelta.importers.problems import LineFaults, unexpected
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
@@ -51,9 +51,7 @@ _SETTINGS = {
 _SEVERE = ("FATAL:", "ALERT:")
 
 
-class Sysbench:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Sysbench(Importer):
     name = "sysbench"
 
     def recognizes(self, source: Source) -> bool:
@@ -168,11 +166,11 @@ class _Reader:
         if self._doubtful is not None:
             number, rest = self._doubtful
             self.faults.add(
-                Refusal.of(
-                    "unexpected",
-                    expected="'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
-                    found=excerpt(rest),
-                ).at(f"{self._source.name}:{number}")
+                unexpected(
+                    "'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
+                    excerpt(rest),
+                    f"{self._source.name}:{number}",
+                )
             )
             self._doubtful = None
 

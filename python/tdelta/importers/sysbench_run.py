@@ -10,20 +10,11 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import uneven_steps, usual_step
+from tdelta.importers.problems import out_of_range, too_many, unexpected
 from tdelta.importers.rounding import half_unit
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
-from tdelta.records.observed import (
-    THROUGHPUT,
-    Binned,
-    Bins,
-    Figure,
-    Group,
-    Observation,
-    Origin,
-    Series,
-    Summary,
-)
+from tdelta.records.observed import THROUGHPUT, Binned, Bins, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
 """Eleven days of one second each."""
@@ -93,9 +84,7 @@ class Run:
         self, line: int, file: str, seconds: float, threads: int, per_second: float, queries: float | None
     ) -> None:
         if len(self._seconds) >= MOST_INTERVALS:
-            raise ImportFault(
-                Refusal.of("too-many", what="intervals in one run", most=MOST_INTERVALS).at(place(file, line))
-            )
+            raise ImportFault(too_many("intervals in one run", MOST_INTERVALS, place(file, line)))
         self._seconds.append(seconds)
         self._transactions.append(per_second)
         self._queries.append(math.nan if queries is None else queries)
@@ -200,17 +189,15 @@ class Run:
         # Both are rounded to two decimals, the sum of 0.5 to four of a second.
         if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
             raise ImportFault(
-                Refusal.of(
-                    "unexpected",
-                    expected=f"times of {events} events with an avg of {average[0]:g} ms",
-                    found=f"{mean:g} ms",
-                ).at(place(origin.file, self._line))
+                unexpected(
+                    f"times of {events} events with an avg of {average[0]:g} ms",
+                    f"{mean:g} ms",
+                    place(origin.file, self._line),
+                )
             )
         if mean > LONGEST_MS:
             raise ImportFault(
-                Refusal.of("out-of-range", what="the mean", wanted=f"at most {LONGEST_MS:g} ms", found=mean).at(
-                    place(origin.file, self._line)
-                )
+                out_of_range("the mean", f"at most {LONGEST_MS:g} ms", mean, place(origin.file, self._line))
             )
         return Summary(
             group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)

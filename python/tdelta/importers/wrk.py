@@ -14,7 +14,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.csv_names import TIMES_MS
-from tdelta.importers.problems import Problems, problems_of, shown
+from tdelta.importers.problems import Problems, out_of_range, problems_of, shown, too_many
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
@@ -37,9 +37,7 @@ _SOCKETS = re.compile(r"Socket errors: connect (\d{1,15}), read (\d{1,15}), writ
 _MS = {**TIMES_MS, "m": 6e4, "h": 3.6e6}
 
 
-class Wrk:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Wrk(Importer):
     name = "wrk"
 
     def recognizes(self, source: Source) -> bool:
@@ -110,12 +108,7 @@ class _Run:
             mean, rounding = self.mean
             if max(mean, self.sd) > LONGEST_MS:
                 raise ImportFault(
-                    Refusal.of(
-                        "out-of-range",
-                        what="the latency",
-                        wanted=f"at most {LONGEST_MS:g} ms",
-                        found=shown(f"{mean:g}"),
-                    ).at(belonging.file)
+                    out_of_range("the latency", f"at most {LONGEST_MS:g} ms", shown(f"{mean:g}"), belonging.file)
                 )
             yield Summary(
                 own.response_times(),
@@ -158,7 +151,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
             if run.rate:
                 ended += 1
                 if ended > MOST_RUNS:
-                    problems.add(Refusal.of("too-many", what="runs in one file", most=MOST_RUNS), number)
+                    problems.add(too_many("runs in one file", MOST_RUNS), number)
                     return
                 yield run
                 run = None

@@ -22,7 +22,7 @@ from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.json_content import LARGEST_BYTES
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
+from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, unexpected, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
@@ -71,7 +71,7 @@ _QUANTILE = re.compile(r"(\d{1,2}(?:\.\d{1,6})?)(?:th|st|nd|rd)?PercentileLatenc
 _MS = 1e-3
 
 
-class TextImporter:
+class TextImporter(Importer):
     name = TEXT
 
     def recognizes(self, source: Source) -> bool:
@@ -91,7 +91,7 @@ class TextImporter:
         yield from _observations(_runs(source, problems), belonging, problems)
 
 
-class JsonImporter:
+class JsonImporter(Importer):
     """What its JSON exporters write: an object a figure, in an array or one after the other."""
 
     name = JSON
@@ -109,7 +109,7 @@ class JsonImporter:
         yield from _observations(iter([run]), belonging, problems)
 
 
-class RawImporter:
+class RawImporter(Importer):
     """``measurementtype=raw``: a row an operation, beside whatever else was printed."""
 
     name = RAW
@@ -193,7 +193,7 @@ class _Run:
             rounding = half_unit(printed)
             yield Figure(own.throughput(), own.origin(line), rate, rounding=rounding, duration_seconds=seconds)
         elif printed:
-            problems.add(Refusal.of("unexpected", expected="Throughput(ops/sec) above 0", found=shown(printed)), line)
+            problems.add(unexpected("Throughput(ops/sec) above 0", shown(printed)), line)
         stretch = longest_stretch(self.seconds, self.rates) if self.seconds else None
         if stretch is not None:
             yield stretch.series(own.throughput(), own.origin(None, *stretch.notes), began=self.seconds[0])
@@ -235,12 +235,7 @@ def _summary(
         return
     name = plain_name(operation)
     if count is None or mean is None or not 0 <= mean * _MS <= LONGEST_MS or name is None:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"Operations and AverageLatency(us) of {shown(operation)}", found=shown(printed)
-            ),
-            line,
-        )
+        problems.add(unexpected(f"Operations and AverageLatency(us) of {shown(operation)}", shown(printed)), line)
         return
     if mean == 0:
         return
@@ -298,12 +293,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         elif status:
             run.take_status(status["at"], status["rate"])
         elif _STATUS_MARK.match(stripped) and _RATE_OF_SOME_KIND.search(stripped):
-            problems.add(
-                Refusal.of(
-                    "unexpected", expected="a rate such as 5140.26 before 'current ops/sec'", found=shown(stripped)
-                ),
-                line,
-            )
+            problems.add(unexpected("a rate such as 5140.26 before 'current ops/sec'", shown(stripped)), line)
         elif is_command:
             run.threads = int(threads[1]) or None if threads else None
             run.settings = _settings_of(stripped)
@@ -324,13 +314,13 @@ def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str
                     [entry.get(key) for key in ("metric", "measurement", "value")] if isinstance(entry, dict) else []
                 )
                 if len(fields) != 3 or not isinstance(fields[0], str) or not isinstance(fields[1], str):
-                    problems.add(Refusal.of("unexpected", expected="metric, measurement and value", found=shown(entry)))
+                    problems.add(unexpected("metric, measurement and value", shown(entry)))
                     if problems.count >= MOST_OPERATIONS:
                         raise problems.fault()
                     continue
                 yield fields[0], fields[1], "NaN" if fields[2] is None else str(fields[2])
     except UnicodeDecodeError as error:
-        problems.add(Refusal.of("unexpected", expected="UTF-8", found=f"the byte {error.object[error.start]:#04x}"))
+        problems.add(unexpected("UTF-8", f"the byte {error.object[error.start]:#04x}"))
     except json.JSONDecodeError as error:
         problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):

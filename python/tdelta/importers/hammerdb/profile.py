@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.figures import procedures
-from tdelta.importers.problems import Problems, problems_of, shown, whole
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.problems import Problems, problems_of, shown, too_many, whole
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -43,7 +43,7 @@ class _Report:
     rows: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
-class TimeProfileImporter:
+class TimeProfileImporter(Importer):
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
@@ -71,7 +71,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
     for line, text in source.text_lines():
         if match := _SUMMARY.search(text):
             if len(reports) == MOST_REPORTS:
-                problems.add(Refusal.of("too-many", what="reports in one file", most=MOST_REPORTS), line)
+                problems.add(too_many("reports in one file", MOST_REPORTS), line)
                 return reports
             reports.append(_Report(line, int(match[1])))
             is_summary, row = True, None
