@@ -17,8 +17,7 @@ from itertools import islice, pairwise
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import column_index, is_known, is_wide
 from tdelta.importers.problems import unexpected
-from tdelta.importers.protocol import Source, View
-from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
+from tdelta.importers.reading import HEAD_BYTES, Source, View, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
 
 CHUNK_ROWS = 16_384

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, place, too_many_groups
-from tdelta.importers.belonging import apart, contradiction, with_said
 from tdelta.importers.csv_columns import (
+    CONDITION,
+    FACTOR,
     Column,
     Part,
     columns_of,
@@ -29,12 +30,19 @@ from tdelta.importers.csv_columns import (
     throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
-from tdelta.importers.csv_names import CONDITION, FACTOR
+from tdelta.importers.importer import Importer, Naming, apart, contradiction, with_said
 from tdelta.importers.intervals import Span
-from tdelta.importers.problems import MOST_SHOWN, LineFaults, out_of_range, too_large, too_many, unexpected, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, printable
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import (
+    MOST_SHOWN,
+    LineFaults,
+    half_unit,
+    out_of_range,
+    too_large,
+    too_many,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source, excerpt, printable
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Summary

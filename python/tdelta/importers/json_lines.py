@@ -13,11 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.json_content import one_object
+from tdelta.importers.importer import Importer
 from tdelta.importers.k6 import is_k6
-from tdelta.importers.problems import LineFaults, shown, unexpected
-from tdelta.importers.protocol import Importer, Source, View
-from tdelta.importers.reading import HEAD_BYTES, head_lines
+from tdelta.importers.problems import LineFaults, one_object, shown, unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 
 _SEPARATING = re.compile(r"[;,|\t]")
 _MOST_KEYS = 200

@@ -17,8 +17,8 @@ from os.path import commonpath
 from pathlib import Path
 
 from tdelta.errors import UsageError
+from tdelta.importers.importer import Naming
 from tdelta.importers.problems import unexpected
-from tdelta.importers.protocol import Naming
 from tdelta.importers.words import is_encrypted, is_plain
 from tdelta.messages import Refusal
 from tdelta.records.conditions import Level

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
-from tdelta.importers.belonging import belonging_of
-from tdelta.importers.csv_names import measure_of_unit
+from tdelta.importers.csv_columns import measure_of_unit
+from tdelta.importers.importer import Importer, Naming, belonging_of
 from tdelta.importers.problems import LineFaults, number, too_many, unexpected
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, head_lines
+from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 

@@ -16,13 +16,11 @@ from dataclasses import dataclass, field, replace
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.problems import out_of_range, too_many, unexpected
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, head_lines, printable
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import PRINTED, Problems, half_unit, out_of_range, too_many, unexpected
+from tdelta.importers.reading import Source, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
@@ -36,19 +34,18 @@ _CONNECTING = 0.02
 MOST_SCRIPTS = 128
 """pgbench itself takes no more (``MAX_SCRIPTS``)."""
 
-_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
 _COUNT = r"(\d{1,18})"
-_PROGRESS = re.compile(rf"progress: {_NUMBER}(?: s)?, {_NUMBER} tps\b(?:, lat {_NUMBER} ms\b)?")
+_PROGRESS = re.compile(rf"progress: {PRINTED}(?: s)?, {PRINTED} tps\b(?:, lat {PRINTED} ms\b)?")
 _TYPE = re.compile(r"transaction type: (.{1,200})$")
 _SCRIPT = re.compile(r"SQL script \d{1,4}: (.{1,200})$")
-_TPS = re.compile(rf"tps = {_NUMBER} \((without|excluding|including)\b")
+_TPS = re.compile(rf"tps = {PRINTED} \((without|excluding|including)\b")
 _FACTS = {
     "processed": re.compile(rf"(?:- )?number of transactions actually processed: {_COUNT}"),
     "transactions": re.compile(rf"- {_COUNT} transactions \("),
-    "script_tps": re.compile(rf"- .*\btps = {_NUMBER}\)"),
-    "mean": re.compile(rf"(?:- )?latency average\s?[=:] {_NUMBER} ms(?! \(including)"),
-    "mean_of_all": re.compile(rf"latency average\s?[=:] {_NUMBER} ms \(including failures\)"),
-    "sd": re.compile(rf"(?:- )?latency stddev\s?[=:] {_NUMBER} ms"),
+    "script_tps": re.compile(rf"- .*\btps = {PRINTED}\)"),
+    "mean": re.compile(rf"(?:- )?latency average\s?[=:] {PRINTED} ms(?! \(including)"),
+    "mean_of_all": re.compile(rf"latency average\s?[=:] {PRINTED} ms \(including failures\)"),
+    "sd": re.compile(rf"(?:- )?latency stddev\s?[=:] {PRINTED} ms"),
     "failed": re.compile(rf"(?:- )?number of failed transactions: {_COUNT}"),
     "skipped": re.compile(rf"(?:- )?number of transactions skipped: {_COUNT}"),
     "clients": re.compile(r"number of clients: (\d{1,9})$"),
@@ -88,9 +85,8 @@ class PgbenchReport(Importer):
     def has_results(self, source: Source) -> bool:
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Its runs, one after the other; with the same number of clients they are told apart by their order."""
-        belonging = belonging_of(source, self.name, naming)
         seen: dict[object, int] = {}
         lines = 0
         run = _Run()

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Span, uneven_steps, usual_step
-from tdelta.importers.problems import LineFaults, too_many, unexpected
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines
+from tdelta.importers.problems import LineFaults, Problems, too_many, unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Group, Observation, Series, Summary
 
@@ -53,9 +52,8 @@ class PgbenchLog(Importer):
         rows = _first_rows(source)
         return _most(is_transaction(row) for row in rows)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Samples of the whole mix, and of each script if there are several."""
-        belonging = belonging_of(source, self.name, naming)
         gathering: Gathering[str] = Gathering(source.name, "scripts")
         without_time: Counter[str] = Counter()
         span = Span()
@@ -96,9 +94,8 @@ class PgbenchAggregates(Importer):
         rows = _first_rows(source)
         return _most(is_aggregate(row) for row in rows)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
-        belonging = belonging_of(source, self.name, naming)
         starts, counts, totals = array("d"), array("d"), array("d")
         total_us, squares_us = ExactSum(), ExactSum()
         faults = LineFaults()

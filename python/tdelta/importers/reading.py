@@ -13,11 +13,10 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from tdelta.errors import ImportFault
 from tdelta.importers.problems import too_large, too_many, unexpected
-from tdelta.importers.protocol import Source
 from tdelta.inputs import opened
 from tdelta.messages import Refusal
 
@@ -51,8 +50,50 @@ def _no_progress(_: int) -> None:
     return
 
 
+class Source(Protocol):
+    """One file as an importer sees it: uncompressed already, bounded in every direction.
+
+    `text_lines` and `content` raise `ImportFault` where a line is longer than `reading.LONGEST_LINE_BYTES`, where
+    what is inflated outgrows its limits (a bomb), where bytes are no UTF-8 text, or where the file ends within gzip.
+    """
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def name(self) -> str:
+        """As the user named it: what messages and origins say."""
+
+    @property
+    def head(self) -> bytes:
+        """Its first bytes, at most 64 KiB, uncompressed."""
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Its lines from the first, numbered from 1, without their ends."""
+
+    def content(self, limit_bytes: int) -> bytes:
+        """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
+
+
+class View:
+    """A file as another text: what its lines have without a prefix, or its rows as a CSV. A subclass gives `head` and
+    `text_lines`."""
+
+    first_line = 1
+    """The number of the first line; 0 for a CSV's header that the file itself does not have."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.path = source.path
+        self.name = source.name
+
+    def content(self, limit_bytes: int) -> bytes:
+        return self._source.content(limit_bytes)
+
+
 class FileSource:
-    """One file; see `tdelta.importers.protocol.Source`. Each pass over it opens it again.
+    """One file; see `Source`. Each pass over it opens it again.
 
     Args:
         name: as the user named it; the path if not given.

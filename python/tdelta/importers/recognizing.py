@@ -13,12 +13,11 @@ from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName
 from tdelta.importers.formats import FORMATS, format_lines
-from tdelta.importers.merging import together
+from tdelta.importers.importer import Importer, Naming
+from tdelta.importers.merging import one_run_each, together
 from tdelta.importers.naming import Argument, Named, namings
 from tdelta.importers.problems import unexpected
-from tdelta.importers.protocol import Importer, Naming, Source, View
-from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary, printable
-from tdelta.importers.views import one_run_each
+from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -56,7 +55,7 @@ def without_prefix(line: str) -> str:
 
 
 class Unprefixed(View):
-    """A file whose lines have a prefix, without it; see `tdelta.importers.protocol.Source`."""
+    """A file whose lines have a prefix, without it; see `tdelta.importers.reading.Source`."""
 
     @property
     def head(self) -> bytes:

@@ -16,9 +16,9 @@ from datetime import date
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_dialect import Table, sniffed
 from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.problems import shown, too_many, unexpected
-from tdelta.importers.protocol import Importer, Naming, Source, View
-from tdelta.importers.reading import HEAD_BYTES
+from tdelta.importers.reading import HEAD_BYTES, Source, View
 from tdelta.inputs import size_words
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.csv_names import TIMES_MS
-from tdelta.importers.problems import Problems, out_of_range, problems_of, shown, too_many
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.csv_columns import TIMES_MS
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, half_unit, out_of_range, shown, too_many
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
@@ -50,10 +48,8 @@ class Wrk(Importer):
     def has_results(self, source: Source) -> bool:
         return any(_RATE.match(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Its runs; with the same number of connections they are told apart by their order."""
-        belonging = belonging_of(source, self.name, naming)
-        problems = problems_of(source, self.name)
         seen: dict[object, int] = {}
         for run in _runs(source, problems):
             key = run.connections
@@ -61,7 +57,6 @@ class Wrk(Importer):
             yield from run.observations(belonging.of_run(number, number))
         if not seen and not problems:
             problems.add(Refusal.of("missing", what="'Latency …' and 'Requests/sec: …' of wrk"))
-        problems.raise_if_any()
 
 
 IMPORTERS: tuple[Importer, ...] = (Wrk(),)

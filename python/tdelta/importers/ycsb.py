@@ -19,21 +19,23 @@ from itertools import pairwise
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.json_content import LARGEST_BYTES
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, unexpected, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
-from tdelta.importers.single import Requests
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.intervals import Requests, longest_stretch
+from tdelta.importers.problems import (
+    LARGEST_JSON_BYTES,
+    Problems,
+    half_unit,
+    number,
+    plain_name,
+    shown,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
 
-TEXT = "YCSB"
-JSON = "YCSB JSON"
-RAW = "YCSB raw"
 MOST_READINGS = 1_000_000
 MOST_OPERATIONS = 1000
 
@@ -72,7 +74,7 @@ _MS = 1e-3
 
 
 class TextImporter(Importer):
-    name = TEXT
+    name = "YCSB"
 
     def recognizes(self, source: Source) -> bool:
         """Whether its beginning has a line that only YCSB prints."""
@@ -85,24 +87,21 @@ class TextImporter(Importer):
     def has_results(self, source: Source) -> bool:
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, TEXT, naming)
-        problems = problems_of(source, TEXT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         yield from _observations(_runs(source, problems), belonging, problems)
 
 
 class JsonImporter(Importer):
     """What its JSON exporters write: an object a figure, in an array or one after the other."""
 
-    name = JSON
+    name = "YCSB JSON"
+    most_faults = MOST_OPERATIONS
 
     def recognizes(self, source: Source) -> bool:
         head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, JSON, naming)
-        problems = problems_of(source, JSON)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         run = _Run()
         for metric, measurement, value in _entries(source, problems):
             run.take(metric, measurement, value, None, problems)
@@ -112,13 +111,12 @@ class JsonImporter(Importer):
 class RawImporter(Importer):
     """``measurementtype=raw``: a row an operation, beside whatever else was printed."""
 
-    name = RAW
+    name = "YCSB raw"
 
     def recognizes(self, source: Source) -> bool:
         return any(_RAW_HEADER.match(line.strip()) for line in head_lines(source))
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, RAW, naming)
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         requests = Requests(source.name, has_whole=False)
         for line, text in source.text_lines():
             row = _RAW_ROW.match(text)
@@ -271,7 +269,6 @@ def _observations(runs: Iterator[_Run], belonging: Belonging, problems: Problems
             yield one
     if not found and not problems:
         problems.add(Refusal.of("missing", what="'[OVERALL], Throughput(ops/sec), …' of YCSB"))
-    problems.raise_if_any()
 
 
 def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
@@ -303,7 +300,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
 def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str]]:
     decoder = json.JSONDecoder()
     try:
-        text = source.content(LARGEST_BYTES).decode("utf-8-sig").strip()
+        text = source.content(LARGEST_JSON_BYTES).decode("utf-8-sig").strip()
         position = 0
         while position < len(text):
             found, position = decoder.raw_decode(text, position)
@@ -315,8 +312,6 @@ def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str
                 )
                 if len(fields) != 3 or not isinstance(fields[0], str) or not isinstance(fields[1], str):
                     problems.add(unexpected("metric, measurement and value", shown(entry)))
-                    if problems.count >= MOST_OPERATIONS:
-                        raise problems.fault()
                     continue
                 yield fields[0], fields[1], "NaN" if fields[2] is None else str(fields[2])
     except UnicodeDecodeError as error:

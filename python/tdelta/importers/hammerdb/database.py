@@ -12,15 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from urllib.parse import quote
 
-from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.jobs import Job, Jobs
-from tdelta.importers.problems import Problems, problems_of, shown, too_many, unexpected
-from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, shown, too_many, unexpected
+from tdelta.importers.reading import Source
 from tdelta.inputs import opened
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
-
-FORMAT = "HammerDB database"
 
 LARGEST_PACKED_BYTES = 64 * 1024 * 1024
 """Of a database within gzip, which has to be unpacked into memory."""
@@ -52,7 +50,7 @@ MOST_ROWS = {"JOBMAIN": 100_000, "JOBOUTPUT": 10_000_000, "JOBTCOUNT": 400_000, 
 
 
 class JobsDatabaseImporter(Importer):
-    name = FORMAT
+    name = "HammerDB database"
 
     def recognizes(self, source: Source) -> bool:
         """An SQLite database whose schema, in its first pages, names HammerDB's tables."""
@@ -60,10 +58,8 @@ class JobsDatabaseImporter(Importer):
         others = (b"JOBOUTPUT", b"JOBTCOUNT", b"JOBTIMING")
         return head.startswith(_MAGIC) and b"JOBMAIN" in head and any(table in head for table in others)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Throughput, counter series and procedure times of every TPROC-C job, in the order of their start."""
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
         jobs = _read(source, problems)
         if len(jobs) > 1:
             belonging = belonging.noting(Caution.of("jobs-as-runs", jobs=len(jobs), runs=len(jobs)))
@@ -71,7 +67,6 @@ class JobsDatabaseImporter(Importer):
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:
             problems.add(Refusal.of("missing", what="a TPROC-C job with results"))
-        problems.raise_if_any()
 
 
 def _read(source: Source, problems: Problems) -> tuple[Job, ...]:

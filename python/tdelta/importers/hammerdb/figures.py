@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tdelta.importers.accumulating import Printed, is_possible, sd_limits
-from tdelta.importers.belonging import Belonging
+from tdelta.importers.importer import Belonging
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, number, out_of_range, plain_name, shown, unexpected, whole
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import Problems, half_unit, number, out_of_range, plain_name, shown, unexpected, whole
 from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Series, Summary

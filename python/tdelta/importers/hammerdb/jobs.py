@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tdelta.importers.belonging import Belonging
 from tdelta.importers.hammerdb.figures import (
     Result,
     counter_series,
@@ -17,6 +16,7 @@ from tdelta.importers.hammerdb.figures import (
     timestamp,
     users_in,
 )
+from tdelta.importers.importer import Belonging
 from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
 from tdelta.messages import Caution
 from tdelta.records.conditions import Level

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.hammerdb.figures import (
     FIELDS,
     Result,
@@ -26,13 +25,12 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.hammerdb.profile import is_time_profile
-from tdelta.importers.problems import Problems, number, problems_of, shown, too_many, unexpected, whole
-from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.reading import Source
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
-
-FORMAT = "HammerDB jobs"
 
 LONGEST_OBJECT = 4 * 1024 * 1024
 """Characters of one JSON object: a counter reading every ten seconds for months."""
@@ -78,7 +76,7 @@ class _Contents:
 
 
 class JobsOutputImporter(Importer):
-    name = FORMAT
+    name = "HammerDB jobs"
 
     def recognizes(self, source: Source) -> bool:
         """A result line, the JSON of ``jobs``, or the console's own first lines."""
@@ -92,9 +90,7 @@ class JobsOutputImporter(Importer):
         """Whether there is a result, or an answer of ``jobs``; the log of a build has neither."""
         return any(self.is_mark(line) or _ANSWER.search(line) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         found = _Contents()
         users: int | None = None
         settings: Mapping[str, Level] = {}
@@ -111,7 +107,6 @@ class JobsOutputImporter(Importer):
         yield from _observations(found, belonging, problems)
         if not problems and not found.runs:
             problems.add(Refusal.of("no-test-result"))
-        problems.raise_if_any()
 
 
 class _Objects:

@@ -17,16 +17,22 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tdelta.importers.accumulating import Printed, is_possible
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, number, out_of_range, plain_name, problems_of, shown, unexpected, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import (
+    Problems,
+    half_unit,
+    number,
+    out_of_range,
+    plain_name,
+    shown,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
-
-FORMAT = "Swingbench"
 
 LARGEST_BYTES = 16 * 1024 * 1024
 """A reading a second for nine days: no honest file comes near it."""
@@ -64,16 +70,14 @@ _UNLIKELY = 10.0
 
 
 class SwingbenchImporter(Importer):
-    name = FORMAT
+    name = "Swingbench"
 
     def recognizes(self, source: Source) -> bool:
         head = source.head.decode("utf-8", errors="replace")
         lower = head.lower()
         return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = Document(problems)
         document.parse(source.content(LARGEST_BYTES))
         users = whole(document.overview.get("numberofusers", ("", 0))[0])
@@ -83,7 +87,6 @@ class SwingbenchImporter(Importer):
         yield from _observations(document, own, problems)
         if not problems and not document.transactions and not document.readings:
             problems.add(Refusal.of("missing", what="a Result with AverageResponse, or TPSReadings,"))
-        problems.raise_if_any()
 
 
 IMPORTERS: tuple[Importer, ...] = (SwingbenchImporter(),)
