@@ -4,8 +4,7 @@ from support.refused import check_messages, coded, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers import benchbase, hammerdb, swingbench
-from tdelta.importers.belonging import Belonging, with_said
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Belonging, Naming, with_said
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import recognize
 from tdelta.messages import Caution
