@@ -39,7 +39,7 @@ def test_every_name_of_a_package_is_found(package: ModuleType) -> None:
         "tdelta.driver.worker",
         "tdelta.engines.sqlite.worker",
         "tdelta.driver.servers.supervisor",
-        "tdelta.driver.load_generator.supervisor",
+        "tdelta.driver.supervisor",
         "tdelta.measure.cipher_cost_worker",
     ],
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tdelta.driver.load_generator.command import LoadGenerator
 
 if TYPE_CHECKING:
-    from tdelta.driver.agents.pool import AgentPool
+    from tdelta.driver.agents.load_agents import AgentPool
 
 _SECOND_NS = 1_000_000_000
 

@@ -45,6 +45,18 @@ _hurried = threading.Event()
 _relied_on: list[tuple[str, int]] = []
 
 
+class Supervisor(Child):
+    """A process between tdelta and programs (`tdelta.driver.supervisor`), which inherits nothing secret."""
+
+    def __init__(self, called: str, program: str = "tdelta.driver.supervisor") -> None:
+        super().__init__(program, os.environ)
+        self.called = called
+
+    def _write(self, line: bytes) -> None:
+        with signals.held():  # a signal's handler sends, too: a stop must not land within this line
+            super()._write(line)
+
+
 class Worker(Child):
     """One worker process. Use as a context manager, or call `end`.
 

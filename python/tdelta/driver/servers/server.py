@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver import signals, tree, tree_usage
+from tdelta.driver import tree, tree_usage
 from tdelta.driver.servers.directories import has_no_room, remove_opened, waits_for_room
-from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
+from tdelta.driver.servers.recipes import Greeting, Recipe, packed
+from tdelta.driver.workers import Supervisor
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.space import disk_refusal
@@ -63,9 +64,9 @@ class Server:
         self.recipe = recipe
         self._pid: int | None = None
         self._has_ended = False
-        self._supervisor = Child(_SUPERVISOR, os.environ)
+        self._supervisor = Supervisor(Child.called, _SUPERVISOR)
         try:
-            self._ask("adopt", recipe=as_json(recipe), environment=dict(environment or {}), pulse_seconds=pulse_seconds)
+            self._ask("adopt", recipe=packed(recipe), environment=dict(environment or {}), pulse_seconds=pulse_seconds)
         except BaseException:
             self._supervisor.close(_GRACE_SECONDS)
             raise
@@ -250,8 +251,7 @@ class Server:
 
     def _ask(self, do: str, *, seconds: float = 0.0, **arguments: object) -> dict[str, Any]:
         try:
-            with signals.held():  # a stop must not land within the line
-                self._supervisor.send(do, seconds=seconds, **arguments)
+            self._supervisor.send(do, seconds=seconds, **arguments)
             found: dict[str, Any] = self._supervisor.answer(seconds + _GRACE_SECONDS)
         except Declined as error:
             raise self._refused(error) from error

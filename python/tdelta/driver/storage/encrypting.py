@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tdelta.driver.mounts import is_mounted
 from tdelta.driver.storage.images import run_tool
-from tdelta.driver.supervising import launch
+from tdelta.driver.supervisor import launch
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 

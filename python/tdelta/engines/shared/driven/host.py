@@ -19,8 +19,8 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError, differing, loop_cost
 from tdelta.driver.hosting import TwinHost
+from tdelta.driver.rpc import Reply, Request
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter
