@@ -143,11 +143,7 @@ class TwinHost(Host):
         return {}
 
     def open_twin(self) -> Any:
-        """The twin.
-
-        Raises:
-            NoTwin: none is open.
-        """
+        """The twin; raises ``NoTwin`` where none is open."""
         if self.twin is None:
             raise NoTwin
         return self.twin

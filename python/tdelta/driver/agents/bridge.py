@@ -10,6 +10,7 @@ import contextlib
 import importlib.util
 import os
 import pickle
+import platform
 import re
 import secrets
 import signal
@@ -18,17 +19,19 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tdelta import own_folders
 from tdelta.driver import signals
-from tdelta.driver.agents.node import tdelta_version
 from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault, TdeltaError, UsageError
 from tdelta.messages import Refusal
 
-_PROGRAM = "tdelta.driver.agents.process"
+_PROGRAM = "tdelta.driver.agents.cluster"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_NETWORK = Path("/proc/self/ns/net")
 START_SECONDS = 90.0
 """How long Ray may take to start, or to answer, beside what is placed."""
 
@@ -56,6 +59,37 @@ _HEAD = re.compile(r"(?:ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<po
 _LAST_PORT = 65_535
 _CONNECT_SECONDS = 10.0
 """How long a head may take to accept a connection; Ray itself tries for minutes, also where there is no such host."""
+
+
+def machine() -> str:
+    """What processes on one machine have in common, until it is started anew: one monotonic clock, one file system."""
+    return _BOOT_ID.read_text().strip()
+
+
+def network() -> str:
+    """What processes of one machine have in common that reach each other by 127.0.0.1."""
+    return f"{machine()} {_NETWORK.readlink()}"
+
+
+def tdelta_version() -> str:
+    """The version of tdelta here; empty where it was not installed as a package."""
+    try:
+        return version("tdelta")
+    except PackageNotFoundError:
+        return ""
+
+
+class Node:
+    """An actor of Ray's on a node. Its methods are called by Ray, several at once and in any order."""
+
+    def hello(self) -> dict[str, Any]:
+        return {
+            "node": platform.node(),
+            "machine": machine(),
+            "network": network(),
+            "version": tdelta_version(),
+            "pid": os.getpid(),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +168,7 @@ def unpacked(text: str) -> Any:
 
 
 class Bridge(Worker):
-    """A process that speaks to Ray (`tdelta.driver.agents.process`). Use as a context manager, or call `end`.
+    """A process that speaks to Ray (`tdelta.driver.agents.cluster`). Use as a context manager, or call `end`.
 
     Args:
         address: of the cluster; None: a Ray of this machine's is made, and ended with the process.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.driver.agents.bridge import Bridge, placing_seconds
+from tdelta.driver.agents.bridge import Bridge, Node, placing_seconds, tdelta_version
 from tdelta.driver.agents.cluster import (
     LOOK_SECONDS,
     NODE_SECONDS,
@@ -27,7 +27,6 @@ from tdelta.driver.agents.cluster import (
     next_free,
     words,
 )
-from tdelta.driver.agents.node import Node, tdelta_version
 from tdelta.driver.agents.site_run import GRACE_SECONDS
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal

@@ -20,10 +20,9 @@ from itertools import pairwise
 from typing import Any
 
 from tdelta.driver.agents import merging
-from tdelta.driver.agents.bridge import AgentsRequest, Bridge
+from tdelta.driver.agents.bridge import AgentsRequest, Bridge, Node, machine, network
 from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
 from tdelta.driver.agents.cluster import STOP_SECONDS, Cluster, OnCluster, words
-from tdelta.driver.agents.node import Node, machine, network
 from tdelta.driver.workers import PROGRAM, Worker, failure
 from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError
 from tdelta.measure.children import Declined, taken

@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from tdelta.driver.load_generator.client_home import from_users_home
-from tdelta.driver.load_generator.connections import MYSQL, Connection
+from tdelta.driver.load_generator.connections import MYSQL, Connection, from_users_home
 from tdelta.driver.load_generator.pgbench import Pgbench
 from tdelta.driver.load_generator.sysbench import Sysbench
 from tdelta.driver.load_generator.tools import (

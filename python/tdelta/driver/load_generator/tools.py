@@ -166,11 +166,7 @@ class Tool(ABC):
 
     @abstractmethod
     def read(self, finished: Finished) -> LoadResult:
-        """The results in what it printed and logged.
-
-        Raises:
-            LoadFault: there are none that can be read.
-        """
+        """The results in what it printed and logged; raises ``LoadFault`` where there are none that can be read."""
 
 
 def threads_fault(name: str, given: str, asked: ToolRequest) -> Refusal | None:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver.load_generator.client_home import inherited_environment, make_home
 from tdelta.driver.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
-from tdelta.driver.load_generator.connections import Connection, write_passfile
+from tdelta.driver.load_generator.connections import Connection, inherited_environment, make_home, write_passfile
 from tdelta.driver.load_generator.tools import Finished
 from tdelta.driver.workers import Supervisor
 from tdelta.errors import LoadFault, WorkerFault
@@ -152,20 +151,6 @@ class CommandLoad:
                 own_folders.remove(path)
             else:
                 path.unlink(missing_ok=True)
-
-
-def run(
-    command: LoadGenerator,
-    connection: Connection,
-    work: Work,
-    *,
-    parent: Path,
-    deadline_seconds: float,
-    environment: Mapping[str, str] | None = None,
-) -> Measurement:
-    """Run a load generator once on one twin; see `CommandLoad`."""
-    with CommandLoad(command, connection, parent, environment) as load:
-        return load.trial(work, deadline_seconds)
 
 
 def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from support.refused import refused
-from tdelta.driver.agents import process
+from tdelta.driver.agents import cluster
 from tdelta.driver.agents.bridge import packed, unpacked
-from tdelta.driver.agents.cluster import Cluster, NodeRefused
+from tdelta.driver.agents.cluster import BridgeHost, Cluster, NodeRefused
 from tdelta.driver.agents.hosts import Hosts, Lost
-from tdelta.driver.agents.process import BridgeHost
 from tdelta.errors import EnvironmentFault
 
 from .test_fleet import FakeRay, FakeSite
@@ -93,7 +92,7 @@ def test_a_node_that_died_of_its_head_is_not_what_was_lost(monkeypatch: pytest.M
 
 
 def test_at_the_end_actors_stop_what_they_are_at_end_and_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "end_all", lambda: None)  # it kills what is below this process
+    monkeypatch.setattr(cluster, "end_all", lambda: None)  # it kills what is below this process
     ray = FakeCluster(["a", "b"])
     host = BridgeHost()
     host._held, _ = begun(ray)

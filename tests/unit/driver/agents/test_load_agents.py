@@ -12,10 +12,10 @@ import pytest
 
 from support.refused import refused
 from tdelta.driver.agents import load_agents as module
+from tdelta.driver.agents.bridge import machine
 from tdelta.driver.agents.chunks import LEAST_SECONDS
 from tdelta.driver.agents.cluster import Cluster, NodeRefused, NoNode, words
 from tdelta.driver.agents.load_agents import LoadAgents
-from tdelta.driver.agents.node import machine
 from tdelta.errors import EnvironmentFault
 
 from .answers import answer

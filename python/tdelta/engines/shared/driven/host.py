@@ -313,7 +313,7 @@ def _filled(query: str, stands: Mapping[str, str]) -> str:
 
 def _used(roots: Iterable[int]) -> dict[str, float]:
     """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
-    from tdelta.driver.tree_usage import usage  # most workers run no trial, and records take long to import
+    from tdelta.driver.tree import usage  # most workers run no trial, and records take long to import
     from tdelta.records import Usage
 
     return dataclasses.asdict(sum(map(usage, roots), Usage()))

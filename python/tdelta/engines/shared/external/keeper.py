@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.rpc import Request, serve
 from tdelta.driver.supervisor import Supervisor
+from tdelta.driver.workers import Refused
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import ExternalServer, LeftoverSchema, lock_name
 from tdelta.engines.shared.sessions import Ask, Connection, LastingSession, WorkerSession, asking, is_true

@@ -15,9 +15,8 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec, sweep
-from tdelta.driver.agents.bridge import packed, unpacked
+from tdelta.driver.agents.bridge import Node, packed, unpacked
 from tdelta.driver.agents.hosts import Call
-from tdelta.driver.agents.node import Node
 from tdelta.driver.files import default_base
 from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver

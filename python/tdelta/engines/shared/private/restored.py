@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
@@ -23,7 +22,7 @@ from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
 from tdelta.driver.servers.server import Server
 from tdelta.driver.templates import NO_FOLDER, digest_of
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
 from tdelta.engines.shared.describing import describe
 from tdelta.engines.shared.private.disk import allocated_bytes

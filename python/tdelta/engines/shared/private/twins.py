@@ -12,14 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.driver.answers import as_checksums, checksums
-from tdelta.driver.evp_calls import together
+from tdelta.driver.evp_calls import Watched, describe_calls, observe, together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.observation import Watched, describe_calls, observe
 from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.shared.external import keeper
 from tdelta.engines.shared.external.keeper import KeptServer, drop
 
