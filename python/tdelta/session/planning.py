@@ -16,7 +16,7 @@ from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
-from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
+from tdelta.driver.agents.bridge import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers

@@ -18,7 +18,7 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
-from tdelta.driver.agents.pool import AgentPool
+from tdelta.driver.agents.load_agents import AgentPool
 from tdelta.driver.files import default_templates
 from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates

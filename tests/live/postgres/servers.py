@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server
 from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.storage import Gocryptfs

@@ -15,7 +15,7 @@ from tdelta.driver.answers import checksums
 from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Restore, packed, tool_of, unpacked
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
 from tdelta.engines.duckdb.statements import CATALOG, attach_sql, literal

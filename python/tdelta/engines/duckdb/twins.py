@@ -13,13 +13,21 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.design.actions import NOTHING, AskedAction, parse_action
 from tdelta.driver import acting
-from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
+from tdelta.driver.answers import (
+    STEP_SECONDS,
+    as_checksums,
+    checksums,
+    embedded_step,
+    measurement,
+    of_embedded,
+    raise_failed,
+    traced,
+)
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
-from tdelta.driver.steps import STEP_SECONDS, embedded_step
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings

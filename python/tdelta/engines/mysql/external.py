@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.mysql.private import STATUS, STATUS_TABLE, TRACING
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.servers import Tracing

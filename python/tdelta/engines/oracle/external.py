@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.writing import written
 from tdelta.engines.servers import Tracing

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker, answered
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault

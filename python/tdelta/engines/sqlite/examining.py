@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker, answered
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.driver import acting
-from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
+from tdelta.driver.answers import STEP_SECONDS, checksums, embedded_step, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import (
@@ -29,8 +29,7 @@ from tdelta.driver.jobs import (
 )
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.rows import generated_checksums, populate
-from tdelta.driver.steps import STEP_SECONDS, embedded_step
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert

@@ -12,8 +12,8 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.hosting import NoTwin
+from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.sqlite.backup_requests import BackupRequests
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.engines.sqlite.page_prices import page_prices

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
+from tdelta.driver.rpc import serve
 from tdelta.engines.shared.driven.aside import LoadsAside
 from tdelta.engines.shared.driven.driver import Driver, Said
 from tdelta.engines.shared.driven.host import DrivenHost

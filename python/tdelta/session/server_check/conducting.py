@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta import __version__
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.shared.driven.recording import VARIABLE
 from tdelta.engines.shared.external.reached import external_dsns
 from tdelta.engines.shared.external.redacting import without

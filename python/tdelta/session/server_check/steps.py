@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.shared.external.kind import Conversion, ConvertsSchemas, EmptiesCaches, LeftoverSchema, lock_name
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import asking, first, is_true

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.external import OracleServers
 from tdelta.engines.shared.external.kind import DATA, Identity, NewSchema
 from tdelta.engines.shared.sessions import Ask, Row

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.mariadb.private import REPLICATION
 from tdelta.engines.shared.mysql_replication import MysqlPair

@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 
 from tdelta.design.actions import NOTHING, AskedAction, parse_action
 from tdelta.driver.acting import IDLE, Beside, Halt, Outcome, of_recorded, prepared
-from tdelta.driver.answers import measurement, raise_failed
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.answers import STEP_SECONDS, measurement, raise_failed
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.steps import STEP_SECONDS
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement, ConvertsOffline
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import Connection, first

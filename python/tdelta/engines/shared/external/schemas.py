@@ -12,8 +12,8 @@ import contextlib
 import secrets
 from collections.abc import Callable, Sequence
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
+from tdelta.driver.workers import Refused
 from tdelta.engines.shared.external.kind import MARK, InForce, LeftoverSchema, NewSchema, ReadsOnly, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, is_true, kept

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.dbapi import differing
-from tdelta.driver.workers import failure
+from tdelta.driver.workers import Refused, failure
 from tdelta.engines.registry import external, profile, profiles
 from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.engines.shared.external.kind import (

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.acting import Halt
-from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.driver.jobs import LOAD, STEPS, TRACE, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, by_agents, work_of
-from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile

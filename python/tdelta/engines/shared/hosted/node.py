@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import platform
 import traceback
 from contextlib import ExitStack
 from typing import Any
 
 from tdelta import own_folders
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec, sweep
-from tdelta.driver.agents.host import tdelta_version
-from tdelta.driver.agents.nodes import Call, packed, unpacked
+from tdelta.driver.agents.bridge import Node, packed, unpacked
+from tdelta.driver.agents.hosts import Call
 from tdelta.driver.files import default_base
 from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver
@@ -27,7 +26,7 @@ from tdelta.measure.private import UMASK
 from tdelta.messages import Refusal
 
 
-class TwinNode:
+class TwinNode(Node):
     def __init__(self) -> None:
         os.umask(UMASK)
         self._stack = ExitStack()
@@ -35,10 +34,7 @@ class TwinNode:
         self._made: dict[int, Any] = {}
         self._twins: Any = None
 
-    def hello(self) -> dict[str, Any]:
-        return {"node": platform.node(), "version": tdelta_version(), "pid": os.getpid()}
-
-    def call(self, payload: bytes) -> bytes:
+    def call(self, payload: str) -> str:
         """Carry out a `Call`; the answer is what it returns, or the error that it raises."""
         call: Call = unpacked(payload)
         try:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import AnyJob, TrialJob, WorkloadSpec
-from tdelta.driver.agents.asked import HostsRequest
-from tdelta.driver.agents.nodes import Call, Nodes
+from tdelta.driver.agents.bridge import HostsRequest
+from tdelta.driver.agents.hosts import Call, Nodes
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.errors import EnvironmentFault, TdeltaError

@@ -20,7 +20,7 @@ from typing import Any
 from tdelta.design import stream
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.driver import acting
-from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.command import Work
 from tdelta.driver.load_generator.connections import Connection
@@ -29,7 +29,6 @@ from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.sequential import by_agents, work_of
 from tdelta.driver.servers.server import Server
-from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, Proven, ServerEngine, ServerSettings, flushing
 from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site, TwinRows

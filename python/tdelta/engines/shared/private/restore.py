@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import IO
 
 from tdelta import own_folders
-from tdelta.driver.load_generator.client_home import from_users_home, inherited_environment, make_home
+from tdelta.driver.load_generator.connections import from_users_home, inherited_environment, make_home
 from tdelta.driver.signals import held
 from tdelta.errors import RestoreFault
 from tdelta.messages import Refusal

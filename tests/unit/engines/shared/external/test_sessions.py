@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from support.refused import Coded, Part, coded, has, refused
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.kind import Encryption, Identity

@@ -9,7 +9,7 @@ from driver.servers.faking import recipe, state
 
 from support.processes import until
 from support.refused import refused
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.engines.shared.private.instances import Instance

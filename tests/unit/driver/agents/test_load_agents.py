@@ -1,4 +1,4 @@
-"""The coordinator, with a Ray that is made up: where agents go, what of those that are lost, how starts are set."""
+"""Load agents, with a Ray that is made up: where agents go, what of those that are lost, how starts are set."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.agents import cluster
-from tdelta.driver.agents import coordinator as module
+from support.refused import refused
+from tdelta.driver.agents import load_agents as module
+from tdelta.driver.agents.bridge import machine
 from tdelta.driver.agents.chunks import LEAST_SECONDS
-from tdelta.driver.agents.cluster import Refused, words
-from tdelta.driver.agents.coordinator import Coordinator
-from tdelta.driver.agents.host import machine
+from tdelta.driver.agents.cluster import Cluster, NodeRefused, NoNode, words
+from tdelta.driver.agents.load_agents import LoadAgents
+from tdelta.errors import EnvironmentFault
 
 from .answers import answer
-from .test_dispatcher import FakeRay as FakeRayOfSites
+from .test_fleet import FakeRay as FakeRayOfSites
 
 CLOCK_AHEAD_NS = 5_000_000_000
 
@@ -136,29 +137,22 @@ class FakeRay:
         pass
 
 
-def started(ray: FakeRay, agents: int) -> Coordinator:
-    made = Coordinator()
-    made._ray = ray
-    made._place(range(1, agents + 1))
+def started(ray: FakeRay, agents: int) -> LoadAgents:
+    made = LoadAgents(Cluster(ray, "once more"))
+    made.begin(agents)
     return made
 
 
-def opened(made: Coordinator, agents: int) -> dict[str, Any]:
-    segments = [{"from": place, "to": place + 1, "of": agents} for place in range(agents)]
-    order = {"do": "open", "twin": "t", "program": "p", "options": {}, "segments": segments}
-    more: dict[str, Any] = {"observe": {}, "work": {}, "patience_seconds": 5.0}
-    found: dict[str, Any] = made.answer({**order, **more})
-    return found
+def opened(made: LoadAgents, agents: int) -> dict[str, Any]:
+    return made.open("t", "p", {}, agents, {}, 5.0)
 
 
 OPEN: dict[str, Any] = {"seed": 1, "discard": 0, "operations": 1000, "pace": {"kind": "poisson"}}
 CLOSED: dict[str, Any] = {**OPEN, "discard": 100, "pace": {"kind": "closed"}}
 
 
-def trial(made: Coordinator, job: dict[str, Any] = OPEN) -> dict[str, Any]:
-    order = {"do": "trial", "twin": "t", "trial": job, "patience_seconds": 5.0}
-    found: dict[str, Any] = made.answer(order)["ok"]["answers"]
-    return found
+def trial(made: LoadAgents, job: dict[str, Any] = OPEN) -> dict[str, Any]:
+    return made.trial("t", job, 5.0)
 
 
 def test_agents_are_spread_over_the_nodes_that_have_cpus() -> None:
@@ -199,9 +193,8 @@ def test_of_agents_that_a_living_node_does_not_take_none_stays(monkeypatch: pyte
         return found
 
     monkeypatch.setattr(ray, "get", get)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(NodeRefused, match="node b: no tdelta there"):
         started(ray, 3)
-    assert caught.value.args == ("agent", "node b: no tdelta there")
     assert all(actor.is_killed for actor in ray.actors)
 
 
@@ -257,7 +250,7 @@ def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
     assert 1 not in made._per_second, "another agent will be placed for it"
     ray.loses_first = False
     before = [len(actor.done) for actor in ray.actors]
-    made.clear_stop()
+    made.go_on()
     assert all("ok" in one for one in trial(made, CLOSED).values())
     done = [chunk for actor, count in zip(ray.actors, [*before, 0], strict=True) for chunk in actor.done[count:]]
     assert operations(done) == list(range(100, 1000))
@@ -314,8 +307,8 @@ def test_no_node_that_is_left_is_refused_as_such() -> None:
     opened(made, 1)
     ray.alive.clear()
     trial(made)
-    kind, _ = made.answer({"do": "trial", "twin": "t", "trial": OPEN, "patience_seconds": 5.0})["error"]
-    assert kind == "no_node"
+    with pytest.raises(NoNode):
+        trial(made)
 
 
 def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,31 +321,31 @@ def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.Monk
         raise Died("the head is silent")
 
     monkeypatch.setattr(ray, "nodes", silent)
-    assert opened(made, 1) == {"error": ["head_lost", "the head is silent"]}
+    with refused(EnvironmentFault, "ray-head-lost", said="the head is silent", command="once more"):
+        opened(made, 1)
 
 
 def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
     ray = FakeRay({"a": 1.0, "b": 1.0})
     made = started(ray, 2)
     opened(made, 2)
-    made.answer({"do": "close", "twin": "t"})
+    made.close("t")
     assert [actor.opened for actor in ray.actors] == [[], []]
-    made.answer({"do": "close", "twin": "t"})  # once more does nothing
+    made.close("t")  # once more does nothing
 
 
-def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "end_all", lambda: None)  # it kills what is below this process
+def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost() -> None:
     ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
     made = started(ray, 2)
     opened(made, 2)
     assert "lost" in trial(made)["2"]
-    assert made.answer({"do": "close", "twin": "t"}) == {"ok": {}}
+    made.close("t")
     assert ray.actors[0].opened == []
     assert ray.actors[2].opened == [], "it was placed for the one that was lost, and never had the twin"
     opened(made, 2)
     ray.lost_in_trial = {"a"}
     trial(made)
-    made.end()
+    made.cluster.end(made.handles(), 1.0)
     assert all(actor.is_killed for actor in ray.actors)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.agents import host
-from tdelta.driver.agents.host import Agent, Wishes
+from tdelta.driver.agents import load_agents
+from tdelta.driver.agents.load_agents import Agent, Wishes
 from tdelta.errors import WorkerFault
 from tdelta.messages import Refusal
 
@@ -42,7 +42,7 @@ class FakeWorker:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> tuple[Agent, FakeWorker]:
-    monkeypatch.setattr(host, "Worker", FakeWorker)
+    monkeypatch.setattr(load_agents, "Worker", FakeWorker)
     agent = Agent()
     agent.open("t", {"program": "p", "connect": {}, "observe": {}, "work": {}, "patience_seconds": 1.0})
     worker: Any = agent._workers["t"]
