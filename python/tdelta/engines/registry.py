@@ -12,7 +12,7 @@ from tdelta.errors import UnknownName
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
-    from tdelta.engines.capabilities import RunEngine
+    from tdelta.engines.base import Engine
 
 ENGINES: dict[str, str] = {
     "sqlite": "tdelta.engines.sqlite",
@@ -38,7 +38,7 @@ def profile(name: str) -> Profile:
     return found
 
 
-def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
+def driver(name: str, options: Mapping[str, Any]) -> Engine:
     """An engine, found and ready to be planned with.
 
     Args:
@@ -52,7 +52,7 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
     """
     if name not in ENGINES:
         raise UnknownName("engine", name, set(ENGINES))
-    made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)
+    made: Engine = import_module(f"{ENGINES[name]}.driver").driver(options)
     return made
 
 

@@ -19,7 +19,7 @@ from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
-from tdelta.messages import Detail
+from tdelta.messages import Caution, Detail
 
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
@@ -328,6 +328,14 @@ class FolderEncrypted(Protocol):
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
         """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
+
+
+@runtime_checkable
+class Cautioned(Protocol):
+    """A server of which there is something to be said."""
+
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
+        """What must be said beside every figure of such a twin."""
 
 
 @runtime_checkable

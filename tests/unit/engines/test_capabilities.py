@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.capabilities import Cautioned
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.external import MySqlServers
@@ -15,6 +14,7 @@ from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Prove
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import (
+    Cautioned,
     Flushed,
     FolderEncrypted,
     Keyed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tdelta.engines.capabilities import Engine
+from tdelta.engines.base import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
 from tdelta.engines.servers import ServerResources, ServerSettings
 from tdelta.records import Condition

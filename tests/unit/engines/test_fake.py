@@ -6,7 +6,7 @@ import pytest
 
 from support.fake_twins import FakeTwin, FakeTwins
 from tdelta.driver import Twin, Twins
-from tdelta.engines.sqlite.twins import SqliteTwin, SqliteTwins
+from tdelta.engines.embedded.twins import EmbeddedTwin, EmbeddedTwins
 
 
 def methods(kind: type) -> dict[str, list[str]]:
@@ -15,7 +15,7 @@ def methods(kind: type) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "kind"), [(Twin, SqliteTwin), (Twin, FakeTwin), (Twins, SqliteTwins), (Twins, FakeTwins)]
+    ("protocol", "kind"), [(Twin, EmbeddedTwin), (Twin, FakeTwin), (Twins, EmbeddedTwins), (Twins, FakeTwins)]
 )
 def test_real_and_fake_have_every_method_of_the_protocol(protocol: type, kind: type) -> None:
     has = {name: [p.lstrip("_") for p in parameters] for name, parameters in methods(kind).items()}

@@ -11,9 +11,9 @@ import pytest
 
 from tdelta.driver import TwinFolder
 from tdelta.driver.protocol import CipherProof
-from tdelta.engines.sqlite import pricing
+from tdelta.engines.embedded import pricing
+from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.pricing import prove
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
 from tdelta.messages import Refusal
@@ -87,8 +87,8 @@ def test_a_proof_is_what_its_worker_found(worker: type[Answering], folder: TwinF
 def test_the_two_files_differ_in_cipher_and_key_only(worker: type[Answering], folder: TwinFolder) -> None:
     prove(SqliteEngine(), folder, {}, "sqlcipher")
     files = worker.order["files"]
-    assert {name: bool(found["open"]["key"]) for name, found in files.items()} == {"plain": False, "encrypted": True}
-    for how in ("create", "open"):
+    assert {name: bool(found["reading"]["key"]) for name, found in files.items()} == {"plain": False, "encrypted": True}
+    for how in ("create", "reading"):
         plain, encrypted = files["plain"][how], files["encrypted"][how]
         assert encrypted["cipher_pragmas"] == ["PRAGMA cipher='sqlcipher'"]
         different = {name for name in plain if plain[name] != encrypted[name]}
@@ -100,7 +100,7 @@ def test_every_proof_draws_a_key_of_its_own(worker: type[Answering], folder: Twi
     keys = set()
     for _ in range(3):
         prove(SqliteEngine(), folder, {})
-        keys.add(worker.order["files"]["encrypted"]["open"]["key"])
+        keys.add(worker.order["files"]["encrypted"]["reading"]["key"])
     assert len(keys) == 3
 
 
