@@ -10,7 +10,7 @@ from typing import Any
 
 from tdelta.design.factors import SCOPES
 from tdelta.engines.registry import ENGINES
-from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
 from tdelta.session import values
@@ -64,7 +64,7 @@ class Tested:
 
     ``library`` is the name of a SQLite library or the path of one. With ``database``, a file of the user's, twins are
     copies of it. ``restore`` is a command of the user's that loads a dump into a private server, whose twins then hold
-    that. ``baseline`` and ``encrypted`` are DSNs of two servers of the user's (`tdelta.engines.shared.external.dsn`).
+    that. ``baseline`` and ``encrypted`` are DSNs of two servers of the user's (`tdelta.engines.server.dsn`).
     """
 
     study: str | None = option(
