@@ -56,9 +56,9 @@ def driver(name: str, options: Mapping[str, Any]) -> Engine:
     return made
 
 
-def external(name: str) -> Any:
-    """The module that knows how servers of users are asked, of an engine whose profile has their ``address``."""
-    return import_module(f"{ENGINES[name]}.external")
+def server(name: str) -> Any:
+    """The class of an engine's servers, a `tdelta.engines.server.base.ServerEngine`: ``SERVER`` of its driver."""
+    return import_module(f"{ENGINES[name]}.driver").SERVER
 
 
 def profiles() -> tuple[Profile, ...]:

@@ -14,7 +14,7 @@ from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.base import Engine
-from tdelta.engines.shared.external.own_tables import reads_own_tables
+from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal

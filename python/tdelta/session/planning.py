@@ -23,9 +23,9 @@ from tdelta.driver.rows import with_markers
 from tdelta.engines.base import Engine
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
+from tdelta.engines.server.external_driver import ExternalDriver
+from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.engines.shared.estimates import templates
-from tdelta.engines.shared.external.driver import ExternalDriver
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal

@@ -20,10 +20,17 @@ from tdelta.driver.templates import Templates
 from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
 from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
-from tdelta.engines.shared.external.acts import data_bytes
-from tdelta.engines.shared.external.own_tables import MOST_COMPARED_BYTES, OwnTables, compared_tables, described
-from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
+from tdelta.engines.server.external_actions import data_bytes
+from tdelta.engines.server.external_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    MOST_COMPARED_BYTES,
+    OwnTables,
+    compared_tables,
+    connected,
+    described,
+)
+from tdelta.engines.server.pairs import ReachedServers
 from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
