@@ -9,7 +9,7 @@ import pytest
 from support.leaking import Asking, asking, running, settings_of
 from support.running import server_of
 from tdelta.driver.evp_calls import HEAD, SLOT, Watched, describe_calls, environment, observe, started
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import MariaDb
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"

@@ -1,6 +1,6 @@
 import pytest
 
-from tdelta.engines.registry import external_server_studies, profiles
+from tdelta.engines.registry import profiles
 from tdelta.errors import UsageError
 from tdelta.session.external_servers import check_study, engines_of, needs_private_instances, study_cautions
 from tdelta.session.planning import check
@@ -23,7 +23,7 @@ def test_they_run_on_the_servers_of_every_engine_that_are_reached_by_an_address(
 
 def test_others_run_where_the_engine_says_how_and_analyses_nowhere() -> None:
     (engine,) = engines_of(study("backup"))
-    assert "backup" in external_server_studies(engine)
+    assert engine in study("backup").on_own_servers
     assert not engines_of(study("restart"))
     assert not any(engines_of(one) for one in studies() if not one.runs)
 
