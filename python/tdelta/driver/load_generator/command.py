@@ -135,18 +135,18 @@ class AnyCommand(Tool):
 
 
 PLACEHOLDERS: Mapping[str, str] = {
-    "socket": "the file of the twin's Unix socket (empty over TCP)",
-    "host": "the twin's host; for PostgreSQL's clients the folder of its socket",
-    "port": "the twin's port",
+    "socket": "the file of the copy's Unix socket (empty over TCP)",
+    "host": "the copy's host; for PostgreSQL's clients the folder of its socket",
+    "port": "the copy's port",
     "user": "whom to connect as",
-    "database": "the database with the twin's tables",
+    "database": "the database with the copy's tables",
     "passfile": "a private file with the password: libpq's, or one for MySQL's clients (--defaults-extra-file)",
     "threads": "the connections of the condition",
     "jobs": "the connections, but no more than there are cores",
     "operations": "the number of operations of the trial",
     "operations_per_thread": "the same divided by the connections",
     "seconds": "how long a trial is to take",
-    "seed": "a number that is the same for every twin in a block, and differs between blocks",
+    "seed": "a number that is the same for every copy in a block, and differs between blocks",
     "folder": "a private folder, removed when the run ends",
     "log": "a path in that folder, for files of a trial; removed behind it",
 }

@@ -75,7 +75,7 @@ _FAILED = r"^number of failed transactions: (\d+)"
 _LINES_AT_ONCE = 1 << 16
 _LEAST_COLUMNS = 6
 _REFUSED = {
-    "initialize": "makes tables; the twins' tables are made before a run, and `--load-generator` only works on them",
+    "initialize": "makes tables; the copies' tables are made before a run, and `--load-generator` only works on them",
     "init-steps": "belongs to -i, which makes tables; `--load-generator` only works on them",
     "show-script": "shows a script and is no load",
     "version": "is no load",

@@ -99,7 +99,7 @@ class Rooms:
             room = self._own(level, name, stack) if is_user_folder(level) else self._made(level, name, stack)
             _require_in_force(level, room)
             if room.process is not None:
-                stack.enter_context(relying_on("the encrypted file system under a twin", room.process.pid))
+                stack.enter_context(relying_on("the encrypted file system below a copy", room.process.pid))
             self._rooms[name] = room
             try:
                 yield room

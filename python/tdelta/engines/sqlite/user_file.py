@@ -131,12 +131,12 @@ class StagedFile:
         return Inventory(database, tuple(self._cautions(database)))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
-        """Add what is tdelta's and rebuild the copy, as compact as every twin: rows must be what they were."""
+        """Add what is tdelta's and rebuild the copy, compacted like all others: rows must be what they were."""
         examiner = self._examiner
         observe(Phase("checksum", "the rows of the copy"))
         read = examiner.checksums(tables)
         examiner.add(additions.statements)
-        observe(Phase("rebuild", "the copy, as compact as every twin"))
+        observe(Phase("rebuild", "the copy, compacted like all others"))
         examiner.rebuild()
         database = replace(database, tables=examiner.bounded(database.tables))
         observe(Phase("checksum", "the rows of the rebuilt copy"))
