@@ -10,8 +10,8 @@ from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 
 CIPHER = "aes-128"
-MOST_OF_LEVEL = 22
-MOST_OF_TIME = 24
+MOST_OF_LEVEL = 2
+MOST_OF_TIME = 2
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ways, list[int]]:
     """A short run on SQLite, its workers traced as well; the ways, and the times of its trials in nanoseconds."""
     folder = tmp_path_factory.mktemp("ways")
     store = folder / "runs.db"
-    ways = Ways()
+    ways = Ways(CIPHER)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(folder, CIPHER).items():
             patch.setenv(name, value)
@@ -49,14 +49,13 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ways, list[int]]:
 
 def test_a_level_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> None:
     ways, _ = traced
-    assert any("worker" in module for module in ways.of_level), "workers are traced"
     assert len(ways.of_level) <= MOST_OF_LEVEL, sorted(ways.of_level)
 
 
 def test_a_trials_time_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> None:
     ways, times = traced
     found = ways.of_number(times)
-    assert any("store" in module for module in found)
+    assert {"tdelta.driver.hosting", "tdelta.store.rows"} <= found, "processes are traced from worker to store"
     assert len(found) <= MOST_OF_TIME, sorted(found)
 
 

@@ -12,7 +12,7 @@ from tdelta.errors import UnknownName
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
-    from tdelta.engines.capabilities import RunEngine
+    from tdelta.engines.base import Engine
 
 ENGINES: dict[str, str] = {
     "sqlite": "tdelta.engines.sqlite",
@@ -38,7 +38,7 @@ def profile(name: str) -> Profile:
     return found
 
 
-def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
+def driver(name: str, options: Mapping[str, Any]) -> Engine:
     """An engine, found and ready to be planned with.
 
     Args:
@@ -52,13 +52,13 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
     """
     if name not in ENGINES:
         raise UnknownName("engine", name, set(ENGINES))
-    made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)
+    made: Engine = import_module(f"{ENGINES[name]}.driver").driver(options)
     return made
 
 
-def external(name: str) -> Any:
-    """The module that knows how servers of users are asked, of an engine whose profile has their ``address``."""
-    return import_module(f"{ENGINES[name]}.external")
+def server(name: str) -> Any:
+    """The class of an engine's servers, a `tdelta.engines.server.base.ServerEngine`: ``SERVER`` of its driver."""
+    return import_module(f"{ENGINES[name]}.driver").SERVER
 
 
 def profiles() -> tuple[Profile, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tdelta.engines.capabilities import Cautioned
 from tdelta.findings import findings_of
 from tdelta.findings.base import FinishedRun
 from tdelta.inference import Judgement
@@ -326,9 +325,8 @@ def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
         yield from plan.command.cautions
     yield from storage_cautions(plan)
     engine = plan.engine
-    if isinstance(engine, Cautioned):
-        kinds = (plan.twin_settings(condition, 0) for condition in plan.data_templates().values())
-        yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
+    kinds = (plan.twin_settings(condition, 0) for condition in plan.data_templates().values())
+    yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
     if ending.interrupted:
         yield Caution.of("run-interrupted")
     if plan.source is not None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta.driver import TrialJob, Twin, Twins
-from tdelta.engines.capabilities import Configured, Scoped
 from tdelta.records import Condition, Event, Phase, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.housing import Housing
@@ -93,10 +92,7 @@ class RunContext:
         plan = self.plan
         if plan.settings.compares_builds:  # no marker could be missing from files that nothing encrypts
             return []
-        engine, instances = plan.engine, list(plan.instances())
-        if isinstance(engine, Scoped):
-            return [c for c in instances if engine.can_be_searched(plan.twin_settings(c, 0))]
-        return [] if isinstance(engine, Configured) else instances
+        return [c for c in plan.instances() if plan.engine.can_be_searched(plan.twin_settings(c, 0))]
 
     def searched(self) -> list[Condition]:
         return [condition for condition in self.plan.conditions if condition.key in self.state.evidence]

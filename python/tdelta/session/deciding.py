@@ -20,7 +20,7 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.own_tables import reads_own_tables
+from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone

@@ -14,7 +14,7 @@ from typing import Any
 
 from tdelta.design.factors import SCOPES
 from tdelta.engines.registry import ENGINES
-from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
 from tdelta.records import DEFAULT_TOLERANCE, ENCRYPTION, Level, Metric
@@ -70,7 +70,7 @@ class Options:
     What is tested. ``library`` is the name of a SQLite library or the path of one. With ``database``, a file of the
     user's, copies of it are compared. ``restore`` is a command of the user's that loads a dump into a private server,
     whose copies then hold that. ``baseline`` and ``encrypted`` are DSNs of two servers of the user's
-    (`tdelta.engines.shared.external.dsn`).
+    (`tdelta.engines.server.dsn`).
 
     The work of a trial. ``agents`` is how many processes share the load, on nodes of the Ray cluster at the address
     ``ray``; None: one, which needs no Ray. ``hosts`` is on how many nodes of that cluster the servers run, each on

@@ -13,8 +13,8 @@ from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
-from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
-from tdelta.engines.shared.external.own_tables import reads_own_tables
+from tdelta.engines.base import Engine
+from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
@@ -60,7 +60,7 @@ _FACTORS_ALONE = {
 """Factors that no option sets, and whose they are."""
 
 
-def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
+def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
     """Find all that is wrong with a request.
 
     Args:
@@ -93,7 +93,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(_check_study, request, chosen.profile.name),
         partial(check_discard, request),
         *_checks_of_taken(request, vary, chosen),
-        *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
+        *chosen.option_checks(request.values, vary),
     ]
     faults = []
     for check in checks:
@@ -139,7 +139,7 @@ def _needs_keys(work: str) -> bool:
 
 
 def _checks_of_taken(
-    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine
+    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine
 ) -> Iterator[Callable[[], object]]:
     """What does not go with options that the engine takes."""
     profile = chosen.profile
@@ -148,7 +148,7 @@ def _checks_of_taken(
         yield partial(check_hosts, request, vary)
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
-    known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}
+    known = {factor: chosen.actions(factor) for factor in _ACTED}
     yield partial(check_actions, request, vary, known, chosen.product)
     if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
@@ -171,7 +171,7 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
         raise UsageError(Refusal.of("option-and-factor", options=both))
 
 
-def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
+def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
     factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
     given = [(option.flag, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", factors.get(name)) for name in vary]
@@ -192,12 +192,9 @@ def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> R
     return Refusal.of("not-supported", what=options, by=product, only=takers)
 
 
-def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
+def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:
     try:
-        if isinstance(chosen, ChecksCiphers):
-            chosen.check_cipher(cipher)
-        elif cipher not in chosen.ciphers:
-            raise UnknownName("cipher", cipher, chosen.ciphers)
+        chosen.check_cipher(cipher)
     except UnknownName as fault:
         if request.study is None or cipher not in study(request.study).settings.get("vary", {}).get("cipher", ()):
             raise
@@ -294,7 +291,7 @@ def _check_numbers(request: RunRequest) -> None:
         raise UsageError(*wrong)
 
 
-def check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: RunEngine) -> None:
+def check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Engine) -> None:
     """Refuse rebuilds of what is not written for the engine's dialect.
 
     Raises:

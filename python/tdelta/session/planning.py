@@ -20,12 +20,12 @@ from tdelta.driver.agents.bridge import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers
-from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
+from tdelta.engines.base import Engine
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
+from tdelta.engines.server.external_driver import ExternalDriver
+from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.engines.shared.estimates import templates
-from tdelta.engines.shared.external.driver import ExternalDriver
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
@@ -56,7 +56,7 @@ class Plan:
     """
 
     request: RunRequest
-    engine: RunEngine
+    engine: Engine
     workload: Workload
     scale: float
     settings: RunSettings
@@ -265,7 +265,7 @@ def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ..
     return sum(float(of["threads"]) for of in levels), max(caches)
 
 
-def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> RunEngine:
+def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Engine:
     """The engine that a request asks for, ready to be planned with.
 
     Args:
@@ -307,7 +307,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     if workload.connects and not chosen.profile.connects:
         raise UsageError(Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs in the process"))
     key = request.key
-    if isinstance(chosen, Keyed) and request.contrast == ENCRYPTION:
+    if request.contrast == ENCRYPTION:
         key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))
     settings = RunSettings(
         run_id=run_id,
@@ -328,8 +328,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     of_servers = () if servers is None else (*servers.cautions, *_work_cautions(request, servers))
     cautions = (*left_out, *of_servers)
     made = Plan(request, chosen, workload, scale, settings, base, cautions, source)
-    if isinstance(chosen, ChecksLayout):
-        chosen.check_layout(made.layout)
+    chosen.check_layout(made.layout)
     return made
 
 
@@ -370,7 +369,7 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     )
 
 
-def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:
+def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.vary)
     if request.contrast != ENCRYPTION:
@@ -383,13 +382,12 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
     return vary
 
 
-def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> Mapping[str, tuple[Level, ...]]:
+def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
-    found = chosen.versions_compared() if isinstance(chosen, Versioned) else {}
-    return {**vary, **{factor: tuple(builds) for factor, builds in found.items()}}
+    return {**vary, **{factor: tuple(builds) for factor, builds in chosen.versions_compared().items()}}
 
 
-def _default_cipher(chosen: RunEngine) -> str:
+def _default_cipher(chosen: Engine) -> str:
     """AES-256, or what comes first of an engine that has none of that name."""
     encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
     return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER

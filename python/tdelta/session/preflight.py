@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdelta.design import fresh_seed
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
+from tdelta.engines.server.pairs import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.measure import (
@@ -64,7 +64,7 @@ def prepared_inputs(
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
-        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.shared.external.reached.reached`.
+        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.server.pairs.reached`.
     """
     dsns = external_dsns(request.values)
     if dsns is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.engines.registry import defaults, servers
-from tdelta.engines.shared.external.dsn import engines
+from tdelta.engines.server.dsn import engines
 from tdelta.errors import UnknownName
 from tdelta.session.declared import Options
 from tdelta.session.external_servers import on_external_servers

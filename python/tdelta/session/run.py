@@ -22,7 +22,7 @@ from tdelta.driver.agents.load_agents import AgentPool
 from tdelta.driver.files import default_templates
 from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
+from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
 from tdelta.measure import library_versions, machine_facts

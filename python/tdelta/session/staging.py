@@ -18,13 +18,20 @@ from tdelta.driver.protocol import Tables
 from tdelta.driver.rows import require_no_markers
 from tdelta.driver.templates import Templates
 from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
-from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
+from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
-from tdelta.engines.shared.external.acts import data_bytes
-from tdelta.engines.shared.external.own_tables import MOST_COMPARED_BYTES, OwnTables, compared_tables, described
-from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
-from tdelta.errors import DatabaseFault, Defect, UsageError, WorkloadError
+from tdelta.engines.server.external_actions import data_bytes
+from tdelta.engines.server.external_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    MOST_COMPARED_BYTES,
+    OwnTables,
+    compared_tables,
+    connected,
+    described,
+)
+from tdelta.engines.server.pairs import ReachedServers
+from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
@@ -109,14 +116,12 @@ def require_data(request: RunRequest) -> None:
     _user_data(request, engine_of(request))
 
 
-def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
+def _user_data(request: RunRequest, engine: Engine) -> UserData:
     file, command = request.database, request.restore
-    if file is not None and isinstance(engine, TakesFiles):
-        _require_other_than_store(file, request)
-        return engine.user_file(file)
-    if command is not None and isinstance(engine, TakesDumps):
-        return engine.user_dump(command)
-    raise Defect(f"{engine.product} takes neither files nor dumps")  # whatever profiles say it takes
+    if file is None:
+        return engine.user_dump(command or "")
+    _require_other_than_store(file, request)
+    return engine.user_file(file)
 
 
 def _require_other_than_store(database: Path, request: RunRequest) -> None:
@@ -190,7 +195,7 @@ def _only_reads(piece: Piece) -> bool:
 
 
 class _Staging:
-    def __init__(self, request: RunRequest, engine: RunEngine, data: UserData, copy: Staged, observe: Observer) -> None:
+    def __init__(self, request: RunRequest, engine: Engine, data: UserData, copy: Staged, observe: Observer) -> None:
         self._request = request
         self._dialect = engine.profile.dialect
         self._data = data

@@ -9,15 +9,15 @@ import pytest
 from support.leaking import Asking, asking, running, settings_of
 from support.running import server_of
 from tdelta.driver.evp_calls import HEAD, SLOT, Watched, describe_calls, environment, observe, started
-from tdelta.driver.servers.server import Server
-from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.driver.servers import Server
+from tdelta.engines.mariadb.driver import MariaDb
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"
 
 
 @pytest.fixture(scope="module")
-def engine() -> MariadbEngine:
-    return MariadbEngine(server_of("mariadb"))
+def engine() -> MariaDb:
+    return MariaDb(server_of("mariadb"))
 
 
 class Working:
@@ -38,7 +38,7 @@ def pages_decrypted(twin: Asking) -> int:
 
 
 @contextmanager
-def filled(engine: MariadbEngine, folder: Path, scope: str, added: Mapping[str, str]) -> Iterator[Working]:
+def filled(engine: MariaDb, folder: Path, scope: str, added: Mapping[str, str]) -> Iterator[Working]:
     """A server that has to read its table from the disk."""
     with running(engine, folder, settings_of(scope), added) as server:
         with asking(server) as twin:
@@ -49,7 +49,7 @@ def filled(engine: MariadbEngine, folder: Path, scope: str, added: Mapping[str, 
         yield Working(server)
 
 
-def test_pages_are_encrypted_with_128_bits_whatever_the_keys_length(engine: MariadbEngine, tmp_path: Path) -> None:
+def test_pages_are_encrypted_with_128_bits_whatever_the_keys_length(engine: MariaDb, tmp_path: Path) -> None:
     working: list[Working] = []
 
     @contextmanager
@@ -74,7 +74,7 @@ def without_random(found: Mapping[str, int]) -> dict[str, int]:
 
 
 def test_a_plain_server_starts_no_cipher_for_its_pages_and_counts_outlive_a_kill(
-    engine: MariadbEngine, tmp_path: Path
+    engine: MariaDb, tmp_path: Path
 ) -> None:
     counts = tmp_path / "counts"
     with filled(engine, tmp_path / "server", "none", environment(counts)) as working:

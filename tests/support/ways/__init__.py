@@ -5,7 +5,6 @@ looked for among arguments and returned values, and in mappings, sequences and r
 """
 
 import dataclasses
-import json
 import os
 import sys
 import threading
@@ -32,12 +31,14 @@ class Ways:
 
     Args:
         level: the level's text where marks are lost, that is in workers, which read it as JSON; empty: marked alone.
+        file: where each find is written at once, since workers are ended by a signal.
     """
 
-    def __init__(self, level: str = "") -> None:
+    def __init__(self, level: str = "", file: Path | None = None) -> None:
         self.of_level = set[str]()
         self.numbers = dict[str, set[int]]()
         self._level = level
+        self._file = None if file is None else os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def start(self) -> None:
         threading.setprofile(self._seen)
@@ -47,18 +48,12 @@ class Ways:
         sys.setprofile(None)
         threading.setprofile(None)
 
-    def write(self, folder: Path) -> None:
-        numbers = {module: sorted(found) for module, found in self.numbers.items()}
-        found = {"of_level": sorted(self.of_level), "numbers": numbers}
-        (folder / f"{os.getpid()}.json").write_text(json.dumps(found), encoding="utf-8")
-
     def add(self, folder: Path) -> None:
         """Take in what other processes wrote."""
-        for path in folder.glob("*.json"):
-            found = json.loads(path.read_text(encoding="utf-8"))
-            self.of_level |= set(found["of_level"])
-            for module, numbers in found["numbers"].items():
-                self.numbers.setdefault(module, set()).update(numbers)
+        for path in folder.glob("*.ways"):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                module, _, number = line.partition(" ")
+                self._found(module, int(number) if number else None)
 
     def of_number(self, wanted: Iterable[int]) -> set[str]:
         values = set(wanted)
@@ -73,17 +68,25 @@ class Ways:
         passed = [arg] if event == "return" else list(frame.f_locals.values())
         for value in _within(passed):
             if isinstance(value, MarkedLevel) or (self._level and type(value) is str and value == self._level):
-                self.of_level.add(module)
+                self._found(module, None)
             elif type(value) is int and value >= _LEAST:
-                self.numbers.setdefault(module, set()).add(value)
+                self._found(module, value)
+
+    def _found(self, module: str, number: int | None) -> None:
+        known = self.of_level if number is None else self.numbers.setdefault(module, set())
+        found = module if number is None else number
+        if found not in known:
+            known.add(found)  # type: ignore[arg-type]
+            if self._file is not None:
+                os.write(self._file, f"{module} {'' if number is None else number}\n".encode())
 
 
 def _within(passed: Iterable[Any]) -> Iterator[Any]:
-    """The values themselves, and those directly in a mapping, a sequence or a record."""
+    """The values themselves, those anywhere in mappings, and those directly in a sequence or a record."""
     for value in passed:
         yield value
         if isinstance(value, dict):
-            yield from list(value.values())
+            yield from _within(list(value.values()))
         elif isinstance(value, list | tuple):
             yield from value
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,6 +1,5 @@
 """Imported by Python at its start: traces a process of a run for `tests/unit/test_ways.py`, and nothing else."""
 
-import atexit
 import importlib.util
 import os
 from pathlib import Path
@@ -16,9 +15,7 @@ def _trace() -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    ways = module.Ways(level)
-    atexit.register(ways.write, Path(folder))
-    ways.start()
+    module.Ways(level, Path(folder) / f"{os.getpid()}.ways").start()
 
 
 _trace()

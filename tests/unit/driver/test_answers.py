@@ -64,7 +64,7 @@ def test_who_stood_still_is_said_of_loops_and_of_commands() -> None:
     assert measured.delays.run_delay_ns == 9
 
 
-JOB = PopulateJob(
+ROWS = PopulateJob(
     {"tables": []},
     7,
     ("CREATE TABLE a (x)", "CREATE TABLE b (x)"),
@@ -74,20 +74,20 @@ JOB = PopulateJob(
 
 
 def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
-    request = LoadAndRebuild(JOB).request("load", 3)
+    request = LoadAndRebuild(ROWS).request("load", 3)
     assert request["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
     assert request["load"] == {
         "plan": {"tables": []},
         "seed": 7,
         "threads": 3,
-        "tables": JOB.tables_sql,
-        "indexes": JOB.indexes_sql,
+        "tables": ROWS.tables_sql,
+        "indexes": ROWS.indexes_sql,
     }
     assert request["statements"] == []
 
 
 def test_a_rebuild_is_the_workloads_own_statements() -> None:
-    rebuild = LoadAndRebuild(JOB, ("VACUUM",)).request("rebuild", 3)
+    rebuild = LoadAndRebuild(ROWS, ("VACUUM",)).request("rebuild", 3)
     assert rebuild == {"before": [], "load": None, "statements": ["VACUUM"]}
 
 
@@ -107,11 +107,11 @@ def test_of_a_server_the_worker_is_the_client() -> None:
     assert measured.client_cpu_seconds > 0.0
 
 
-JOB = TrialJob(seed=1, stream=2, operations=100, first_op=7, deadline_seconds=1.5)
+TRIAL = TrialJob(seed=1, stream=2, operations=100, first_op=7, deadline_seconds=1.5)
 
 
 def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
-    assert JOB.as_json() == {
+    assert TRIAL.as_json() == {
         "seed": 1,
         "stream": 2,
         "operations": 100,
@@ -125,5 +125,5 @@ def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
 
 
 def test_a_rate_opens_the_loop() -> None:
-    opened = dataclasses.replace(JOB, rate=250.0)
+    opened = dataclasses.replace(TRIAL, rate=250.0)
     assert opened.as_json()["pace"] == {"kind": "poisson", "rate": 250.0}

@@ -7,12 +7,11 @@ import pytest
 from support.refused import Part, refused
 from tdelta.engines.mariadb.actions import ACTIONS as OF_MARIADB
 from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
-from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.protection import Protection
-from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.driver import Postgres
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Protection
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.private.actions import ServerAction, knobs_of
+from tdelta.engines.server.actions import ServerAction, knobs_of
+from tdelta.engines.server.base import ServerBinary
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.work import check_actions
@@ -23,7 +22,7 @@ _RESTARTS = {"restart", "recovery", "storm"}
 
 
 def of_postgres(protection: Protection) -> Mapping[str, ServerAction]:
-    return PostgresEngine(_POSTGRES, protection).actions
+    return Postgres(_POSTGRES, protection).actions
 
 
 def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, ServerAction]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.reached import ReachedServers
+from tdelta.engines.server.pairs import ReachedServers
 from tdelta.errors import EngineUnavailable, Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult

@@ -5,13 +5,12 @@ from typing import Any, cast
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has, refused
-from tdelta.engines.mariadb.external import MariaDbServers
-from tdelta.engines.shared.external.dsn import parse_dsn
-from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
-from tdelta.engines.shared.external.pairs import Difference, Pair
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
-from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.external.twins import Access
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.server.base import DATA, Encryption, Identity, Scope
+from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.server.dsn import parse_dsn
+from tdelta.engines.server.external_twins import Access
+from tdelta.engines.server.pairs import Difference, Pair, ReachedServers, external_dsns, reached
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.messages import Caution
 from tdelta.records import Metric, Role, RunSettings
@@ -30,7 +29,7 @@ def server(option: str, dsn: str, *, is_encrypted: bool) -> FoundServer:
         option=option,
         dsn=parse_dsn(dsn),
         connection=cast(Any, None),
-        kind=MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "bench@%")),
+        kind=MariaDb(Identity("mariadb", "MariaDB", "10.11.19", "bench@%")),
         encryption=Encryption((scope,), can_be_asked=False, remedy=""),
         settings={},
     )

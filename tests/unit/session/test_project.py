@@ -119,7 +119,7 @@ def test_the_nearer_option_goes_first_and_what_is_typed_before_all(tmp_path: Pat
         [study.spill]
         max-time = "3m"
     """
-    found = [(one.threads, one.decision.max_seconds) for one in requests(tmp_path, text)]
+    found = [(one.threads, one.max_seconds) for one in requests(tmp_path, text)]
     assert found == [(1, 60.0), (2, 120.0), (1, 180.0), (2, 180.0)]
     assert {one.max_seconds for one in requests(tmp_path, text, max_seconds=5.0)} == {5.0}
 
