@@ -77,9 +77,9 @@ class RunContext:
             TimeFault: not one block fits into the time that was typed.
         """
         if not self.trials and not self.pace.holds_a_block():
-            decision = self.plan.request.decision
-            needed = self.pace.extension(decision.min_rounds)
-            if decision.max_seconds_is_given or needed is None:
+            request = self.plan.request
+            needed = self.pace.extension(request.min_rounds)
+            if request.max_seconds_is_given or needed is None:
                 raise self.pace.fault()
             self.plan = self.plan.extended(needed)
             self.pace.max_seconds = needed
@@ -170,7 +170,7 @@ class Jobs:
             discard=self._discarded(condition, operations) if rate is None else 0,
             rate=rate,
             injected=condition.injected or 0.0,
-            trial_seconds=self._plan.request.design.trial_seconds,
+            trial_seconds=self._plan.request.trial_seconds,
         )
 
     def in_block(self, condition: Condition, block: int) -> TrialJob:

@@ -19,7 +19,7 @@ from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
 from tdelta.driver import TwinFolder, Worker
-from tdelta.driver.database_answers import Refused, answered
+from tdelta.driver.workers import Refused, answered
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.user_file import convert
 from tdelta.errors import StorageFault

@@ -5,8 +5,8 @@ import pytest
 from support.refused import Part, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.registry import driver
-from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.external.only import UNTRIED
+from tdelta.engines.server.base import ServerBinary
+from tdelta.engines.server.driver import UNTRIED
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
@@ -16,7 +16,7 @@ from tdelta.report.listings import engines_blocks
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
     monkeypatch.setattr(
-        "tdelta.engines.shared.private.driver.installed_servers",
+        "tdelta.engines.server.driver.installed_servers",
         lambda kind: [one for one in servers if one.kind == kind],
     )
 

@@ -34,17 +34,17 @@ def test_each_of_them_is_a_request_without_a_fault(name: str, servers: dict[str,
     request = RunRequest(study=name, **servers)
     conditions = check(request)
     assert {str(one.level("cipher")) for one in conditions} == {"none", "encrypted"}
-    assert not {"cache", "scope", "aes_instructions", "storage"} & request.design.vary.keys()
+    assert not {"cache", "scope", "aes_instructions", "storage"} & request.vary.keys()
 
 
 def test_a_warehouse_is_cold_where_sql_empties_the_caches() -> None:
-    assert RunRequest(study="warehouse", **MYSQL).design.vary["work"] == ("load", "rebuild", "warm")
+    assert RunRequest(study="warehouse", **MYSQL).vary["work"] == ("load", "rebuild", "warm")
 
 
 def test_what_is_typed_goes_before_what_the_study_sets() -> None:
     request = RunRequest(study="order-entry", threads=2, **MYSQL)
-    assert request.work.threads == 2
-    assert request.work.workload == "order-entry"
+    assert request.threads == 2
+    assert request.workload == "order-entry"
 
 
 @pytest.mark.parametrize("name", ["backup", "convert", "replicate", "restart"])

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from tdelta.driver.acting import of_recorded
+from tdelta.driver.agents.load_agents import AgentLoad
 from tdelta.driver.agents.merging import fault
-from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server

@@ -14,7 +14,7 @@ from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import Act, difference
 from tdelta.driver.backups import NONE, BackupTool, packed
 from tdelta.driver.programs import Program, Programs
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import failure
 from tdelta.engines.duckdb.database import CATALOG, attach_sql
 from tdelta.engines.embedded.backups import NAME, FileMaker

@@ -1,6 +1,6 @@
 """What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
+Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.rpc`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.worker_protocol import Reply, Request, serve
+from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.engines.duckdb.database import Database, reading_sql, taken, write_files
 from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.embedded.worker import PricingHost
@@ -62,7 +62,7 @@ class Host(PricingHost, TwinHost):
         self._afterwards: list[str] = []
         self._beside: Any = None
 
-    def aside(self, request: Request) -> None:
+    def now_aside(self, request: Request) -> None:
         """Run statements on a connection of their own, in a thread; what came of them is written to a file."""
         threading.Thread(target=self._run_aside, args=(request,), daemon=True).start()
 

@@ -12,15 +12,14 @@ from tdelta import own_folders
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.driver import acting
-from tdelta.driver.answers import checksums, of_embedded, raise_failed, traced
+from tdelta.driver.answers import STEP_SECONDS, checksums, embedded_step, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
-from tdelta.driver.steps import STEP_SECONDS, embedded_step
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
 from tdelta.engines.embedded.site import Site

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tdelta import _native
+from tdelta.driver.rpc import Reply, Request
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.measure.private import private
 from tdelta.measure.usage import spent

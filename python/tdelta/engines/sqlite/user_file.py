@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker, answered
 from tdelta.engines.embedded.sql import literal
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
@@ -173,12 +172,12 @@ class StagedFile:
         return Inventory(database, tuple(self._cautions(database)))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
-        """Add what is tdelta's and rebuild the copy, as compact as every twin: rows must be what they were."""
+        """Add what is tdelta's and rebuild the copy, compacted like all others: rows must be what they were."""
         observe(Phase("checksum", "the rows of the copy"))
         read = checksums(self._worker, tables)
         for statement in additions.statements:
             self._must(statement, "cannot take a table of sampled keys")
-        observe(Phase("rebuild", "the copy, as compact as every twin"))
+        observe(Phase("rebuild", "the copy, compacted like all others"))
         self._must("VACUUM", "cannot be rebuilt (VACUUM); PRAGMA integrity_check on your own copy may say more")
         with self._as_reported():
             database = replace(database, tables=tuple(bounded(self._query, table) for table in database.tables))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.worker_protocol import Reply, Request, serve
+from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.engines.embedded.worker import PricingHost
 from tdelta.engines.sqlite.backup_requests import BackupRequests, Module, module_of
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library

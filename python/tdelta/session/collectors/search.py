@@ -100,7 +100,7 @@ class FileSearch:
         return (Detail.of("not-checked", why=f"{left} of {twins} copies, since the run ended before"),) if left else ()
 
     def _short(self, job: TrialJob) -> TrialJob:
-        share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)
+        share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)
         return dataclasses.replace(job, operations=max(1, round(job.operations * share)), discard=0, injected=0.0)
 
 
