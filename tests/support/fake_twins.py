@@ -254,7 +254,7 @@ class FakeTwins(Twins[FakeTwin]):
         return {table: (_ROWS, _DIGEST) for table, _ in self._job.tables}
 
     @property
-    def why_not_timed(self) -> str:  # type: ignore[override]
+    def why_not_timed(self) -> str:
         return "a fake makes no calls" if self.script.calls is None else ""
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> FakeTwin:
