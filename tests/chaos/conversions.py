@@ -38,8 +38,10 @@ from pathlib import Path
 from counting import Tally
 
 from tdelta.driver import tree
-from tdelta.driver.servers import Server, copy_data, place_for
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
+from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL

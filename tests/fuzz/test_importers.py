@@ -6,7 +6,7 @@ import pytest
 
 from support.fuzzing import fixtures_of, fuzz
 from support.thorough import draws
-from tdelta.importers.protocol import Importer
+from tdelta.importers.importer import Importer
 from tdelta.importers.recognizing import IMPORTERS
 
 MUTATIONS = draws(20, 2000)

@@ -5,7 +5,7 @@ import pytest
 
 from tdelta.design.actions import parse_action
 from tdelta.driver.acting import COUNTED, Act, Halt, Outcome, alone, prepared
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 from tdelta.engines.server.actions import MakeRecipe, Site, TwinRows
 from tdelta.engines.server.base import ServerEngine, ServerSettings
 from tdelta.records.trials import BACKUP, SEARCHED

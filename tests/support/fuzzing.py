@@ -22,7 +22,7 @@ from types import FrameType
 
 from support.mutations import mutated
 from tdelta.errors import ImportFault
-from tdelta.importers.protocol import Importer, Naming
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import IMPORTERS
 from tdelta.records.observed import Binned, Bins, Figure, Observation, Samples, Series, Summary

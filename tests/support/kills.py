@@ -15,7 +15,7 @@ STAGES = (
     "warm-up: round 1",
     "round 1: ",
     "evidence",
-    "checksum: the twins' rows after",
+    "checksum: rows of all copies after",
 )
 """How the lines of progress begin; PostgreSQL has no ``observe``."""
 

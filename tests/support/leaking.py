@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server
 from tdelta.engines.registry import profile
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.server.driver import covered

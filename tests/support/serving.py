@@ -21,8 +21,10 @@ from support.refused import Part, refused
 from support.running import require, server_of
 from support.thorough import draws
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server, copy_data, greets, place_for
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.server import Server, greets
 from tdelta.driver.tree import parse_stat
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
@@ -120,7 +122,7 @@ OWNER = """
 import sys
 from pathlib import Path
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 sys.path.insert(0, sys.argv[3])
 from support.serving import found, recipe, settings
 

@@ -7,13 +7,12 @@ from types import ModuleType
 import pytest
 
 import tdelta.driver
-import tdelta.driver.load_generator
 import tdelta.inference
 import tdelta.measure
 import tdelta.session
 import tdelta.store
 
-PACKAGES = (tdelta.driver, tdelta.driver.load_generator, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
+PACKAGES = (tdelta.driver, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
 """What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
 
@@ -39,7 +38,7 @@ def test_every_name_of_a_package_is_found(package: ModuleType) -> None:
         "tdelta.driver.worker",
         "tdelta.engines.sqlite.worker",
         "tdelta.driver.servers.supervisor",
-        "tdelta.driver.load_generator.supervisor",
+        "tdelta.driver.supervisor",
         "tdelta.measure.cipher_cost_worker",
     ],
 )

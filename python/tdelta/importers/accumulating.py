@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
+from tdelta.importers.problems import out_of_range
 from tdelta.messages import Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
@@ -288,9 +289,7 @@ def place(file: str, line: int | None) -> str:
 
 
 def no_response_time(file: str, line: int | None, found: str) -> Refusal:
-    return Refusal.of("out-of-range", what="a response time", wanted=f"0 to {LONGEST_MS:g} ms", found=found).at(
-        place(file, line)
-    )
+    return out_of_range("a response time", f"0 to {LONGEST_MS:g} ms", found, place(file, line))
 
 
 def side_by_side(parts: list[Samples]) -> Samples:

@@ -12,18 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tdelta.importers.accumulating import Gathering
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer, json_object
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.json_content import json_object
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import (
+    Problems,
+    half_unit,
+    number,
+    out_of_range,
+    plain_name,
+    shown,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
-
-RAW = "BenchBase raw"
-READINGS = "BenchBase readings"
-SUMMARY = "BenchBase summary"
 
 SUCCESSFUL = "successful"
 """The transactions that goodput counts: those that were not aborted, rejected or failed."""
@@ -33,8 +36,6 @@ MOST_READINGS = 2_000_000
 OF_UNKNOWN_COUNT = Caution.of("count-unknown")
 _LONGEST_US = 1e15
 _LOWEST_EPOCH = 1e8
-_MOST_FAULTY_ROWS = 100
-"""A file with more rows that are none is no such file: its reading ends there."""
 
 _RAW_HEADER = re.compile(r"^\s*transaction type[^,\n]*,[^\n]*\blatency ?\(", re.IGNORECASE)
 _READINGS_HEADER = re.compile(r"^\s*time ?\(sec(?:onds)?\),[^\n]*\bthroughput ?\(req", re.IGNORECASE)
@@ -53,16 +54,15 @@ _QUANTILES = {
 }
 
 
-class RawImporter:
-    name = RAW
+class RawImporter(Importer):
+    name = "BenchBase raw"
+    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return _RAW_HEADER.match(_head(source)) is not None
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """The response times of each transaction type; where the load had phases, of each phase."""
-        belonging = belonging_of(source, RAW, naming)
-        problems = problems_of(source, RAW)
         gathered: Gathering[tuple[str, str]] = Gathering(source.name, "transaction types and phases")
         layout: _RawLayout | None = None
         phases: set[str] = set()
@@ -83,20 +83,18 @@ class RawImporter:
             began, lasted = _times_of(layout, first, last)
             for samples in gathered.samples(lambda key: _group(key, belonging, len(phases) > 1), belonging.origin()):
                 yield replace(samples, started_unix_seconds=began, duration_seconds=lasted)
-        problems.raise_if_any()
 
 
-class ReadingsImporter:
+class ReadingsImporter(Importer):
     """``*.samples.csv`` and ``*.results.csv``: throughput and response times, a row an interval."""
 
-    name = READINGS
+    name = "BenchBase readings"
+    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return _READINGS_HEADER.match(_head(source)) is not None
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, READINGS, naming)
-        problems = problems_of(source, READINGS)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         readings = _read_readings(source, problems)
         match = _OF_TRANSACTION.search(source.path.name)
         transaction = plain_name(match["name"]) or ALL if match else ALL
@@ -107,29 +105,19 @@ class ReadingsImporter:
             if any(rates.means):
                 yield rates.series_of_means(belonging.response_times(transaction), origin)
         if rates is None and not problems:
-            problems.add(
-                Refusal.of(
-                    "out-of-range",
-                    what="the number of readings at regular intervals",
-                    wanted="5 or more",
-                    found=len(readings.rates),
-                )
-            )
-        problems.raise_if_any()
+            problems.add(out_of_range("the number of readings at regular intervals", "5 or more", len(readings.rates)))
 
 
-class SummaryImporter:
+class SummaryImporter(Importer):
     """``*.summary.json``: the figures of the whole run."""
 
-    name = SUMMARY
+    name = "BenchBase summary"
 
     def recognizes(self, source: Source) -> bool:
         head = _head(source)
         return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, SUMMARY, naming)
-        problems = problems_of(source, SUMMARY)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = json_object(source, problems, LARGEST_SUMMARY_BYTES)
         problems.raise_if_any()
         terminals = whole(document.get("terminals"))
@@ -137,7 +125,6 @@ class SummaryImporter:
             {words: plain_name(str(document.get(key, ""))) for key, words in _SETTINGS.items()}
         )
         yield from _summary(document, own, problems)
-        problems.raise_if_any()
 
 
 IMPORTERS: tuple[Importer, ...] = (RawImporter(), ReadingsImporter(), SummaryImporter())
@@ -181,12 +168,7 @@ def _raw_layout(header: str, line: int, problems: Problems) -> _RawLayout | None
     unit = _UNIT.search(columns[latency]) if latency is not None else None
     ms = _UNITS_MS.get(unit[1]) if unit else None
     if latency is None or transaction is None or ms is None:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected="columns for transaction type and latency in microseconds", found=shown(header)
-            ),
-            line,
-        )
+        problems.add(unexpected("columns for transaction type and latency in microseconds", shown(header)), line)
         return None
     return _RawLayout(
         len(columns), transaction, latency, _column(columns, "phase id"), _column(columns, "start time"), ms
@@ -205,12 +187,7 @@ def _times_of(layout: _RawLayout | None, first: str, last: str) -> tuple[float |
 
 
 def _take(
-    text: str,
-    line: int,
-    layout: _RawLayout,
-    gathered: Gathering[tuple[str, str]],
-    phases: set[str],
-    problems: Problems,
+    text: str, line: int, layout: _RawLayout, gathered: Gathering[tuple[str, str]], phases: set[str], problems: Problems
 ) -> bool:
     cells = text.split(",")
     latency = cells[layout.latency].strip() if len(cells) == layout.columns else ""
@@ -219,14 +196,7 @@ def _take(
     name = plain_name(cells[layout.transaction]) if us is not None else None
     phase = cells[layout.phase].strip() if us is not None and layout.phase is not None else ""
     if us is None or not 0 <= us <= _LONGEST_US or name is None or (phase and plain_name(phase) is None):
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"{layout.columns} columns with a latency of 0 or more", found=shown(text)
-            ),
-            line,
-        )
-        if problems.count >= _MOST_FAULTY_ROWS:
-            raise problems.fault()
+        problems.add(unexpected(f"{layout.columns} columns with a latency of 0 or more", shown(text)), line)
         return False
     phases.add(phase)
     gathered.add((name, phase), us * layout.ms, line)
@@ -257,11 +227,7 @@ def _read_readings(source: Source, problems: Problems) -> _Readings:
         cells = text.split(",")
         values = [number(cells[index]) if len(cells) == len(columns) else None for index in (seconds, rate, mean)]
         if any(value is None for value in values) or len(readings.rates) == MOST_READINGS:
-            problems.add(
-                Refusal.of("unexpected", expected=f"{len(columns)} numbers of one interval", found=shown(text)), line
-            )
-            if problems.count >= _MOST_FAULTY_ROWS:
-                raise problems.fault()
+            problems.add(unexpected(f"{len(columns)} numbers of one interval", shown(text)), line)
             continue
         at, throughput, average = (value or 0.0 for value in values)
         readings.seconds.append(at)
@@ -284,11 +250,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     count = whole(document.get("Measured Requests"))
     quantiles = {share: times[key] for key, share in _QUANTILES.items() if key in times}
     if latencies is not None and not mean:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected="an average latency above 0 in Latency Distribution", found=shown(latencies)
-            )
-        )
+        problems.add(unexpected("an average latency above 0 in Latency Distribution", shown(latencies)))
     elif mean and count:
         yield Summary(belonging.response_times(), belonging.origin(), count, mean, None, quantiles, rounding=rounding)
     elif mean:
@@ -298,7 +260,7 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     if per_second is not None and per_second > 0:
         yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
     elif rate is not None:
-        problems.add(Refusal.of("unexpected", expected="Throughput (requests/second) above 0", found=shown(rate)))
+        problems.add(unexpected("Throughput (requests/second) above 0", shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)

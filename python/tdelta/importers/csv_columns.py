@@ -14,14 +14,108 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tdelta.errors import ImportFault
-from tdelta.importers import csv_names as known_names
-from tdelta.importers.csv_names import Measure, measure_of_unit
-from tdelta.importers.protocol import Naming
+from tdelta.errors import ImportFault, UsageError
+from tdelta.importers.importer import Naming
+from tdelta.importers.problems import unexpected
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.words import is_encrypted, is_plain
 from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+CONDITION = ("condition", "encryption", "cipher", "configuration", "config", "scenario", "setup", "tde")
+"""The first of these that the header has is the condition; another one beside it is a factor."""
+
+TRANSACTION = _words(
+    "transaction transaction_name transaction_type tx txn query query_name statement step operation procedure"
+)
+RUN = _words("run run_id rep repeat repetition replicate trial iteration round")
+PUBLISHED = _words("published printed")
+COUNT = _words("n count samples sample_count observations executions")
+MEAN = _words("mean avg average mean_response avg_response average_response mean_latency avg_latency average_latency")
+SD = _words("sd std stddev stdev std_dev standard_deviation")
+RESPONSE = _words("response response_time responsetime latency rt duration")
+FACTOR = _words(
+    "threads thread_count clients users vus connections concurrency cores cache cache_size buffer_pool buffer_pool_size"
+    " page_size scope aes_instructions aes_ni scale scale_factor warehouses tables platform engine database version"
+    " storage disk_type workload"
+)
+COST = _words(
+    "cpu elapsed time disk reads writes physical_reads physical_writes logical_reads buffer_gets gets query_gets"
+    " current_gets redo log_bytes size bytes calls rows wait waits"
+)
+NO_RESPONSE = _words("cpu disk")
+"""Times that are no response times, even where the user chooses them."""
+NOT_USED = _words(
+    "timestamp time_stamp ts start start_time end end_time date datetime epoch id seq row number no line client"
+    " client_id thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
+)
+JMETER = frozenset(("time_stamp", "elapsed", "label"))
+"""What the header of a results file of JMeter has."""
+EXTREMES = _words("min max minimum maximum p0 p00 p100")
+
+PER_SECOND = {
+    **dict.fromkeys(_words("tps throughput transactions_per_second eps ops_per_second ops rps qps"), 1.0),
+    **dict.fromkeys(_words("tpm nopm tpmc transactions_per_minute"), 1 / 60),
+}
+"""Names of throughput, and what makes them a second."""
+_RATES = {**PER_SECOND, "/s": 1.0, "per_s": 1.0, "/min": 1 / 60, "per_min": 1 / 60}
+
+OF_THE_WHOLE = ("tps", "throughput", "transactions_per_second", "nopm", "tpm", "tpmc")
+"""Of several throughputs in one row, the first of these is that of the whole."""
+
+OF_ANYTHING = _words("transactions txns operations ops requests queries events iterations jobs")
+"""What a throughput counts where it is of no operation in particular."""
+
+TIMES_MS = {
+    **dict.fromkeys(_words("ns nanoseconds nanos"), 1e-6),
+    **dict.fromkeys(_words("us µs μs usec usecs microseconds micros"), 1e-3),
+    **dict.fromkeys(_words("ms msec msecs milliseconds millis millisecond"), 1.0),
+    **dict.fromkeys(_words("s sec secs seconds"), 1e3),
+    **dict.fromkeys(_words("min mins minutes"), 6e4),
+}
+SIZES = {"bytes": "bytes", "kb": "kB", "mb": "MB", "gb": "GB", "kib": "KiB", "mib": "MiB", "gib": "GiB", "pct": "%"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What figures are: their metric, the unit of results, and what makes the file's figures that."""
+
+    metric: str
+    unit: str
+    scale: float
+
+
+def measure_of_unit(unit: str) -> Measure | None:
+    """``ms`` and ``seconds`` are response times, ``tps`` and ``/min`` throughput; None for anything else."""
+    name = unit.strip().lower()
+    if name in TIMES_MS:
+        return Measure(RESPONSE_TIME, "ms", TIMES_MS[name])
+    if name in _RATES:
+        return Measure(THROUGHPUT, "/s", _RATES[name])
+    return None
+
+
+def asked_unit(unit: str) -> str:
+    """The user's unit, if it is one.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if measure_of_unit(unit) is None:
+        raise UsageError(
+            unexpected(
+                "a unit of time (ns, us, ms, s, min) or throughput (tps, qps, ops, tpm, /s, /min)",
+                "another",
+                f"--unit {unit!r}",
+            )
+        )
+    return unit
+
 
 # Tables with a column for each condition, as articles print them: ``threads;encrypted storage;no
 # encryption``.
@@ -180,8 +274,8 @@ def _chosen_one(asked: Column, unit: str | None) -> Column:
     stem, own = _split(asked.name)
     if asked.part is Part.QUANTILE:
         return replace(asked, part=Part.METRIC, metric=stem)
-    if own in known_names.TIMES_MS and stem not in known_names.NO_RESPONSE:
-        return Column(asked.index, asked.name, Part.RESPONSE, RESPONSE_TIME, "ms", known_names.TIMES_MS[own])
+    if own in TIMES_MS and stem not in NO_RESPONSE:
+        return Column(asked.index, asked.name, Part.RESPONSE, RESPONSE_TIME, "ms", TIMES_MS[own])
     if asked.part is not Part.METRIC or (not asked.unit and unit is not None):
         return Column(asked.index, asked.name, Part.RESPONSE, RESPONSE_TIME)
     return asked
@@ -189,7 +283,7 @@ def _chosen_one(asked: Column, unit: str | None) -> Column:
 
 def _of_table(names: Sequence[str], numeric: Sequence[bool]) -> list[Column]:
     wide = wide_columns(names, numeric, _measure)
-    condition = next((it for it in known_names.CONDITION if it in names and names.index(it) not in wide), None)
+    condition = next((it for it in CONDITION if it in names and names.index(it) not in wide), None)
     return [
         _wide(index, name, wide[index]) if index in wide else _column(index, name, name == condition, numeric[index])
         for index, name in enumerate(names)
@@ -215,7 +309,7 @@ def _of_jmeter(names: Sequence[str]) -> list[Column]:
 
     ``elapsed`` is the response time in ms; ``Latency`` is the time to the first byte, and no other column is a factor.
     """
-    if not known_names.JMETER.issubset(names):
+    if not JMETER.issubset(names):
         return []
     parts = {"elapsed": Part.RESPONSE, "label": Part.TRANSACTION, "success": Part.SUCCESS, "time_stamp": Part.TIME}
     return [
@@ -239,7 +333,7 @@ def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
 
 
 def is_jmeter(header: Sequence[str]) -> bool:
-    return known_names.JMETER.issubset(one_spelling(printable(cell)) for cell in header)
+    return JMETER.issubset(one_spelling(printable(cell)) for cell in header)
 
 
 def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
@@ -256,7 +350,7 @@ def is_wide(header: Sequence[str], row: Sequence[bool]) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a header's cell is one of the documented names, so that the file is taken for a table of results."""
-    column = _column(0, one_spelling(name), one_spelling(name) in known_names.CONDITION, is_numeric=False)
+    column = _column(0, one_spelling(name), one_spelling(name) in CONDITION, is_numeric=False)
     return column.part not in (Part.FACTOR, Part.NOTHING, Part.RUN, Part.PUBLISHED)
 
 
@@ -273,42 +367,42 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
     if is_condition:
         return Column(index, name, Part.CONDITION)
     for part, known in (
-        (Part.TRANSACTION, known_names.TRANSACTION),
-        (Part.RUN, known_names.RUN),
-        (Part.COUNT, known_names.COUNT),
+        (Part.TRANSACTION, TRANSACTION),
+        (Part.RUN, RUN),
+        (Part.COUNT, COUNT),
     ):
         if name in known:
             return Column(index, name, part)
-    if name in known_names.PUBLISHED:
+    if name in PUBLISHED:
         return Column(index, name, Part.PUBLISHED)
     if name.startswith(("published_", "printed_")):
         return Column(index, name, Part.PUBLISHED, of=_split(name.partition("_")[2])[0])
-    if stem in known_names.EXTREMES or not name:
+    if stem in EXTREMES or not name:
         return Column(index, name, Part.NOTHING)
-    if stem in known_names.FACTOR:
+    if stem in FACTOR:
         return Column(index, name, Part.FACTOR)
-    if unit in known_names.TIMES_MS or not unit:
-        scale = known_names.TIMES_MS.get(unit, 1.0)
-        for part, known in ((Part.MEAN, known_names.MEAN), (Part.SD, known_names.SD)):
+    if unit in TIMES_MS or not unit:
+        scale = TIMES_MS.get(unit, 1.0)
+        for part, known in ((Part.MEAN, MEAN), (Part.SD, SD)):
             if stem in known:
                 return Column(index, name, part, RESPONSE_TIME, "ms", scale)
         if quantile := _QUANTILE.fullmatch(stem):
             share = _share(quantile)
             part = Part.QUANTILE if 0 < share < 1 else Part.NOTHING
             return Column(index, name, part, RESPONSE_TIME, "ms", scale, share)
-        if stem in known_names.RESPONSE:
+        if stem in RESPONSE:
             return Column(index, name, Part.RESPONSE, RESPONSE_TIME, "ms" if unit else "", scale)
-    if (rate := _RATE.fullmatch(name)) and name not in known_names.PER_SECOND:
+    if (rate := _RATE.fullmatch(name)) and name not in PER_SECOND:
         return Column(index, name, Part.METRIC, THROUGHPUT, "/s", 1 / 60 if rate[1].startswith("m") else 1.0)
-    if name not in known_names.PER_SECOND and _is_rate_twice(name):
+    if name not in PER_SECOND and _is_rate_twice(name):
         name = name.rpartition("_")[2]
-    if name in known_names.PER_SECOND:
-        return Column(index, name, Part.METRIC, THROUGHPUT, "/s", known_names.PER_SECOND[name])
+    if name in PER_SECOND:
+        return Column(index, name, Part.METRIC, THROUGHPUT, "/s", PER_SECOND[name])
     if stem == "time" and not unit and not is_numeric:
         return Column(index, name, Part.NOTHING)  # of day
-    if stem in known_names.COST or unit:
+    if stem in COST or unit:
         return _cost(index, name, stem, unit)
-    if name in known_names.NOT_USED:
+    if name in NOT_USED:
         return Column(index, name, Part.NOTHING)
     return Column(index, name, Part.FACTOR if not is_numeric else Part.NOTHING, of="?" if is_numeric else None)
 
@@ -316,19 +410,19 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
 def _is_rate_twice(name: str) -> bool:
     """``throughput_rps``: a name of throughput behind another one."""
     first, _, last = name.rpartition("_")
-    return first in known_names.PER_SECOND and last in known_names.PER_SECOND
+    return first in PER_SECOND and last in PER_SECOND
 
 
 def _cost(index: int, name: str, stem: str, unit: str) -> Column:
-    if unit in known_names.TIMES_MS:
-        return Column(index, name, Part.METRIC, stem or "time", "ms", known_names.TIMES_MS[unit])
-    return Column(index, name, Part.METRIC, stem or name, known_names.SIZES.get(unit, ""))
+    if unit in TIMES_MS:
+        return Column(index, name, Part.METRIC, stem or "time", "ms", TIMES_MS[unit])
+    return Column(index, name, Part.METRIC, stem or name, SIZES.get(unit, ""))
 
 
 def _split(name: str) -> tuple[str, str]:
     """A name and its unit, if it ends in one: ``cpu_ms``, ``elapsedms`` is not split."""
     stem, _, unit = name.rpartition("_")
-    return (stem, unit) if stem and (unit in known_names.TIMES_MS or unit in known_names.SIZES) else (name, "")
+    return (stem, unit) if stem and (unit in TIMES_MS or unit in SIZES) else (name, "")
 
 
 def _share(match: re.Match[str]) -> float:
@@ -368,14 +462,13 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
     for part in (Part.TRANSACTION, Part.RUN, Part.COUNT, Part.MEAN, Part.SD, Part.RESPONSE):
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
-            faults.append(Refusal.of("unexpected", expected=f"one column for the {part}", found=", ".join(same)))
+            faults.append(unexpected(f"one column for the {part}", ", ".join(same)))
     faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
-            Refusal.of(
-                "unexpected",
-                expected="a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
-                found=excerpt(", ".join(cell.strip() for cell in header), 200),
+            unexpected(
+                "a column of figures (response_ms; n, mean, sd; tps, …) or one per configuration",
+                excerpt(", ".join(cell.strip() for cell in header), 200),
             )
         )
     return faults
@@ -399,7 +492,7 @@ def throughput_of_whole(columns: Sequence[Column]) -> Column | None:
     None where each is of an operation of its own (``insert_ops_per_sec``): then none speaks for the others.
     """
     found = [column for column in columns if column.part is Part.METRIC and column.metric == THROUGHPUT]
-    for name in known_names.OF_THE_WHOLE:
+    for name in OF_THE_WHOLE:
         for column in found:
             if one_spelling(column.name) == name:
                 return column
@@ -411,7 +504,7 @@ def _is_of_anything(name: str) -> bool:
     """Whether a name of throughput says of no operation: ``ops``, ``requests_per_s``."""
     rate = _RATE.fullmatch(name)
     return (
-        name in known_names.PER_SECOND
+        name in PER_SECOND
         or _is_rate_twice(name)
-        or (rate is not None and name[: rate.start(1)].removesuffix("_per_") in known_names.OF_ANYTHING)
+        or (rate is not None and name[: rate.start(1)].removesuffix("_per_") in OF_ANYTHING)
     )

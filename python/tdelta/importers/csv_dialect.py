@@ -16,8 +16,8 @@ from itertools import islice, pairwise
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import column_index, is_known, is_wide
-from tdelta.importers.protocol import Source, View
-from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
+from tdelta.importers.problems import unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, View, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
 
 CHUNK_ROWS = 16_384
@@ -153,9 +153,7 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
         first = table.header_line + before + 1
         if reader.line_num - before != len(rows):
             raise ImportFault(
-                Refusal.of("unexpected", expected="one row per line", found="a quoted cell over several lines").at(
-                    f"{source.name}:{first}"
-                )
+                unexpected("one row per line", "a quoted cell over several lines", f"{source.name}:{first}")
             )
         before = reader.line_num
         lines = list(range(first, first + len(rows)))
@@ -231,11 +229,11 @@ def _of_full_width(
             kept.append((line, row))
         elif any(cell.strip() for cell in row):
             raise ImportFault(
-                Refusal.of(
-                    "unexpected",
-                    expected=f"{width} columns as in the header of line {table.header_line}",
-                    found=f"{len(row)}: {excerpt(table.separator.join(row))}",
-                ).at(f"{file}:{line}")
+                unexpected(
+                    f"{width} columns as in the header of line {table.header_line}",
+                    f"{len(row)}: {excerpt(table.separator.join(row))}",
+                    f"{file}:{line}",
+                )
             )
     return [line for line, _ in kept], [row for _, row in kept]
 
@@ -283,9 +281,7 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
                 point = point or line
     if comma and point:
         raise ImportFault(
-            Refusal.of("unexpected", expected="one decimal sign", found=f"a comma here and a point in line {point}").at(
-                f"{file}:{comma}"
-            )
+            unexpected("one decimal sign", f"a comma here and a point in line {point}", f"{file}:{comma}")
         )
     if doubtful and not comma:
         raise ImportFault(

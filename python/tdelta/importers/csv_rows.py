@@ -17,16 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import (
-    LONGEST_MS,
-    MOST_GROUPS,
-    Gathering,
-    no_response_time,
-    place,
-    too_many_groups,
-)
-from tdelta.importers.belonging import apart, contradiction, with_said
+from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, place, too_many_groups
 from tdelta.importers.csv_columns import (
+    CONDITION,
+    FACTOR,
     Column,
     Part,
     columns_of,
@@ -36,24 +30,22 @@ from tdelta.importers.csv_columns import (
     throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
-from tdelta.importers.csv_names import CONDITION, FACTOR
+from tdelta.importers.importer import Importer, Naming, apart, contradiction, with_said
 from tdelta.importers.intervals import Span
-from tdelta.importers.problems import MOST_SHOWN, LineFaults, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, printable
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import (
+    MOST_SHOWN,
+    LineFaults,
+    half_unit,
+    out_of_range,
+    too_large,
+    too_many,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source, excerpt, printable
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import (
-    ALL,
-    RESPONSE_TIME,
-    THROUGHPUT,
-    Figure,
-    Group,
-    Observation,
-    Origin,
-    Summary,
-)
+from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Summary
 
 MOST_FIGURES = 100_000
 _FEWEST_ROWS = 5
@@ -65,13 +57,10 @@ _USERS = "all_threads"
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
-class CsvRows:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class CsvRows(Importer):
     name = "CSV"
     has_columns = True
     has_conditions = True
-    """Whether a column may be the condition."""
 
     def recognizes(self, source: Source) -> bool:
         """Whether its first line that is no comment is a header with a name that is known."""
@@ -82,7 +71,6 @@ class CsvRows:
         return table is not None and not is_jmeter(table.header) and not is_over_time(table)
 
     def has_column(self, source: Source, column: str) -> bool:
-        """Whether it is a table with a column that the user names, though none that is known."""
         try:
             return self._table(source, column) is not None
         except ImportFault:
@@ -279,9 +267,7 @@ class _Reader:
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
         n, average = found[count.index], found[mean.index]
         if n is not None and (n != int(n) or n < 1):
-            faults.add(
-                Refusal.of("out-of-range", what="a count", wanted="1 or more", found=n).at(f"{self.source.name}:{line}")
-            )
+            faults.add(out_of_range("a count", "1 or more", n, f"{self.source.name}:{line}"))
         elif n is not None and average is not None:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
@@ -301,11 +287,7 @@ class _Reader:
             for line, cells in zip(lines, rows, strict=True):
                 count += 1
                 if count > MOST_FIGURES:
-                    raise ImportFault(
-                        Refusal.of("too-many", what="rows of figures", most=MOST_FIGURES).at(
-                            f"{self.source.name}:{line}"
-                        )
-                    )
+                    raise ImportFault(too_many("rows of figures", MOST_FIGURES, f"{self.source.name}:{line}"))
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
                     faults.add(self._without_condition(line))
@@ -392,9 +374,9 @@ class _Reader:
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
         faults.add(
-            Refusal.of(
-                "unexpected", expected=f"a number of 0 or more as {printable(column.name)}", found=excerpt(text)
-            ).at(f"{self.source.name}:{line}")
+            unexpected(
+                f"a number of 0 or more as {printable(column.name)}", excerpt(text), f"{self.source.name}:{line}"
+            )
         )
         return None
 
@@ -429,9 +411,7 @@ class _Reader:
         if any(len(cell) > LONGEST_CELL for cell in cells):
             longest = max(cells, key=len)
             raise ImportFault(
-                Refusal.of("too-large", what=f"the name {excerpt(longest)}", most=f"{LONGEST_CELL} characters").at(
-                    f"{self.source.name}:{line}"
-                )
+                too_large(f"the name {excerpt(longest)}", f"{LONGEST_CELL} characters", f"{self.source.name}:{line}")
             )
         return tuple(printable(cell.strip()) for cell in cells)
 

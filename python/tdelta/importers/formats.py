@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.importers.protocol import Importer
+    from tdelta.importers.importer import Importer
 
 
 @dataclass(frozen=True, slots=True)

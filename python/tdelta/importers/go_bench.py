@@ -15,12 +15,10 @@ from statistics import fmean, stdev
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
-from tdelta.importers.belonging import Belonging
-from tdelta.importers.csv_names import CONDITION, TIMES_MS
-from tdelta.importers.problems import LARGEST, number, plain_name, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.csv_columns import CONDITION, TIMES_MS
+from tdelta.importers.importer import Belonging, Importer, Naming
+from tdelta.importers.problems import LARGEST, Problems, half_unit, number, plain_name, shown, too_many, whole
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
@@ -36,9 +34,7 @@ _SETTING = re.compile(r"(goos|goarch|pkg|cpu): (\S.{0,199})$")
 """Lines above those of the benchmarks: whose they are, and of which machine."""
 
 
-class GoBenchmarks:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class GoBenchmarks(Importer):
     name = "Go benchmarks"
     has_columns = True
 
@@ -57,7 +53,7 @@ class GoBenchmarks:
         return bool(lines) and all(_Name.of(match["name"]).condition for match in lines)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        problems = problems_of(source, self.name)
+        problems = Problems(source.name, self.name)
         lines = 0
         found: dict[tuple[Belonging, str], list[_Repetition]] = {}
         settings: dict[str, Level | None] = {}
@@ -71,11 +67,7 @@ class GoBenchmarks:
                 continue
             lines += 1
             if lines > MOST_LINES:
-                raise ImportFault(
-                    Refusal.of("too-many", what="rows of figures", most=MOST_LINES).at(
-                        f"{source.name}:{number_of_line}"
-                    )
-                )
+                raise ImportFault(too_many("rows of figures", MOST_LINES, f"{source.name}:{number_of_line}"))
             name = _Name.of(match["name"])
             condition = naming.condition or name.condition
             if condition is None:

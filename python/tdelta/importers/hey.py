@@ -12,19 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.problems import number, problems_of, shown
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
-from tdelta.importers.single import Requests
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.intervals import Requests
+from tdelta.importers.problems import Problems, half_unit, number, shown, unexpected
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Figure, Observation, Summary
 
-ROWS = "hey CSV"
 _HEADER = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,status-code,offset"
 _FIRST_ERROR = 400
-_MOST_FAULTY = 100
 
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
 _TOTAL = re.compile(rf"Total:\s+{_NUMBER} secs$")
@@ -37,15 +33,14 @@ _ERRORS = "Error distribution:"
 _MARKS = ("Response time histogram:", "Details (average, fastest, slowest):")
 
 
-class ReportImporter:
+class ReportImporter(Importer):
     name = "hey"
 
     def recognizes(self, source: Source) -> bool:
         lines = [line.strip() for line in head_lines(source)]
         return any(mark in lines for mark in _MARKS) and any(map(_AVERAGE.match, lines))
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, self.name, naming)
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         runs = 0
         report = _Report()
         for _, text in source.text_lines():
@@ -63,17 +58,16 @@ class ReportImporter:
             raise ImportFault(Refusal.of("missing", what="'Average: …' and 'Requests/sec: …' of hey").at(source.name))
 
 
-class RowsImporter:
+class RowsImporter(Importer):
     """What ``hey -o csv`` prints: a row a request."""
 
-    name = ROWS
+    name = "hey CSV"
+    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return next(iter(head_lines(source)), "").strip() == _HEADER
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, ROWS, naming)
-        problems = problems_of(source, ROWS)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         requests = Requests(source.name)
         width = _HEADER.count(",") + 1
         for line, text in source.text_lines():
@@ -83,14 +77,7 @@ class RowsImporter:
             seconds = number(cells[0]) if len(cells) == width else None
             status = number(cells[6]) if seconds is not None else None
             if seconds is None or seconds < 0 or status is None:
-                problems.add(
-                    Refusal.of(
-                        "unexpected", expected=f"{width} columns with a latency of 0 or more", found=shown(text)
-                    ),
-                    line,
-                )
-                if problems.count >= _MOST_FAULTY:
-                    raise problems.fault()
+                problems.add(unexpected(f"{width} columns with a latency of 0 or more", shown(text)), line)
             elif status >= _FIRST_ERROR:
                 requests.failed += 1
             else:

@@ -13,10 +13,9 @@ from dataclasses import replace
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering
-from tdelta.importers.belonging import Belonging
-from tdelta.importers.json_content import json_object
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown
-from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.importer import Belonging, Importer, Naming, json_object
+from tdelta.importers.problems import Problems, number, plain_name, shown, unexpected
+from tdelta.importers.reading import Source
 from tdelta.importers.words import other_words, said_of_encryption
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -26,9 +25,7 @@ MOST_COMMANDS = 1000
 CPU = "cpu"
 
 
-class Hyperfine:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Hyperfine(Importer):
     name = "hyperfine"
 
     def recognizes(self, source: Source) -> bool:
@@ -37,13 +34,13 @@ class Hyperfine:
 
     def says_conditions(self, source: Source) -> bool:
         try:
-            results = _results(json_object(source, problems_of(source, self.name)))
+            results = _results(json_object(source, Problems(source.name, self.name)))
         except ImportFault:
             return False
         return len(results) > 1 and all(said_of_encryption(_command(it)) for it in results)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        problems = problems_of(source, self.name)
+        problems = Problems(source.name, self.name)
         results = _results(json_object(source, problems))
         if not results and not problems:
             problems.add(Refusal.of("missing", what="a result of a command with its times"))
@@ -119,13 +116,7 @@ def _observations(
     times, codes = result.get("times"), result.get("exit_codes")
     values = [number(it) for it in times] if isinstance(times, list) else []
     if not values or any(it is None or not 0 <= 1e3 * it <= LONGEST_MS for it in values):
-        problems.add(
-            Refusal.of(
-                "unexpected",
-                expected=f"the times of {shown(_command(result))} in seconds, each 0 or more",
-                found=shown(times),
-            )
-        )
+        problems.add(unexpected(f"the times of {shown(_command(result))} in seconds, each 0 or more", shown(times)))
         return
     ended = codes if isinstance(codes, list) and len(codes) == len(values) else [0] * len(values)
     good = [it for it, code in zip(values, ended, strict=True) if it is not None and code == 0]

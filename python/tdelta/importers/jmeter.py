@@ -11,35 +11,31 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from tdelta.errors import ImportFault
-from tdelta.importers.belonging import belonging_of
 from tdelta.importers.csv_columns import is_jmeter
 from tdelta.importers.csv_dialect import sniffed
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.single import Requests
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.intervals import Requests
+from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.reading import Source
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
-
-FORMAT = "JMeter"
 
 DEEPEST = 32
 _LONGEST_MARKUP_BYTES = 2 << 20
 """Of one tag or comment: expat holds all of it."""
 _SAMPLES = frozenset(("sample", "httpsample"))
-_MOST_FAULTY = 100
 
 
-class XmlImporter:
-    name = FORMAT
+class XmlImporter(Importer):
+    name = "JMeter"
+    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         head = source.head.decode("utf-8", errors="replace")
         return "<testResults" in head and head.lstrip("\ufeff \r\n\t").startswith("<")
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = _Document(source, problems)
         document.parse()
         problems.raise_if_any()
@@ -98,7 +94,7 @@ class _Document:
             for line, text in self._source.text_lines():
                 self._silent_bytes += len(text)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(Refusal.of("unexpected", expected="short tags", found="one without an end"))
+                    raise _Unusable(unexpected("short tags", "one without an end"))
                 self._last = line
                 self._parser.Parse(f"{text}\n", False)
             self._end_of_file()
@@ -117,13 +113,13 @@ class _Document:
             self.cut_off = self._last
 
     def _refuse(self, *_declared: object) -> None:
-        raise _Unusable(Refusal.of("unexpected", expected="results only", found="a document type or entity"))
+        raise _Unusable(unexpected("results only", "a document type or entity"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._silent_bytes = 0
         local = name.rpartition(":")[2].lower()
         if len(self._path) >= DEEPEST:
-            raise _Unusable(Refusal.of("too-many", what="levels of elements", most=DEEPEST))
+            raise _Unusable(too_many("levels of elements", DEEPEST))
         if local in _SAMPLES and len(self._path) == 1:
             self._take(attributes)
         self._path.append(local)
@@ -134,15 +130,8 @@ class _Document:
         elapsed = number(attributes.get("t", attributes.get("time", "")))
         if elapsed is None or elapsed < 0:
             self._problems.add(
-                Refusal.of(
-                    "unexpected",
-                    expected="a sample with its elapsed time in ms ('t')",
-                    found=shown(attributes.get("t")),
-                ),
-                line,
+                unexpected("a sample with its elapsed time in ms ('t')", shown(attributes.get("t"))), line
             )
-            if self._problems.count >= _MOST_FAULTY:
-                raise self._problems.fault()
             return
         if attributes.get("s", attributes.get("success", "true")).lower() == "false":
             self.requests.failed += 1

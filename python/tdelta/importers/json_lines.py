@@ -13,12 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.json_content import one_object
+from tdelta.importers.importer import Importer
 from tdelta.importers.k6 import is_k6
-from tdelta.importers.problems import LineFaults, shown
-from tdelta.importers.protocol import Importer, Source, View
-from tdelta.importers.reading import HEAD_BYTES, head_lines
-from tdelta.messages import Refusal
+from tdelta.importers.problems import LineFaults, one_object, shown, unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 
 _SEPARATING = re.compile(r"[;,|\t]")
 _MOST_KEYS = 200
@@ -27,8 +25,6 @@ _OWN = '{"schema":"tdelta.'
 
 
 class JsonLines(CsvRows):
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
     name = "JSON lines"
 
     def recognizes(self, source: Source) -> bool:
@@ -91,16 +87,10 @@ class _Lines(View):
                 continue
             found = one_object(line)
             if found is None:
-                faults.add(
-                    Refusal.of("unexpected", expected="a JSON object", found=shown(line)).at(f"{self.name}:{number}")
-                )
+                faults.add(unexpected("a JSON object", shown(line), f"{self.name}:{number}"))
             elif not known.issuperset(found):
                 others = ", ".join(shown(key) for key in found if key not in known)
-                faults.add(
-                    Refusal.of("unexpected", expected="the keys of earlier lines", found=others[:200]).at(
-                        f"{self.name}:{number}"
-                    )
-                )
+                faults.add(unexpected("the keys of earlier lines", others[:200], f"{self.name}:{number}"))
             elif not faults:
                 yield number, self._row(found)
         faults.raise_if_any()

@@ -14,19 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tdelta.errors import ImportFault
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.csv_names import measure_of_unit
-from tdelta.importers.json_content import json_object, of_object, one_object
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.single import Requests
+from tdelta.importers.csv_columns import measure_of_unit
+from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of, json_object
+from tdelta.importers.intervals import Requests
+from tdelta.importers.problems import Problems, number, of_object, one_object, shown, unexpected, whole
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Figure, Observation, Summary
-
-LINES = "k6"
-ROWS = "k6 CSV"
-SUMMARY = "k6 summary"
 
 DURATIONS = ("http_req_duration", "grpc_req_duration", "iteration_duration")
 """What is a response time, the first that a file has; in ms."""
@@ -41,11 +35,10 @@ _FAILED = "http_req_failed"
 _HEAD = re.compile(r'\{"(?:metric|type|data)":')
 _CSV_HEADER = "metric_name,timestamp,metric_value,"
 _QUANTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,6})?)\)", re.ASCII)
-_MOST_FAULTY = 100
 
 
-class LinesImporter:
-    name = LINES
+class LinesImporter(Importer):
+    name = "k6"
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
@@ -53,28 +46,26 @@ class LinesImporter:
         return is_k6(next((line for line in head_lines(source) if line.strip()), ""))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, LINES, naming)
-        reader = _Reader(source, naming, belonging, problems_of(source, LINES))
+        reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name, self.name, 100))
         yield from reader.observations(_points(reader))
 
 
-class RowsImporter:
-    name = ROWS
+class RowsImporter(Importer):
+    name = "k6 CSV"
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
         return next(iter(head_lines(source)), "").startswith(_CSV_HEADER)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, ROWS, naming)
-        reader = _Reader(source, naming, belonging, problems_of(source, ROWS))
+        reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name, self.name, 100))
         yield from reader.observations(_rows(reader))
 
 
-class SummaryImporter:
+class SummaryImporter(Importer):
     """The summary at the end: ``--summary-export``, or what ``handleSummary`` was given."""
 
-    name = SUMMARY
+    name = "k6 summary"
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
@@ -89,8 +80,8 @@ class SummaryImporter:
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Response times with their percentiles and without a deviation, and throughput."""
-        belonging = belonging_of(source, SUMMARY, naming)
-        problems = problems_of(source, SUMMARY)
+        belonging = belonging_of(source, self.name, naming)
+        problems = Problems(source.name, self.name)
         document = json_object(source, problems)
         problems.raise_if_any()
         metrics = _metrics(document)
@@ -102,10 +93,9 @@ class SummaryImporter:
             yield replace(one, duration_seconds=lasted / 1e3 if lasted and lasted > 0 else None)
         if not found and not problems:
             problems.add(
-                Refusal.of(
-                    "unexpected",
-                    expected="http_req_duration, grpc_req_duration, iteration_duration or --column METRIC",
-                    found=", ".join(map(shown, list(metrics)[:10])) or "none",
+                unexpected(
+                    "http_req_duration, grpc_req_duration, iteration_duration or --column METRIC",
+                    ", ".join(map(shown, list(metrics)[:10])) or "none",
                 )
             )
         problems.raise_if_any()
@@ -210,9 +200,7 @@ def _points(reader: _Reader) -> Iterator[_Point]:
 
 
 def _not_a_point(problems: Problems, line: int, found: object) -> None:
-    problems.add(Refusal.of("unexpected", expected="a k6 point with a number as its value", found=shown(found)), line)
-    if problems.count >= _MOST_FAULTY:
-        raise problems.fault()
+    problems.add(unexpected("a k6 point with a number as its value", shown(found)), line)
 
 
 def _point(found: Mapping[str, object], line: int, problems: Problems) -> Iterator[_Point]:
@@ -303,11 +291,7 @@ def _summary(
     figures, count, noted = _of_successful(metric, metrics)
     mean = number(figures.get("avg"))
     if mean is None or mean < 0:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"avg of {metric}, a number of 0 or more", found=shown(figures.get("avg"))
-            )
-        )
+        problems.add(unexpected(f"avg of {metric}, a number of 0 or more", shown(figures.get("avg"))))
         return
     shares = {"med": 0.5} | {
         key: float(match[1]) / 100 for key in figures if (match := _QUANTILE.fullmatch(str(key))) is not None

@@ -17,7 +17,8 @@ from os.path import commonpath
 from pathlib import Path
 
 from tdelta.errors import UsageError
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
+from tdelta.importers.problems import unexpected
 from tdelta.importers.words import is_encrypted, is_plain
 from tdelta.messages import Refusal
 from tdelta.records.conditions import Level
@@ -109,9 +110,7 @@ def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
         pattern = pattern if is_named else argument
         if is_named and not (name.strip() and pattern):
             faults.append(
-                Refusal.of(
-                    "unexpected", expected="NAME=GLOB such as plain='results/plain-*.log'", found="another argument"
-                ).at(repr(argument))
+                unexpected("NAME=GLOB such as plain='results/plain-*.log'", "another argument", repr(argument))
             )
             continue
         if has_magic(pattern) and not Path(pattern).exists():
@@ -126,7 +125,7 @@ def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
             known = found.setdefault(one.path, one)
             if known.condition != one.condition:
                 both = f"{known.condition or one.path.stem} and {one.condition or one.path.stem}"
-                faults.append(Refusal.of("unexpected", expected="one configuration", found=both).at(one.path))
+                faults.append(unexpected("one configuration", both, one.path))
     if faults:
         raise UsageError(*faults)
     return _entries(*found.values()) if len(found) == 1 else list(found.values())

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
-from tdelta.importers.belonging import belonging_of
-from tdelta.importers.csv_names import measure_of_unit
-from tdelta.importers.problems import LineFaults, number
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, head_lines
+from tdelta.importers.csv_columns import measure_of_unit
+from tdelta.importers.importer import Importer, Naming, belonging_of
+from tdelta.importers.problems import LineFaults, number, too_many, unexpected
+from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 
@@ -20,9 +19,7 @@ FEWEST = 5
 MOST_READINGS = 1_000_000
 
 
-class NumbersOnly:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class NumbersOnly(Importer):
     name = "numbers"
 
     def recognizes(self, source: Source) -> bool:
@@ -46,9 +43,7 @@ class NumbersOnly:
         readings = array("d")
         for line, value in _values(source):
             if len(readings) >= MOST_READINGS:
-                raise ImportFault(
-                    Refusal.of("too-many", what="readings", most=MOST_READINGS).at(f"{source.name}:{line}")
-                )
+                raise ImportFault(too_many("readings", MOST_READINGS, f"{source.name}:{line}"))
             readings.append(value * measure.scale)
         origin = belonging.origin(None, Caution.of("numbers-as-readings"))
         yield Series(belonging.throughput(), origin, 1.0, tuple(readings))
@@ -61,11 +56,7 @@ def _values(source: Source) -> Iterator[tuple[int, float]]:
             continue
         value = number(text)
         if value is None or value < 0:
-            faults.add(
-                Refusal.of("unexpected", expected="a number of 0 or more", found=excerpt(text.strip())).at(
-                    f"{source.name}:{line}"
-                )
-            )
+            faults.add(unexpected("a number of 0 or more", excerpt(text.strip()), f"{source.name}:{line}"))
         else:
             yield line, value
     faults.raise_if_any()

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field, replace
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, head_lines, printable
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import PRINTED, Problems, half_unit, out_of_range, too_many, unexpected
+from tdelta.importers.reading import Source, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
@@ -35,19 +34,18 @@ _CONNECTING = 0.02
 MOST_SCRIPTS = 128
 """pgbench itself takes no more (``MAX_SCRIPTS``)."""
 
-_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
 _COUNT = r"(\d{1,18})"
-_PROGRESS = re.compile(rf"progress: {_NUMBER}(?: s)?, {_NUMBER} tps\b(?:, lat {_NUMBER} ms\b)?")
+_PROGRESS = re.compile(rf"progress: {PRINTED}(?: s)?, {PRINTED} tps\b(?:, lat {PRINTED} ms\b)?")
 _TYPE = re.compile(r"transaction type: (.{1,200})$")
 _SCRIPT = re.compile(r"SQL script \d{1,4}: (.{1,200})$")
-_TPS = re.compile(rf"tps = {_NUMBER} \((without|excluding|including)\b")
+_TPS = re.compile(rf"tps = {PRINTED} \((without|excluding|including)\b")
 _FACTS = {
     "processed": re.compile(rf"(?:- )?number of transactions actually processed: {_COUNT}"),
     "transactions": re.compile(rf"- {_COUNT} transactions \("),
-    "script_tps": re.compile(rf"- .*\btps = {_NUMBER}\)"),
-    "mean": re.compile(rf"(?:- )?latency average\s?[=:] {_NUMBER} ms(?! \(including)"),
-    "mean_of_all": re.compile(rf"latency average\s?[=:] {_NUMBER} ms \(including failures\)"),
-    "sd": re.compile(rf"(?:- )?latency stddev\s?[=:] {_NUMBER} ms"),
+    "script_tps": re.compile(rf"- .*\btps = {PRINTED}\)"),
+    "mean": re.compile(rf"(?:- )?latency average\s?[=:] {PRINTED} ms(?! \(including)"),
+    "mean_of_all": re.compile(rf"latency average\s?[=:] {PRINTED} ms \(including failures\)"),
+    "sd": re.compile(rf"(?:- )?latency stddev\s?[=:] {PRINTED} ms"),
     "failed": re.compile(rf"(?:- )?number of failed transactions: {_COUNT}"),
     "skipped": re.compile(rf"(?:- )?number of transactions skipped: {_COUNT}"),
     "clients": re.compile(r"number of clients: (\d{1,9})$"),
@@ -75,9 +73,7 @@ _MARKS = re.compile(
 )
 
 
-class PgbenchReport:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class PgbenchReport(Importer):
     name = "pgbench"
 
     def recognizes(self, source: Source) -> bool:
@@ -89,9 +85,8 @@ class PgbenchReport:
     def has_results(self, source: Source) -> bool:
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Its runs, one after the other; with the same number of clients they are told apart by their order."""
-        belonging = belonging_of(source, self.name, naming)
         seen: dict[object, int] = {}
         lines = 0
         run = _Run()
@@ -112,9 +107,7 @@ class PgbenchReport:
         if doubtful:
             raise ImportFault(
                 *(
-                    Refusal.of("unexpected", expected="'progress: 5.0 s, 1234.5 tps, …'", found=excerpt(line)).at(
-                        place(source.name, number)
-                    )
+                    unexpected("'progress: 5.0 s, 1234.5 tps, …'", excerpt(line), place(source.name, number))
                     for number, line in doubtful
                 )
             )
@@ -176,11 +169,7 @@ class _Run:
     def take(self, number: int, line: str, file: str) -> None:
         if progress := _PROGRESS.match(line):
             if len(self._seconds) >= MOST_INTERVALS:
-                raise ImportFault(
-                    Refusal.of("too-many", what="progress lines in one run", most=MOST_INTERVALS).at(
-                        place(file, number)
-                    )
-                )
+                raise ImportFault(too_many("progress lines in one run", MOST_INTERVALS, place(file, number)))
             self._seconds.append(float(progress[1]))
             self._per_second.append(float(progress[2]))
             self._means.append(float(progress[3]) if progress[3] else math.nan)
@@ -193,7 +182,7 @@ class _Run:
         elif script := _SCRIPT.match(line):
             name = printable(script[1])
             if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
-                raise ImportFault(Refusal.of("too-many", what="scripts", most=MOST_SCRIPTS).at(place(file, number)))
+                raise ImportFault(too_many("scripts", MOST_SCRIPTS, place(file, number)))
             self._section = self._scripts.setdefault(name, _Section())
         elif weight := _WEIGHT.match(line):
             self._section.weight = int(weight[1])
@@ -274,9 +263,9 @@ class _Run:
             return
         if mean > LONGEST_MS or section.facts.get("sd", 0.0) > LONGEST_MS:
             raise ImportFault(
-                Refusal.of(
-                    "out-of-range", what="the latency", wanted=f"at most {LONGEST_MS:g} ms", found=excerpt(f"{mean:g}")
-                ).at(place(origin.file, section.line))
+                out_of_range(
+                    "the latency", f"at most {LONGEST_MS:g} ms", excerpt(f"{mean:g}"), place(origin.file, section.line)
+                )
             )
         rounding = section.rounding.get("mean", section.rounding.get("mean_of_all", 0.0))
         sd = section.facts.get("sd")

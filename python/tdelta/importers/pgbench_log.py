@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Span, uneven_steps, usual_step
-from tdelta.importers.problems import LineFaults
-from tdelta.importers.protocol import Naming, Source
-from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines
+from tdelta.importers.problems import LineFaults, Problems, too_many, unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Group, Observation, Series, Summary
 
@@ -43,8 +42,8 @@ _LINES_LOOKED_AT = 100
 _LONGEST_NUMBER = 40
 
 
-class PgbenchLog:
-    """A row for each transaction; see `tdelta.importers.protocol.Importer`."""
+class PgbenchLog(Importer):
+    """A row for each transaction."""
 
     name = "pgbench log"
     is_per_thread = True
@@ -53,9 +52,8 @@ class PgbenchLog:
         rows = _first_rows(source)
         return _most(is_transaction(row) for row in rows)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Samples of the whole mix, and of each script if there are several."""
-        belonging = belonging_of(source, self.name, naming)
         gathering: Gathering[str] = Gathering(source.name, "scripts")
         without_time: Counter[str] = Counter()
         span = Span()
@@ -86,8 +84,8 @@ class PgbenchLog:
                 yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
 
-class PgbenchAggregates:
-    """A row for each interval; see `tdelta.importers.protocol.Importer`."""
+class PgbenchAggregates(Importer):
+    """A row for each interval."""
 
     name = "pgbench aggregate log"
     is_per_thread = True
@@ -96,9 +94,8 @@ class PgbenchAggregates:
         rows = _first_rows(source)
         return _most(is_aggregate(row) for row in rows)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
-        belonging = belonging_of(source, self.name, naming)
         starts, counts, totals = array("d"), array("d"), array("d")
         total_us, squares_us = ExactSum(), ExactSum()
         faults = LineFaults()
@@ -110,9 +107,7 @@ class PgbenchAggregates:
                 faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
                 continue
             if len(starts) >= MOST_INTERVALS:
-                raise ImportFault(
-                    Refusal.of("too-many", what="intervals", most=MOST_INTERVALS).at(place(source.name, number))
-                )
+                raise ImportFault(too_many("intervals", MOST_INTERVALS, place(source.name, number)))
             starts.append(float(row[0]))
             counts.append(float(row[1]))
             totals.append(float(row[2]))
@@ -283,11 +278,11 @@ def _summary(belonging: Belonging, count: int, total_us: float, squares_us: floa
     variance = (squares_us - count * mean_us**2) / (count - 1) if count > 1 else 0.0
     if variance < -1e-6 * mean_us**2 or mean_us / 1e3 > LONGEST_MS:
         raise ImportFault(
-            Refusal.of(
-                "unexpected",
-                expected="sums of squares that fit the sums",
-                found=f"a mean of {mean_us:g} µs and a mean square of {squares_us / count:g}",
-            ).at(belonging.file)
+            unexpected(
+                "sums of squares that fit the sums",
+                f"a mean of {mean_us:g} µs and a mean square of {squares_us / count:g}",
+                belonging.file,
+            )
         )
     sd = math.sqrt(max(0.0, variance)) / 1e3 if count > 1 else None
     return Summary(belonging.response_times(), belonging.origin(), count, mean_us / 1e3, sd)
@@ -302,4 +297,4 @@ def _count_others(row: Sequence[str], others: Counter[str]) -> None:
 
 
 def _no_row(file: str, number: int, line: str, expected: str) -> Refusal:
-    return Refusal.of("unexpected", expected=expected, found=excerpt(line)).at(place(file, number))
+    return unexpected(expected, excerpt(line), place(file, number))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import reprlib
 from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
-from tdelta.importers.protocol import Source
 from tdelta.messages import Refusal
 
 MOST_SHOWN = 20
@@ -18,23 +18,39 @@ LARGEST = 1e15
 """No figure of a load tool is larger (31 years are 1e12 ms); what is, is damage, and would overflow when squared."""
 
 LONGEST_NAME = 200
+PRINTED = r"(\d{1,15}(?:\.\d{1,12})?)"
+"""The pattern of a figure as tools print it."""
+
+
+def unexpected(expected: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("unexpected", expected=expected, found=found).at(where)
+
+
+def too_many(what: str, most: object, where: object = "") -> Refusal:
+    return Refusal.of("too-many", what=what, most=most).at(where)
+
+
+def too_large(what: str, most: object, where: object) -> Refusal:
+    return Refusal.of("too-large", what=what, most=most).at(where)
+
+
+def out_of_range(what: str, wanted: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("out-of-range", what=what, wanted=wanted, found=found).at(where)
+
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(slots=True)
 class Problems:
-    """The faults of one file so far.
+    """The faults of one file so far: its name as the user gave it, and the format that it looks like.
 
-    Attributes:
-        file: as the user named it.
-        format: what it looks like.
-        remedy: what to do, said once behind all faults.
+    From ``most`` faults on, the file is no such file, and its reading ends.
     """
 
     file: str
     format: str
-    remedy: Refusal
+    most: float = math.inf
     shown: list[Refusal] = field(default_factory=list)
     count: int = 0
 
@@ -46,21 +62,20 @@ class Problems:
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(said.at(f"{self.file}{'' if line is None else f':{line}'}"))
+        if self.count >= self.most:
+            raise self.fault()
 
     def fault(self) -> ImportFault:
+        remedy = Refusal.of("as-the-tool-wrote-it")
         more = self.count - len(self.shown)
         said = [*self.shown, *([Refusal.of("more-faults", more=f"{more} more of {self.file}")] if more else [])]
         listed = "\n".join(f"  {one}" for one in said)
-        several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {self.remedy}"
-        text = f"{said[0]}. {self.remedy}" if len(said) == 1 else several
-        return ImportFault(*said, self.remedy, text=text)
+        several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {remedy}"
+        text = f"{said[0]}. {remedy}" if len(said) == 1 else several
+        return ImportFault(*said, remedy, text=text)
 
     def raise_if_any(self) -> None:
-        """Raises what was noted.
-
-        Raises:
-            ImportFault: if anything was.
-        """
+        """Raises ``ImportFault`` with what was noted, if anything was."""
         if self:
             raise self.fault()
 
@@ -85,10 +100,6 @@ class LineFaults:
         """Raises ``ImportFault`` with all of them, if there are any."""
         if self._said:
             raise ImportFault(*self._said)
-
-
-def problems_of(source: Source, file_format: str) -> Problems:
-    return Problems(source.name, file_format, Refusal.of("as-the-tool-wrote-it"))
 
 
 def shown(found: object) -> str:
@@ -128,3 +139,43 @@ def plain_name(found: object) -> str | None:
     """A name of a transaction type or a phase: some printable characters; None for anything else."""
     name = found.strip() if isinstance(found, str) else ""
     return name if 0 < len(name) <= LONGEST_NAME and name.isprintable() else None
+
+
+_DECIMALS = re.compile(r"\d*\.(\d*)(?:[eE]|$)|\d+(?:[eE]|$)")
+_EXPONENT = re.compile(r"[eE]([+-]?\d{1,3})$")
+
+
+def half_unit(printed: str) -> float:
+    """``0.065`` may be off by 0.0005, ``15`` by a half, ``1.5e3`` by 50; 0 for what is no number plainly written."""
+    text = printed.strip().lstrip("+-")
+    match, exponent = _DECIMALS.match(text), _EXPONENT.search(text)
+    if match is None:
+        return 0.0
+    return float(f"0.5e{(int(exponent[1]) if exponent else 0) - len(match[1] or '')}")
+
+
+LARGEST_JSON_BYTES = 4 * 1024 * 1024
+"""What is larger takes a hundred times its length in memory, if it is made for that."""
+
+
+def of_object(found: object, *keys: str) -> object:
+    """What stands below keys, each in an object below the one before; None where there is nothing."""
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def one_object(line: str) -> dict[str, object] | None:
+    try:
+        found = json_text(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def json_text(text: str) -> object:
+    """The value; a half of a surrogate pair, which JSON can name and no text can hold, becomes a question mark."""
+    found = json.loads(text)
+    if "\\ud" not in text.lower():
+        return found
+    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))

@@ -13,10 +13,10 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from tdelta.errors import ImportFault
-from tdelta.importers.protocol import Source
+from tdelta.importers.problems import too_large, too_many, unexpected
 from tdelta.inputs import opened
 from tdelta.messages import Refusal
 
@@ -50,8 +50,50 @@ def _no_progress(_: int) -> None:
     return
 
 
+class Source(Protocol):
+    """One file as an importer sees it: uncompressed already, bounded in every direction.
+
+    `text_lines` and `content` raise `ImportFault` where a line is longer than `reading.LONGEST_LINE_BYTES`, where
+    what is inflated outgrows its limits (a bomb), where bytes are no UTF-8 text, or where the file ends within gzip.
+    """
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def name(self) -> str:
+        """As the user named it: what messages and origins say."""
+
+    @property
+    def head(self) -> bytes:
+        """Its first bytes, at most 64 KiB, uncompressed."""
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Its lines from the first, numbered from 1, without their ends."""
+
+    def content(self, limit_bytes: int) -> bytes:
+        """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
+
+
+class View:
+    """A file as another text: what its lines have without a prefix, or its rows as a CSV. A subclass gives `head` and
+    `text_lines`."""
+
+    first_line = 1
+    """The number of the first line; 0 for a CSV's header that the file itself does not have."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.path = source.path
+        self.name = source.name
+
+    def content(self, limit_bytes: int) -> bytes:
+        return self._source.content(limit_bytes)
+
+
 class FileSource:
-    """One file; see `tdelta.importers.protocol.Source`. Each pass over it opens it again.
+    """One file; see `Source`. Each pass over it opens it again.
 
     Args:
         name: as the user named it; the path if not given.
@@ -104,9 +146,7 @@ class FileSource:
             size += len(block)
             if size > limit_bytes:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large", what="the file, read as a whole in this format,", most=_size(limit_bytes)
-                    ).at(self._name)
+                    too_large("the file, read as a whole in this format,", _size(limit_bytes), self._name)
                 )
             pieces.append(block)
         return b"".join(pieces)
@@ -122,9 +162,7 @@ class FileSource:
                 rest = rest[end + 1 :]
             if len(rest) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large", what=f"the line that begins {excerpt(rest)}", most=_size(LONGEST_LINE_BYTES)
-                    ).at(self._name)
+                    too_large(f"the line that begins {excerpt(rest)}", _size(LONGEST_LINE_BYTES), self._name)
                 )
         if rest:
             yield rest
@@ -142,22 +180,18 @@ class FileSource:
             raise ImportFault(Refusal.of("not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")) from None
         if "\0" in text:
             line = first_line + text.count("\n", 0, text.index("\0"))
-            raise ImportFault(
-                Refusal.of("unexpected", expected="text", found="a zero byte: the file is binary or damaged").at(
-                    f"{self._name}:{line}"
-                )
-            )
+            raise ImportFault(unexpected("text", "a zero byte: the file is binary or damaged", f"{self._name}:{line}"))
         return text
 
     def _must_have_short_lines(self, block: bytes, first_line: int) -> None:
         for number, line in enumerate(block.split(b"\n"), first_line):
             if len(line) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    Refusal.of(
-                        "too-large",
-                        what=f"the line that begins {excerpt(line)} ({_size(len(line))})",
-                        most=_size(LONGEST_LINE_BYTES),
-                    ).at(f"{self._name}:{number}")
+                    too_large(
+                        f"the line that begins {excerpt(line)} ({_size(len(line))})",
+                        _size(LONGEST_LINE_BYTES),
+                        f"{self._name}:{number}",
+                    )
                 )
 
     def _read_head(self) -> bytes:
@@ -204,11 +238,7 @@ class FileSource:
                 block = inflater.decompress(packed, size)
             except zlib.error as error:
                 raise ImportFault(
-                    Refusal.of(
-                        "unexpected",
-                        expected="complete gzip",
-                        found=f"damage after {_size(inflated)} of text ({error})",
-                    ).at(self._name)
+                    unexpected("complete gzip", f"damage after {_size(inflated)} of text ({error})", self._name)
                 ) from None
             is_fresh = False
             packed = inflater.unconsumed_tail
@@ -232,11 +262,7 @@ class FileSource:
                 yield rest
             if inflater.eof:
                 return
-            raise ImportFault(
-                Refusal.of("unexpected", expected="complete gzip", found=f"its end after {_size(inflated)} of text").at(
-                    self._name
-                )
-            )
+            raise ImportFault(unexpected("complete gzip", f"its end after {_size(inflated)} of text", self._name))
 
 
 def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
@@ -282,7 +308,7 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
                 status = file.stat()
                 found.setdefault((status.st_dev, status.st_ino), (file, not is_folder))
                 if len(found) > MOST_FILES:
-                    raise ImportFault(Refusal.of("too-many", what="files", most=MOST_FILES).at(path))
+                    raise ImportFault(too_many("files", MOST_FILES, path))
             if not count:
                 faults.append(Refusal.of("missing", what="a file of results in this folder").at(path))
         except OSError as error:

@@ -10,16 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault, UnknownName
-from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.formats import FORMATS, format_lines
-from tdelta.importers.merging import together
+from tdelta.importers.importer import Importer, Naming
+from tdelta.importers.merging import one_run_each, together
 from tdelta.importers.naming import Argument, Named, namings
-from tdelta.importers.protocol import Choosable, Importer, Marked, Naming, Source, View
-from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary, printable
-from tdelta.importers.views import one_run_each
+from tdelta.importers.problems import unexpected
+from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -57,7 +55,7 @@ def without_prefix(line: str) -> str:
 
 
 class Unprefixed(View):
-    """A file whose lines have a prefix, without it; see `tdelta.importers.protocol.Source`."""
+    """A file whose lines have a prefix, without it; see `tdelta.importers.reading.Source`."""
 
     @property
     def head(self) -> bytes:
@@ -89,23 +87,6 @@ _PER_THREAD = re.compile(r"\.(?P<first>\d+)(?:\.(?P<second>\d+))?$")
 _ENDS = re.compile(r"(?:\.(?:gz|txt))+$")
 _LOWEST_PROCESS = 300
 """``pgbench_log.PID`` against ``mine.log.1``: a number below is a thread's. Linux gives lower ids to itself."""
-
-
-@runtime_checkable
-class SaysConditions(Protocol):
-    def says_conditions(self, source: Source) -> bool:
-        """Whether this file does."""
-
-
-@runtime_checkable
-class Tabular(Protocol):
-    def has_column(self, source: Source, column: str) -> bool:
-        """Whether it is a table with that column."""
-
-
-@runtime_checkable
-class PerThread(Protocol):
-    is_per_thread: bool
 
 
 OnRefusal = Callable[[Refusal], None]
@@ -198,11 +179,11 @@ def recognize(
         return within
     if column is not None and not kind:
         for importer in importers:
-            if isinstance(importer, Tabular) and importer.has_column(source, column):
+            if importer.has_column(source, column):
                 return importer, source
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
     what = kind or _of_other_tool(source) or f"a file that begins {excerpt(line)}"
-    raise ImportFault(Refusal.of("unexpected", expected="results of a known format", found=what).at(source.name))
+    raise ImportFault(unexpected("results of a known format", what, source.name))
 
 
 def _of_other_tool(source: Source) -> str | None:
@@ -226,8 +207,7 @@ def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Impo
 def _must_say_conditions(alone: _Recognized) -> bool:
     """Whether a table that stands alone has no column known as the condition: its own name would be the only one."""
     file, importer = alone.named, alone.importer
-    may_say = isinstance(importer, CsvRows) and importer.has_conditions
-    return may_say and not file.says_itself and file.argument.condition is None
+    return importer.has_conditions and not file.says_itself and file.argument.condition is None
 
 
 def _must_have_columns(files: Sequence[_Recognized]) -> None:
@@ -235,19 +215,18 @@ def _must_have_columns(files: Sequence[_Recognized]) -> None:
     faults = [
         Refusal.of("conflict", one="--column", other=f"a file of {file.importer.name}").at(printable(str(file.path)))
         for file in files
-        if not isinstance(file.importer, Choosable)
+        if not file.importer.has_columns
     ]
     if faults:
         raise ImportFault(*faults)
 
 
 def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importer, Source] | None:
-    marked = [importer for importer in importers if isinstance(importer, Marked)]
     try:
         for _, line in source.text_lines():
             if _HINT.search(line) is None:
                 continue
-            for importer in marked:
+            for importer in importers:
                 if importer.is_mark(line.strip()):
                     return importer, source
                 if importer.is_mark(without_prefix(line).strip()):
@@ -286,10 +265,10 @@ def _recognized_one(
     path: Path, argument: Argument, importers: Sequence[Importer], column: str | None, *, must_have_results: bool
 ) -> _Recognized:
     importer, source = recognize(FileSource(path), importers, column)
-    if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
+    if must_have_results and not importer.has_results(source):
         raise ImportFault(Refusal.of("missing", what=f"a result in this {importer.name} output").at(source.name))
-    says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
-    process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
+    says = importer.says_conditions(source)
+    process, thread = _process_and_thread(path) if importer.is_per_thread else (None, None)
     named = Named(path, argument, importer.name, says, thread, process)
     return _Recognized(path, importer, named, isinstance(source, Unprefixed))
 

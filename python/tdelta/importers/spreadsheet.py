@@ -16,9 +16,9 @@ from datetime import date
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_dialect import Table, sniffed
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.problems import shown
-from tdelta.importers.protocol import Importer, Naming, Source, View
-from tdelta.importers.reading import HEAD_BYTES
+from tdelta.importers.importer import Importer, Naming
+from tdelta.importers.problems import shown, too_many, unexpected
+from tdelta.importers.reading import HEAD_BYTES, Source, View
 from tdelta.inputs import size_words
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
@@ -38,8 +38,6 @@ _LONGEST_CELL = 2000
 
 
 class Spreadsheet(CsvRows):
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
     name = "spreadsheet"
 
     def recognizes(self, source: Source) -> bool:
@@ -100,13 +98,13 @@ def _sheet_of(source: Source, column: str | None) -> _Sheet:
         return next(iter(tables.values()))
     titles = ", ".join(map(shown, list(tables or sheets)[:10])) or "none"
     if tables:
-        raise ImportFault(Refusal.of("unexpected", expected="one sheet of results", found=titles).at(source.name))
+        raise ImportFault(unexpected("one sheet of results", titles, source.name))
     raise ImportFault(
-        Refusal.of(
-            "unexpected",
-            expected=f"a sheet with a header such as condition, threads, tps in its first {MOST_ROWS_ABOVE} rows",
-            found=titles,
-        ).at(source.name)
+        unexpected(
+            f"a sheet with a header such as condition, threads, tps in its first {MOST_ROWS_ABOVE} rows",
+            titles,
+            source.name,
+        )
     )
 
 
@@ -161,9 +159,7 @@ def _must_be_bounded(content: io.BytesIO, name: str) -> None:
         for part in parts:
             if part.filename.endswith((".xml", ".rels")) and _has_declarations(archive, part):
                 raise ImportFault(
-                    Refusal.of("unexpected", expected="results only", found="a document type or entity").at(
-                        f"{name}: {shown(part.filename)}"
-                    )
+                    unexpected("results only", "a document type or entity", f"{name}: {shown(part.filename)}")
                 )
 
 
@@ -183,7 +179,7 @@ def _lines(rows: Iterator[Sequence[object]], name: str) -> list[str]:
     cells: list[list[str]] = []
     for row in rows:
         if len(cells) >= MOST_ROWS:
-            raise ImportFault(Refusal.of("too-many", what="rows in a sheet", most=MOST_ROWS).at(name))
+            raise ImportFault(too_many("rows in a sheet", MOST_ROWS, name))
         filled = max((at for at, value in enumerate(row, 1) if value is not None), default=0)
         cells.append([_cell(value) for value in row[:filled]])
     used = [row for row in cells if any(row)]

@@ -8,32 +8,264 @@ were ignored, a report that is missing, checkpoints.
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tdelta.errors import ImportFault
-from tdelta.importers.belonging import belonging_of
-from tdelta.importers.problems import LineFaults
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, head_lines
-from tdelta.importers.rounding import half_unit
-from tdelta.importers.sysbench_run import Run
+from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.intervals import uneven_steps, usual_step
+from tdelta.importers.problems import PRINTED, LineFaults, Problems, half_unit, out_of_range, too_many, unexpected
+from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import Observation
+from tdelta.records.observed import THROUGHPUT, Binned, Bins, Figure, Group, Observation, Origin, Series, Summary
 
-_NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
+MOST_INTERVALS = 1_000_000
+"""Eleven days of one second each."""
+MOST_BARS = 4096
+QUERIES = "queries"
+"""The transaction of throughput in queries a second; `all` is in transactions per second."""
+
+_STEP = 1e8 ** (1 / 1023)
+"""Between two values of the histogram: 1024 of them from 0.001 ms to 100 s (``sb_histogram_init``)."""
+_ROUNDED = 0.0005
+_WHOLE = 0.01
+"""How far a number of statements may be from a whole one: transactions that the end of the run cut off."""
+_FACTS = {
+    "transactions": re.compile(rf"transactions:\s+(\d{{1,18}})\s+\({PRINTED} per sec\.\)"),
+    "ignored": re.compile(r"ignored errors:\s+(\d{1,18})"),
+    "reconnects": re.compile(r"reconnects:\s+(\d{1,18})"),
+    "read": re.compile(r"read:\s+(\d{1,18})$"),
+    "write": re.compile(r"write:\s+(\d{1,18})$"),
+    "eps": re.compile(rf"events/s \(eps\):\s+{PRINTED}"),
+    "seconds": re.compile(rf"(?:total time|time elapsed):\s+{PRINTED}s"),
+    "events": re.compile(r"total number of events:\s+(\d{1,18})$"),
+    "sum_s": re.compile(rf"total time taken by event execution:\s+{PRINTED}s?$"),
+    "avg": re.compile(rf"avg:\s+{PRINTED}(?:ms)?$"),
+    "sum": re.compile(rf"sum:\s+{PRINTED}$"),
+}
+_PERCENTILE = re.compile(rf"(?:approx\.\s+)?(\d{{1,4}})(?:th|st|nd|rd)? percentile:\s+{PRINTED}(?:ms)?$")
+
+
+class Run:
+    def __init__(self) -> None:
+        self.threads: int | None = None
+        self.cautions: list[Caution] = []
+        self.settings: dict[str, Level] = {}
+        self.has_checkpoints = False
+        self.rounding = 0.0
+        """Of throughput in intervals."""
+        self._seconds = array("d")
+        self._transactions = array("d")
+        self._queries = array("d")
+        self._most_threads = 0
+        self._bars: dict[float, int] = {}
+        self._facts: dict[str, tuple[float, ...]] = {}
+        self._roundings: dict[str, float] = {}
+        """Of the last figure of each fact."""
+        self._quantiles: dict[float, float] = {}
+        self._in_report = False
+        self._line: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._seconds or self._bars or self._in_report)
+
+    @property
+    def has_figures(self) -> bool:
+        return bool(self._seconds or self._bars or "events" in self._facts or "transactions" in self._facts)
+
+    @property
+    def has_ended(self) -> bool:
+        return "events" in self._facts and not self.has_checkpoints
+
+    @property
+    def last_second(self) -> float | None:
+        return self._seconds[-1] if self._seconds else None
+
+    def add_interval(
+        self, line: int, file: str, seconds: float, threads: int, per_second: float, queries: float | None
+    ) -> None:
+        if len(self._seconds) >= MOST_INTERVALS:
+            raise ImportFault(too_many("intervals in one run", MOST_INTERVALS, place(file, line)))
+        self._seconds.append(seconds)
+        self._transactions.append(per_second)
+        self._queries.append(math.nan if queries is None else queries)
+        self._most_threads = max(self._most_threads, threads)
+
+    def add_bar(self, value_ms: float, count: int, line: int) -> None:
+        """One more row of ``--histogram``; rows below 0.03 ms can be printed alike."""
+        if count and len(self._bars) < MOST_BARS:
+            self._bars[value_ms] = self._bars.get(value_ms, 0) + count
+            self._line = self._line or line
+
+    def start_report(self) -> None:
+        self._in_report = True
+
+    def take_report_line(self, line: int, text: str) -> None:
+        """A line of the report, if it is one of those that are of use."""
+        if not self._in_report:
+            return
+        for name, pattern in _FACTS.items():
+            if match := pattern.match(text):
+                self._facts[name] = tuple(float(found) for found in match.groups())
+                self._roundings[name] = half_unit(match.groups()[-1])
+                self._line = line if name == "events" else self._line
+                return
+        if (match := _PERCENTILE.match(text)) and float(match[2]) <= LONGEST_MS:
+            share = float(f"0.{match[1]}") if len(match[1]) > 1 else float(match[1]) / 100
+            if 0 < share < 1 and match[1] != "100":
+                self._quantiles[share] = float(match[2])
+
+    def observations(self, belonging: Belonging) -> Iterator[Observation]:
+        """What there is of the run, whose file and number among runs at as many threads are known.
+
+        Raises:
+            ImportFault: figures of the report that contradict each other.
+        """
+        own = belonging.noting(*self.cautions).with_level("threads", self.threads or self._most_threads or None)
+        own = own.with_settings(self.settings | self._statements())
+        cautions = dict.fromkeys((*own.cautions, *self._left_out()))
+        origin = replace(own, cautions=tuple(cautions)).origin()
+        for one in self._all_of(own.response_times(), origin):
+            yield replace(one, duration_seconds=self._lasted)
+
+    def _all_of(self, timed: Group, origin: Origin) -> Iterator[Observation]:
+        summary = None if self.has_checkpoints else self._summary(timed, origin)
+        for transaction, values in (("all", self._transactions), (QUERIES, self._queries)):
+            if values and not any(math.isnan(value) for value in values):
+                yield self._series(_rate_of(timed, transaction), origin, values)
+        if self._bars:
+            yield Binned(timed, origin, _bins(self._bars))
+        if summary is not None:
+            yield summary
+        if not self.has_checkpoints and (printed := self._per_second()) is not None:
+            yield Figure(_rate_of(timed, "all"), origin, printed[0], rounding=printed[1])
+
+    def _statements(self) -> dict[str, Level | None]:
+        """What a transaction is made of: as many statements of a kind in each, unless some were repeated."""
+        transactions, ignored = (self._facts.get(name, (0.0,))[0] for name in ("transactions", "ignored"))
+        found: dict[str, Level | None] = {}
+        for name in ("read", "write"):
+            if name in self._facts and transactions:
+                each = self._facts[name][0] / transactions
+                is_whole = not ignored and abs(each - round(each)) < _WHOLE
+                found[f"{name}s a transaction"] = round(each) if is_whole or not each else None
+        if found and "write" in self._facts:
+            kinds = [name for name in ("read", "write") if self._facts.get(name, (0.0,))[0]]
+            found["statements"] = " and ".join(kinds) or None
+        return found
+
+    @property
+    def _lasted(self) -> float | None:
+        """By its report, else up to its last interval."""
+        if "seconds" in self._facts and not self.has_checkpoints:
+            return self._facts["seconds"][0]
+        return self.last_second
+
+    def _left_out(self) -> Iterator[Caution]:
+        for name, words in (("ignored", "errors were ignored"), ("reconnects", "reconnects")):
+            if count := self._facts.get(name, (0.0,))[0]:
+                yield Caution.of("counted", count=count, what=words)
+        if self.has_checkpoints:
+            yield Caution.of("not-used", what="the totals", why="checkpoint reports reset them")
+        elif "events" not in self._facts:
+            yield Caution.of("report-missing", tool="sysbench")
+
+    def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
+        interval = usual_step(self._seconds, alone=self._seconds[0])
+        noted = uneven_steps(self._seconds, interval, slack=0.5 * interval)
+        origin = replace(origin, cautions=(*origin.cautions, *noted))
+        start = max(0.0, self._seconds[0] - interval)
+        return Series(group, origin, interval or 1.0, tuple(values), start, rounding=self.rounding)
+
+    def _summary(self, group: Group, origin: Origin) -> Summary | None:
+        """The mean: the sum of all times over their number where both are printed, else what is printed as ``avg``."""
+        events = int(self._facts.get("events", (0.0,))[0])
+        if not events:
+            return None
+        average = self._facts.get("avg")
+        total_ms = self._facts.get("sum") or tuple(1e3 * it for it in self._facts.get("sum_s", ()))
+        if not average and not total_ms:
+            return None
+        mean = total_ms[0] / events if total_ms else average[0] if average else 0.0
+        # Both are rounded to two decimals, the sum of 0.5 to four of a second.
+        if average and abs(mean - average[0]) > 0.0051 + 0.01 * average[0]:
+            raise ImportFault(
+                unexpected(
+                    f"times of {events} events with an avg of {average[0]:g} ms",
+                    f"{mean:g} ms",
+                    place(origin.file, self._line),
+                )
+            )
+        if mean > LONGEST_MS:
+            raise ImportFault(
+                out_of_range("the mean", f"at most {LONGEST_MS:g} ms", mean, place(origin.file, self._line))
+            )
+        return Summary(
+            group, origin, events, mean, None, dict(self._quantiles), rounding=self._rounding_of_mean(events)
+        )
+
+    def _rounding_of_mean(self, events: int) -> float:
+        """Of the sum over so many events, or of what is printed as ``avg``; in ms."""
+        if "sum" in self._facts:
+            return self._roundings["sum"] / events
+        if "sum_s" in self._facts:
+            return 1e3 * self._roundings["sum_s"] / events
+        return self._roundings["avg"]
+
+    def _per_second(self) -> tuple[float, float] | None:
+        """Throughput, and how it is rounded."""
+        for name in ("transactions", "eps"):
+            if name in self._facts:
+                return self._facts[name][-1], self._roundings[name]
+        events, seconds = self._facts.get("events", (0.0,))[0], self._facts.get("seconds", (0.0,))[0]
+        if not events or not seconds:
+            return None
+        return events / seconds, events / seconds * self._roundings["seconds"] / seconds
+
+
+def _rate_of(timed: Group, transaction: str) -> Group:
+    return replace(timed, transaction=transaction, metric=THROUGHPUT, unit="/s")
+
+
+def _bins(bars: dict[float, int]) -> Bins:
+    """Edges half a step from each printed value; ``floor(log(x) * mult + 0.5)`` is how values are put to them."""
+    edges: list[float] = []
+    counts: list[int] = []
+    for value, count in sorted(bars.items()):
+        half = math.sqrt(_STEP)
+        low, high = (value - _ROUNDED) / half, (value + _ROUNDED) * half
+        if value > 0.1:  # here rounding to 0.001 is less than a step
+            low, high = value / half, value * half
+        low = max(low, 1e-6)
+        if not edges:
+            edges.append(low)
+        elif low > edges[-1] * 1.001:
+            counts.append(0)
+            edges.append(low)
+        else:
+            edges[-1] = max((edges[-1] * low) ** 0.5, edges[-2] * 1.000001)
+        counts.append(count)
+        edges.append(max(high, edges[-1] * 1.000001))
+    return Bins(tuple(edges), tuple(counts))
+
+
 _BANNER = re.compile(r"sysbench v? ?\d+\.\d+")
 _OPTIONS = "Running the test with following options:"
 _THREADS = re.compile(r"Number of threads:\s*(\d{1,9})\s*$")
-_INTERVAL = re.compile(rf"\[\s*{_NUMBER}s\s*\]\s*(.*)$")
+_INTERVAL = re.compile(rf"\[\s*{PRINTED}s\s*\]\s*(.*)$")
 _PROGRESS = re.compile(  # a whole line says the latency, too
-    rf"(?:thds|threads):\s*(\d{{1,9}}),?\s*(?:tps|eps):\s*{_NUMBER}[,\s](.*(?:\blat\b|response time).*)$"
+    rf"(?:thds|threads):\s*(\d{{1,9}}),?\s*(?:tps|eps):\s*{PRINTED}[,\s](.*(?:\blat\b|response time).*)$"
 )
-_QUERIES = re.compile(rf"\s*qps:\s*{_NUMBER}\s|\s*reads:\s*{_NUMBER},\s*writes:\s*{_NUMBER},")
+_QUERIES = re.compile(rf"\s*qps:\s*{PRINTED}\s|\s*reads:\s*{PRINTED},\s*writes:\s*{PRINTED},")
 _CSV_HEADER = re.compile(r"time,\s*threads,\s*tps,\s*qps\b", re.IGNORECASE)
 _CSV = re.compile(r"\d{1,15}(?:,\d{1,15}(?:\.\d{1,12})?){9}$")
-_BAR = re.compile(rf"\s*{_NUMBER} \|\**\s+(\d{{1,18}})\s*$")
+_BAR = re.compile(rf"\s*{PRINTED} \|\**\s+(\d{{1,18}})\s*$")
 _BARS = "Latency histogram (values are in milliseconds)"
 _REPORTS = ("SQL statistics:", "OLTP test statistics:", "General statistics:", "Test execution summary:", "Throughput:")
 _SETTINGS = {
@@ -51,9 +283,7 @@ _SETTINGS = {
 _SEVERE = ("FATAL:", "ALERT:")
 
 
-class Sysbench:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Sysbench(Importer):
     name = "sysbench"
 
     def recognizes(self, source: Source) -> bool:
@@ -75,9 +305,8 @@ class Sysbench:
         lines = (line.strip() for _, line in source.text_lines())
         return any(self.is_mark(line) or _CSV.match(line) for line in lines)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
-        belonging = belonging_of(source, self.name, naming)
         reader = _Reader(source)
         seen: dict[object, int] = {}
         for run in reader.runs():
@@ -168,11 +397,11 @@ class _Reader:
         if self._doubtful is not None:
             number, rest = self._doubtful
             self.faults.add(
-                Refusal.of(
-                    "unexpected",
-                    expected="'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
-                    found=excerpt(rest),
-                ).at(f"{self._source.name}:{number}")
+                unexpected(
+                    "'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
+                    excerpt(rest),
+                    f"{self._source.name}:{number}",
+                )
             )
             self._doubtful = None
 

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.csv_names import TIMES_MS
-from tdelta.importers.problems import Problems, problems_of, shown
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.csv_columns import TIMES_MS
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, half_unit, out_of_range, shown, too_many
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
@@ -37,9 +35,7 @@ _SOCKETS = re.compile(r"Socket errors: connect (\d{1,15}), read (\d{1,15}), writ
 _MS = {**TIMES_MS, "m": 6e4, "h": 3.6e6}
 
 
-class Wrk:
-    """The format; see `tdelta.importers.protocol.Importer`."""
-
+class Wrk(Importer):
     name = "wrk"
 
     def recognizes(self, source: Source) -> bool:
@@ -52,10 +48,8 @@ class Wrk:
     def has_results(self, source: Source) -> bool:
         return any(_RATE.match(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Its runs; with the same number of connections they are told apart by their order."""
-        belonging = belonging_of(source, self.name, naming)
-        problems = problems_of(source, self.name)
         seen: dict[object, int] = {}
         for run in _runs(source, problems):
             key = run.connections
@@ -63,7 +57,6 @@ class Wrk:
             yield from run.observations(belonging.of_run(number, number))
         if not seen and not problems:
             problems.add(Refusal.of("missing", what="'Latency …' and 'Requests/sec: …' of wrk"))
-        problems.raise_if_any()
 
 
 IMPORTERS: tuple[Importer, ...] = (Wrk(),)
@@ -110,12 +103,7 @@ class _Run:
             mean, rounding = self.mean
             if max(mean, self.sd) > LONGEST_MS:
                 raise ImportFault(
-                    Refusal.of(
-                        "out-of-range",
-                        what="the latency",
-                        wanted=f"at most {LONGEST_MS:g} ms",
-                        found=shown(f"{mean:g}"),
-                    ).at(belonging.file)
+                    out_of_range("the latency", f"at most {LONGEST_MS:g} ms", shown(f"{mean:g}"), belonging.file)
                 )
             yield Summary(
                 own.response_times(),
@@ -158,7 +146,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
             if run.rate:
                 ended += 1
                 if ended > MOST_RUNS:
-                    problems.add(Refusal.of("too-many", what="runs in one file", most=MOST_RUNS), number)
+                    problems.add(too_many("runs in one file", MOST_RUNS), number)
                     return
                 yield run
                 run = None

@@ -19,21 +19,23 @@ from itertools import pairwise
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
-from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.json_content import LARGEST_BYTES
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import head_lines
-from tdelta.importers.rounding import half_unit
-from tdelta.importers.single import Requests
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.intervals import Requests, longest_stretch
+from tdelta.importers.problems import (
+    LARGEST_JSON_BYTES,
+    Problems,
+    half_unit,
+    number,
+    plain_name,
+    shown,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
 
-TEXT = "YCSB"
-JSON = "YCSB JSON"
-RAW = "YCSB raw"
 MOST_READINGS = 1_000_000
 MOST_OPERATIONS = 1000
 
@@ -71,8 +73,8 @@ _QUANTILE = re.compile(r"(\d{1,2}(?:\.\d{1,6})?)(?:th|st|nd|rd)?PercentileLatenc
 _MS = 1e-3
 
 
-class TextImporter:
-    name = TEXT
+class TextImporter(Importer):
+    name = "YCSB"
 
     def recognizes(self, source: Source) -> bool:
         """Whether its beginning has a line that only YCSB prints."""
@@ -85,40 +87,36 @@ class TextImporter:
     def has_results(self, source: Source) -> bool:
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, TEXT, naming)
-        problems = problems_of(source, TEXT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         yield from _observations(_runs(source, problems), belonging, problems)
 
 
-class JsonImporter:
+class JsonImporter(Importer):
     """What its JSON exporters write: an object a figure, in an array or one after the other."""
 
-    name = JSON
+    name = "YCSB JSON"
+    most_faults = MOST_OPERATIONS
 
     def recognizes(self, source: Source) -> bool:
         head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, JSON, naming)
-        problems = problems_of(source, JSON)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         run = _Run()
         for metric, measurement, value in _entries(source, problems):
             run.take(metric, measurement, value, None, problems)
         yield from _observations(iter([run]), belonging, problems)
 
 
-class RawImporter:
+class RawImporter(Importer):
     """``measurementtype=raw``: a row an operation, beside whatever else was printed."""
 
-    name = RAW
+    name = "YCSB raw"
 
     def recognizes(self, source: Source) -> bool:
         return any(_RAW_HEADER.match(line.strip()) for line in head_lines(source))
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, RAW, naming)
+    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
         requests = Requests(source.name, has_whole=False)
         for line, text in source.text_lines():
             row = _RAW_ROW.match(text)
@@ -193,7 +191,7 @@ class _Run:
             rounding = half_unit(printed)
             yield Figure(own.throughput(), own.origin(line), rate, rounding=rounding, duration_seconds=seconds)
         elif printed:
-            problems.add(Refusal.of("unexpected", expected="Throughput(ops/sec) above 0", found=shown(printed)), line)
+            problems.add(unexpected("Throughput(ops/sec) above 0", shown(printed)), line)
         stretch = longest_stretch(self.seconds, self.rates) if self.seconds else None
         if stretch is not None:
             yield stretch.series(own.throughput(), own.origin(None, *stretch.notes), began=self.seconds[0])
@@ -235,12 +233,7 @@ def _summary(
         return
     name = plain_name(operation)
     if count is None or mean is None or not 0 <= mean * _MS <= LONGEST_MS or name is None:
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"Operations and AverageLatency(us) of {shown(operation)}", found=shown(printed)
-            ),
-            line,
-        )
+        problems.add(unexpected(f"Operations and AverageLatency(us) of {shown(operation)}", shown(printed)), line)
         return
     if mean == 0:
         return
@@ -276,7 +269,6 @@ def _observations(runs: Iterator[_Run], belonging: Belonging, problems: Problems
             yield one
     if not found and not problems:
         problems.add(Refusal.of("missing", what="'[OVERALL], Throughput(ops/sec), …' of YCSB"))
-    problems.raise_if_any()
 
 
 def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
@@ -298,12 +290,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         elif status:
             run.take_status(status["at"], status["rate"])
         elif _STATUS_MARK.match(stripped) and _RATE_OF_SOME_KIND.search(stripped):
-            problems.add(
-                Refusal.of(
-                    "unexpected", expected="a rate such as 5140.26 before 'current ops/sec'", found=shown(stripped)
-                ),
-                line,
-            )
+            problems.add(unexpected("a rate such as 5140.26 before 'current ops/sec'", shown(stripped)), line)
         elif is_command:
             run.threads = int(threads[1]) or None if threads else None
             run.settings = _settings_of(stripped)
@@ -313,7 +300,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
 def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str]]:
     decoder = json.JSONDecoder()
     try:
-        text = source.content(LARGEST_BYTES).decode("utf-8-sig").strip()
+        text = source.content(LARGEST_JSON_BYTES).decode("utf-8-sig").strip()
         position = 0
         while position < len(text):
             found, position = decoder.raw_decode(text, position)
@@ -324,13 +311,11 @@ def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str
                     [entry.get(key) for key in ("metric", "measurement", "value")] if isinstance(entry, dict) else []
                 )
                 if len(fields) != 3 or not isinstance(fields[0], str) or not isinstance(fields[1], str):
-                    problems.add(Refusal.of("unexpected", expected="metric, measurement and value", found=shown(entry)))
-                    if problems.count >= MOST_OPERATIONS:
-                        raise problems.fault()
+                    problems.add(unexpected("metric, measurement and value", shown(entry)))
                     continue
                 yield fields[0], fields[1], "NaN" if fields[2] is None else str(fields[2])
     except UnicodeDecodeError as error:
-        problems.add(Refusal.of("unexpected", expected="UTF-8", found=f"the byte {error.object[error.start]:#04x}"))
+        problems.add(unexpected("UTF-8", f"the byte {error.object[error.start]:#04x}"))
     except json.JSONDecodeError as error:
         problems.add(Refusal.of("invalid", kind="JSON", fault=error.msg), error.lineno)
     except (ValueError, RecursionError):

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
     from tdelta.inference.cost_breakdown import cost_breakdowns
     from tdelta.inference.decisions import decide, decide_gate, most_severe
     from tdelta.inference.described import described_ratios, typical_ratios
-    from tdelta.inference.pictures import (
-        PairedRatios,
-        complete_blocks,
-        in_complete_blocks,
-        paired_ratios,
-    )
+    from tdelta.inference.pictures import PairedRatios, complete_blocks, in_complete_blocks, paired_ratios
     from tdelta.inference.run_analysis import Judgement, analyze_run, gate_answered, interim_estimates
     from tdelta.inference.simulated import Held, held
     from tdelta.inference.stopping import (

@@ -134,9 +134,7 @@ def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial 
 
 
 def _panel(
-    stratum: int,
-    conditions: tuple[Condition, ...],
-    blocks: Mapping[tuple[int, int], Mapping[str, Trial | None]],
+    stratum: int, conditions: tuple[Condition, ...], blocks: Mapping[tuple[int, int], Mapping[str, Trial | None]]
 ) -> Panel:
     baselines = sum(c.role is Role.BASELINE for c in conditions)
     if baselines != 1:

@@ -19,16 +19,7 @@ import numpy as np
 
 from tdelta.inference.posterior import FloatArray
 from tdelta.profiling.functions import Functions
-from tdelta.records import (
-    ClassShare,
-    Condition,
-    CpuProfile,
-    FunctionClass,
-    FunctionShare,
-    ProfiledSide,
-    Role,
-    Sampled,
-)
+from tdelta.records import ClassShare, Condition, CpuProfile, FunctionClass, FunctionShare, ProfiledSide, Role, Sampled
 
 FUNCTIONS_KEPT = 40
 _DRAWS = 20_000

@@ -27,12 +27,7 @@ from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alo
 from tdelta.inference.stalls import Shift, events_of
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
 from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
-from tdelta.inference.verdicts import (
-    metric_verdicts,
-    primary_verdicts,
-    transaction_verdicts,
-    with_single_rounds,
-)
+from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     Condition,

@@ -28,17 +28,7 @@ from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest
 from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ns, percentile_ratio, side_of
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
-from tdelta.records import (
-    ALL,
-    Condition,
-    Exceedance,
-    Percentile,
-    Percentile99,
-    Role,
-    RunSettings,
-    TailMeasure,
-    Trial,
-)
+from tdelta.records import ALL, Condition, Exceedance, Percentile, Percentile99, Role, RunSettings, TailMeasure, Trial
 
 LATENCY_LIMIT = "latency_limit_seconds"
 """The option of a run that holds the threshold."""

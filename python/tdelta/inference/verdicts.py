@@ -27,11 +27,7 @@ from tdelta.inference.decisions import (
 )
 from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
 from tdelta.inference.pooling import pool, type_estimates
-from tdelta.inference.posterior import (
-    posterior_without_speedup,
-    prior_alone,
-    truncated_at_no_change,
-)
+from tdelta.inference.posterior import posterior_without_speedup, prior_alone, truncated_at_no_change
 from tdelta.messages import Reason
 from tdelta.messages.catalogue import WITHOUT_AMOUNT
 from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict

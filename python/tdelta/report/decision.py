@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
 from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
 from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
-from tdelta.report.answer import companion, run_answer, verdict_words
+from tdelta.report.answer import against_trust, companion, run_answer, verdict_words
 from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
 from tdelta.report.outcome import Outcome, of_run
@@ -37,6 +37,7 @@ _IN_CLEAR = (EvidenceState.LEAK, EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
 _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second on each server"
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
+_NOISE, _MOST_CAUTIONS = "Noise", 1
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
 
 
@@ -197,6 +198,7 @@ def _sections(found: Decided, load: Load) -> Iterator[Section]:
     yield Section("answer", "Answers", [Table("Answers", columns, rows)])
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
+    yield Section("cautions", "Cautions", list(_caution_blocks(found)))
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
     left = [(one.question.title, one.why.text, run_command(one.request.to_json())) for one in found.open]
     titles = ("question", "why", "command")
@@ -232,13 +234,33 @@ def _row(one: Answered, head: str, known: Sequence[str]) -> tuple[str | Cell, ..
 
 
 def _readable_block(found: Decided) -> Block:
-    rows: dict[str, list[str]] = {}
-    for text, title in still_readable(found):
-        rows.setdefault(text, []).append(title)
+    rows = _questions_of(still_readable(found))
     if not rows:
         return Paragraph(f"{_nothing_readable(found).capitalize()}.")
-    cells = [(Cell(text, "bad"), ", ".join(titles)) for text, titles in rows.items()]
+    cells = [(Cell(text, "bad"), titles) for text, titles in rows]
     return Table("Plaintext that was found", [Column("readable"), Column("found by")], cells)
+
+
+def _caution_blocks(found: Decided) -> Iterator[Block]:
+    """The noise of daily work, and the worst reasons to distrust each answer."""
+    yield from (
+        Paragraph(f"{line.title}: {line.text}.", "note")
+        for line in run_answer(found.answered[0].result).lines
+        if line.title == _NOISE
+    )
+    worst = (
+        (text, one.question.title) for one in found.answered for text in against_trust(one.result)[:_MOST_CAUTIONS]
+    )
+    if rows := _questions_of(worst):
+        yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], rows)
+
+
+def _questions_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each text once, with the titles of the questions it belongs to."""
+    rows: dict[str, list[str]] = {}
+    for text, title in found:
+        rows.setdefault(text, []).append(title)
+    return [(text, ", ".join(dict.fromkeys(titles))) for text, titles in rows.items()]
 
 
 def _layers(found: Decided) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UsageError
-from tdelta.importers.csv_names import asked_unit
+from tdelta.importers.csv_columns import asked_unit
 from tdelta.importers.naming import Argument, assigning, parse_arguments
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files

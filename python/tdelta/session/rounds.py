@@ -96,8 +96,8 @@ class RoundRunner:
         self._start_seconds = self._clock.elapsed() - began - self._lap_seconds
         if first_block == 0 and not self._interruption.requested:
             self._pace.require_block()
-        self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
-        for place in range(self._plan.request.design.blocks_per_round):
+        self._context.observe(RoundStarted(number, self._plan.request.blocks_per_round))
+        for place in range(self._plan.request.blocks_per_round):
             is_first = self._next_block == first_block
             if self._interruption.requested or not (is_first or self._has_time_for_block(place)):
                 break
@@ -105,7 +105,7 @@ class RoundRunner:
             with self._pace.timed(self._pace.block_stage):
                 self._block(number, place, {c: twins[c] for c in self._plan.in_round(number)})
             self._next_block += 1
-        is_whole = self._next_block - first_block == self._plan.request.design.blocks_per_round
+        is_whole = self._next_block - first_block == self._plan.request.blocks_per_round
         if is_whole and self._has_settled and not self._interruption.requested:
             self._keep_caches(twins)
         self._collect(Round(number, twins, self._jobs))
@@ -153,7 +153,7 @@ class RoundRunner:
 
     def _has_time_for(self, seconds: float) -> bool:
         """Whether the fewest blocks of a round, and what is to come behind them, fit after so many seconds."""
-        blocks = min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round)
+        blocks = min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
         return self._clock.left() >= seconds + self._pace.blocks(blocks) + self._context.behind_blocks()
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
@@ -168,7 +168,7 @@ class RoundRunner:
         for done, (condition, name) in enumerate(drawn):
             if self._interruption.requested:
                 return twins
-            self._context.observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
+            self._context.observe(Phase("copy", f"round {number + 1}: fresh copies", done, len(drawn)))
             settings = self._plan.twin_settings(condition, self._ready.data_bytes)
             twin = self._ready.housing.started(
                 stack, self._ready.twins, condition, settings, name, host=hosts.get(condition, 0)
@@ -189,7 +189,7 @@ class RoundRunner:
         self._clock.ring_at_end(self._pace.tidying())
         if of_prices:
             self._pace.took(Stage.PRICES, of_prices)
-        self._context.observe(Phase("checksum", "the twins' rows before the first trial"))
+        self._context.observe(Phase("checksum", "rows of all copies before the first trial"))
         with self._pace.timed(Stage.ROWS):
             before = self._checksums({c: twins[c] for c in shared})
         for condition, sums in before.items():
@@ -287,7 +287,7 @@ class RoundRunner:
         started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
-        if self._plan.request.design.trace and not self._interruption.requested:
+        if self._plan.request.trace and not self._interruption.requested:
             measured = self._traced(block, twins, measured, order)
         for position, index in enumerate(order):
             condition = conditions[index]
@@ -354,11 +354,11 @@ class RoundRunner:
         return list(measured), standstill
 
     def _beside(self) -> tuple[Sequence[int], str]:
-        return self._ready.housing.processes, "the encrypted file system under a twin"
+        return self._ready.housing.processes, "the encrypted file system below a copy"
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""
-        self._context.observe(Phase("checksum", "the twins' rows after the last trial"))
+        self._context.observe(Phase("checksum", "rows of all copies after the last trial"))
         shared = self._plan.instances()
         certain = {
             condition: twins[condition]

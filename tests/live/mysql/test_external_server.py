@@ -5,7 +5,7 @@ import pytest
 
 from support.external_servers import HostileGlobals
 from support.refused import has
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.schemas import RunSchema
 

@@ -18,7 +18,8 @@ from support.serving import (
     until,
 )
 from tdelta.driver.acting import Halt
-from tdelta.driver.servers import Server, copy_data
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.server import Server
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.sessions import admin_session
 from tdelta.errors import EnvironmentFault

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server
 from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of

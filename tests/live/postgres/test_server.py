@@ -18,11 +18,11 @@ from support.processes import until
 from support.refused import Part, has, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
-from tdelta.driver.servers import Server, place_for
 from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.tree import shared_memory
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.servers.server import Server
+from tdelta.driver.tree import shared_memory, usage
 from tdelta.engines.postgres.driver import Postgres, protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder
 from tdelta.engines.postgres.tde import PgTde

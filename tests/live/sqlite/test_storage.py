@@ -151,9 +151,9 @@ def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_
     )
     read_until(process, "round 1: 2 blocks")
     stop_file_system_of(process.pid, seconds=1.5)
-    read_until(process, "again: block 1, since the encrypted file system under a twin was stopped by a signal")
+    read_until(process, "again: block 1, since the encrypted file system below a copy was stopped by a signal")
     stop_file_system_of(process.pid)
-    read_until(process, "lost: block 1, since the encrypted file system under a twin was stopped by a signal")
+    read_until(process, "lost: block 1, since the encrypted file system below a copy was stopped by a signal")
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
     assert not list(place.twins.iterdir())

@@ -37,7 +37,7 @@ class FakeProspecting:
         given: frozenset[str],
     ) -> Prospect:
         self.pilots.append((request, asked, pilot_seconds, given))
-        observer(Phase("pilot", "identical twins"))
+        observer(Phase("pilot", "identical copies"))
         return whole()
 
 
@@ -54,19 +54,17 @@ def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspect
     assert done.code == 0
     assert session.pilots == [(RunRequest(), PlanQuery(), None, frozenset())]
     assert done.out == call("plan", "last").out
-    assert done.err == "pilot: identical twins\n"
+    assert done.err == "pilot: identical copies\n"
 
 
 def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:
     words = "--threads 4 --blocks 8 --size 20MB --vary cipher=aes-128 --pilot-time 40s --max-time 30m"
     call("plan", *words.split())
     ((request, asked, seconds, given),) = session.pilots
-    assert (request.work.threads, request.design.blocks_per_round, request.tested.size_bytes) == (4, 8, 20_000_000)
-    assert request.design.vary == {"cipher": ("aes-128",)}
+    assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
+    assert request.vary == {"cipher": ("aes-128",)}
     assert (asked.max_seconds, seconds) == (1800.0, 40.0)
-    assert request.decision.max_seconds == RunRequest().decision.max_seconds, (
-        "--max-time is the planned run's, not the pilot's"
-    )
+    assert request.max_seconds == RunRequest().max_seconds, "--max-time is the planned run's, not the pilot's"
     assert given == {"threads", "blocks_per_round", "size_bytes", "vary"}
 
 

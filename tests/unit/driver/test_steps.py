@@ -1,5 +1,5 @@
+from tdelta.driver.answers import client_step, embedded_step
 from tdelta.driver.jobs import LoadAndRebuild, PopulateJob
-from tdelta.driver.steps import client_step, embedded_step
 from tdelta.measure.usage import spent
 
 JOB = PopulateJob(

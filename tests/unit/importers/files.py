@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from tdelta.importers.protocol import Importer, Naming
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Observation
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import ImportFault
-from tdelta.importers.protocol import Importer, Naming
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Group, Observation, Series, Summary

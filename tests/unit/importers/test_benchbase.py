@@ -6,7 +6,7 @@ import pytest
 from support.refused import Coded, Part, coded, has
 from support.texts import texts
 from tdelta.importers.benchbase import IMPORTERS, SUCCESSFUL
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.records.observed import Figure, Group, Samples, Summary
 
 from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written

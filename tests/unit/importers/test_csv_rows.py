@@ -10,7 +10,7 @@ from support.refused import Coded, Part, check_messages, coded, has
 from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Group, Observation, Samples, Summary

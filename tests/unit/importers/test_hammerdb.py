@@ -8,7 +8,7 @@ from support.texts import texts
 from tdelta.importers.accumulating import Printed
 from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.messages import Caution
 from tdelta.records.observed import Group
 

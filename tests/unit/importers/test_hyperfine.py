@@ -5,7 +5,7 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers.hyperfine import IMPORTERS, Hyperfine
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Samples
 

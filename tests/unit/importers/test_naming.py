@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from support.refused import Coded, Part, coded, refused
 from tdelta.errors import UnknownName, UsageError
+from tdelta.importers.importer import Naming
 from tdelta.importers.naming import Argument, Named, assigning, namings, parse_arguments
-from tdelta.importers.protocol import Naming
 from tdelta.importers.words import baseline_of, is_about_encryption, is_encrypted, is_plain
 
 FORMAT = "sysbench"

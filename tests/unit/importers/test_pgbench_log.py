@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.refused import has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
+from tdelta.importers.importer import Naming
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog, is_aggregate, is_transaction
-from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Observation, Samples, Series, Summary
 
 from .files import FIXTURES, all_of, only, read, read_text

@@ -7,7 +7,7 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers import go_bench, hey, wrk, ycsb
-from tdelta.importers.protocol import Importer, Naming
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Observation, Summary
 

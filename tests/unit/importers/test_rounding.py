@@ -3,8 +3,8 @@
 import pytest
 
 from tdelta.importers.hammerdb import IMPORTERS as HAMMERDB
-from tdelta.importers.protocol import Importer
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.importer import Importer
+from tdelta.importers.problems import half_unit
 from tdelta.importers.swingbench import IMPORTERS as SWINGBENCH
 from tdelta.importers.sysbench import Sysbench
 from tdelta.records.observed import Figure, Series, Summary

@@ -9,7 +9,7 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers import spreadsheet
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Samples
 

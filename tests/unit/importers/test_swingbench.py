@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.importers.swingbench import IMPORTERS
 from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
 from tdelta.records.observed import Group

@@ -6,7 +6,7 @@ from support.data import text_of
 from support.refused import Part, has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
-from tdelta.importers.protocol import Naming
+from tdelta.importers.importer import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.sysbench import Sysbench
 from tdelta.records.observed import Binned, Figure, Group, Series, Summary

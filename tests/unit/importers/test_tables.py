@@ -4,8 +4,8 @@ import pytest
 
 from tdelta.errors import ImportFault, UnknownName
 from tdelta.importers import csv_rows, json_lines
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.naming import parse_arguments
-from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import read_files, recognize
 from tdelta.records.observed import Figure, Samples, Summary

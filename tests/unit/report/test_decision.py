@@ -6,8 +6,8 @@ import pytest
 
 from support import samples as s
 from support.json_docs import check_documented
-from tdelta.document.blocks import Cell, Line, Lines, Listing, Table
-from tdelta.messages import Reason, Refusal
+from tdelta.document.blocks import Cell, Line, Lines, Listing, Paragraph, Table
+from tdelta.messages import Caution, Reason, Refusal
 from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
 from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
@@ -152,7 +152,19 @@ def test_a_page_has_the_open_questions_with_their_commands() -> None:
 
 def test_a_page_without_open_questions_has_no_section_for_them() -> None:
     names = [section.name for section in decision_page(decided(), PEAK).sections]
-    assert names == ["answer", "cores", "readable", "layers", "assumptions"]
+    assert names == ["answer", "cores", "readable", "cautions", "layers", "assumptions"]
+
+
+def test_a_page_has_the_noise_and_the_worst_caution_of_each_answer() -> None:
+    busy = s.changed(s.slower(), cautions=(Caution.of("machine-busy", who="threads", share=0.12),))
+    page = decision_page(decided(("backup", busy), ("cache", busy)), PEAK)
+    noise, table = next(one for one in page.sections if one.name == "cautions").blocks
+    assert isinstance(noise, Paragraph)
+    assert noise.text.startswith("Noise: identical copies differed by ")
+    assert isinstance(table, Table)
+    ((text, titles),) = table.rows
+    assert "busy machine" in str(text)
+    assert titles == f"{NAMED['backup'].title}, {NAMED['cache'].title}"
 
 
 def test_layers_are_those_that_were_measured_or_the_ways_there_are() -> None:

@@ -42,9 +42,9 @@ def test_what_an_engine_has_is_taken(protection: Protection) -> None:
 
 @pytest.mark.parametrize("study", ["backup", "convert", "restart"])
 def test_a_server_has_what_the_studies_do_to_it(study: str) -> None:
-    check(RunRequest(study=study).design.vary, OF_MARIADB)
-    check(RunRequest(study=study, engine="mysql").design.vary, OF_MYSQL)
-    check(RunRequest(study=study, engine="postgres").design.vary, of_postgres(_GOCRYPTFS))
+    check(RunRequest(study=study).vary, OF_MARIADB)
+    check(RunRequest(study=study, engine="mysql").vary, OF_MYSQL)
+    check(RunRequest(study=study, engine="postgres").vary, of_postgres(_GOCRYPTFS))
 
 
 def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:

@@ -179,7 +179,7 @@ def test_schemas_that_differ_and_empty_ones_have_a_message_each(
 )
 def test_two_servers_have_both_controls_or_neither(asked: dict[str, Any], controls: bool) -> None:
     request = RunRequest(**{**TYPED, **asked})
-    assert (request.design.aa_control, request.design.bb_control) == (controls, controls)
+    assert (request.aa_control, request.bb_control) == (controls, controls)
 
 
 def test_the_users_schema_may_be_called_whatever_can_be_quoted() -> None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from tdelta.driver.acting import of_recorded
+from tdelta.driver.agents.load_agents import AgentLoad
 from tdelta.driver.agents.merging import fault
-from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import LoopCost
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.records import Measurement
 from tdelta.records.trials import Circumstances
 
@@ -33,6 +33,9 @@ AnyTwin = TypeVar("AnyTwin", bound=HasTrial)
 class SequentialBlocks:
     """The part of `tdelta.driver.protocol.Twins` that does not depend on whose servers they are."""
 
+    loop_program = PROGRAM
+    """What the worker runs in which the load loop is timed."""
+
     def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix
 
@@ -44,7 +47,7 @@ class SequentialBlocks:
         """Run the transactions on a client that does nothing, in a worker like any other; of a command, nothing."""
         if self._mix.command is not None:
             return LoopCost(0.0, 0.0)
-        with Worker() as worker:
+        with Worker(program=self.loop_program) as worker:
             measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)

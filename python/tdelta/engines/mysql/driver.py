@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.design.factors import COMPRESSIONS
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
+from tdelta.driver.workers import Refused
 from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.profile import EngineInfo

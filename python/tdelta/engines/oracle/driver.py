@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.worker import DRIVER
 from tdelta.engines.oracle.writing import written

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
+from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, Said
 from tdelta.engines.server.dbapi_worker import DrivenHost
 

@@ -19,8 +19,8 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError, differing, loop_cost
 from tdelta.driver.hosting import TwinHost
+from tdelta.driver.rpc import Reply, Request
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.redacting import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter
@@ -313,7 +313,7 @@ def _filled(query: str, stands: Mapping[str, str]) -> str:
 
 def _used(roots: Iterable[int]) -> dict[str, float]:
     """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
-    from tdelta.driver.tree_usage import usage  # most workers run no trial, and records take long to import
+    from tdelta.driver.tree import usage  # most workers run no trial, and records take long to import
     from tdelta.records import Usage
 
     return dataclasses.asdict(sum(map(usage, roots), Usage()))

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.dbapi import differing
-from tdelta.driver.workers import failure
+from tdelta.driver.workers import Refused, failure
 from tdelta.engines.registry import profile, profiles, server
 from tdelta.engines.server.base import (
     LOCK_SECONDS,

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
-from tdelta.engines.capabilities import Build, Template
+from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
@@ -44,13 +44,16 @@ _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
 
 
-class PrivateDriver:
-    """One server engine as a run sees it; see `tdelta.engines.capabilities.Engine`."""
+class PrivateDriver(Engine):
+    """One server engine as a run sees it."""
 
     def __init__(self, engine: ServerEngine, versions: Mapping[str, ServerEngine] = NO_VERSIONS) -> None:
-        self.profile = engine.profile
         self.engine = engine
         self._versions = versions
+
+    @property
+    def profile(self) -> Profile:
+        return self.engine.profile
 
     def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
         builds = {name: build_of(engine.binary) for name, engine in self._versions.items()}

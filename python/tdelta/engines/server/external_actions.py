@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.driver.acting import COUNTED, SECONDS, Halt, Outcome
-from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.answers import STEP_SECONDS, checksums, client_step
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Tables
-from tdelta.driver.steps import STEP_SECONDS, client_step
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.base import (
     Conversion,
     ConvertsSchemas,

@@ -10,7 +10,7 @@ from typing import Any
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
 from tdelta.driver.jobs import OwnTablesJob
-from tdelta.engines.capabilities import Build, Template
+from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.engines.registry import profile, server
@@ -45,8 +45,8 @@ _UNSEARCHED = "your servers are asked by SQL alone; what their catalogs say of t
 _NOT_TIMED = "nothing can be preloaded into a server that runs already"
 
 
-class ExternalDriver:
-    """Two servers of the user's as a run sees them; see `tdelta.engines.capabilities.Engine`.
+class ExternalDriver(Engine):
+    """Two servers of the user's as a run sees them.
 
     Args:
         dsns: the baseline's, the encrypted one's.
@@ -152,6 +152,9 @@ class ExternalDriver:
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Connections; the rows go to the user's own disks."""
         return of_connections(self, layout)
+
+    def can_be_searched(self, _settings: ExternalSettings) -> bool:
+        return False
 
     def settings_compared(self) -> str:
         differing = 0 if self._servers is None else len(self._servers.pair.differences)

@@ -18,13 +18,12 @@ from typing import Any
 
 from tdelta.design.actions import parse_action
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.tree import living
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.base import (
     ANSWER_SECONDS,
     PREFIX,

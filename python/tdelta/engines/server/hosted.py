@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import itertools
 import os
-import platform
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,9 +19,8 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.driver import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
-from tdelta.driver.agents.asked import HostsRequest
-from tdelta.driver.agents.host import tdelta_version
-from tdelta.driver.agents.nodes import Call, Nodes, packed, unpacked
+from tdelta.driver.agents.bridge import HostsRequest, Node, packed, unpacked
+from tdelta.driver.agents.hosts import Call, Nodes
 from tdelta.driver.files import default_base
 from tdelta.driver.protocol import Checksums, LoopCost, Tables
 from tdelta.driver.servers.sequential import SequentialBlocks
@@ -194,7 +192,7 @@ class HostedStarts:
         return HostedTwin(self.nodes, self.host, self.nodes.call(self.host, Call("start", (settings, name))))
 
 
-class TwinNode:
+class TwinNode(Node):
     def __init__(self) -> None:
         os.umask(UMASK)
         self._stack = ExitStack()
@@ -202,10 +200,7 @@ class TwinNode:
         self._made: dict[int, Any] = {}
         self._twins: Any = None
 
-    def hello(self) -> dict[str, Any]:
-        return {"node": platform.node(), "version": tdelta_version(), "pid": os.getpid()}
-
-    def call(self, payload: bytes) -> bytes:
+    def call(self, payload: str) -> str:
         """Carry out a `Call`; the answer is what it returns, or the error that it raises."""
         call: Call = unpacked(payload)
         try:

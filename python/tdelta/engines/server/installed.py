@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from tdelta.engines.capabilities import Build
+from tdelta.engines.base import Build
 from tdelta.engines.profile import ServerProgram
 from tdelta.engines.registry import profiles
 from tdelta.engines.server.base import ServerBinary

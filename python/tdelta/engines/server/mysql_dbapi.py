@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
+from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, Said, tls_context
 from tdelta.engines.server.dbapi_worker import DrivenHost
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.driver.backups import BackupTool
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.load_generator.connections import MYSQL, Connection
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
+from tdelta.driver.workers import Refused
 from tdelta.engines.server import catalog as describing
 from tdelta.engines.server.actions import Site
 from tdelta.engines.server.backups import ServerTool, Words

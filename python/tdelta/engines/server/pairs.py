@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import (
     ANSWER_SECONDS,
     DATA,

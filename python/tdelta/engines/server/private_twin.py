@@ -19,7 +19,7 @@ from typing import Any
 from tdelta.design import stream
 from tdelta.design.actions import parse_action
 from tdelta.driver import acting
-from tdelta.driver.answers import raise_failed
+from tdelta.driver.answers import STEP_SECONDS, raise_failed
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.command import Work
 from tdelta.driver.load_generator.connections import Connection
@@ -27,7 +27,6 @@ from tdelta.driver.load_generator.trial import CommandLoad, with_server
 from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.driver.steps import STEP_SECONDS
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.server.actions import MakeRecipe, Site, TwinRows, allocated_bytes, kept
 from tdelta.engines.server.base import DATABASE, PageList, ServerEngine, ServerSettings

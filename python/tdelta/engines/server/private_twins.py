@@ -12,15 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.driver.answers import as_checksums, checksums
-from tdelta.driver.evp_calls import together
+from tdelta.driver.evp_calls import Watched, describe_calls, observe, together
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.observation import Watched, describe_calls, observe
-from tdelta.driver.servers.recipes import Recipe, ServerPaths, as_json
+from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server
 from tdelta.driver.templates import NO_FOLDER, Template, digest_of
@@ -133,7 +132,7 @@ class ServerTwins(SequentialBlocks):
         return digest_of(
             (engine.binary.path,),
             engine.binary.text,
-            as_json(self._loading_recipe(settings, NO_FOLDER)),
+            content(self._loading_recipe(settings, NO_FOLDER)),
             engine.schema_sql(started),
             engine.before_load_sql(started),
             engine.after_load_sql(started, [name for name, _ in self._job.tables]),

@@ -26,20 +26,19 @@ from typing import IO
 
 from tdelta import own_folders
 from tdelta.driver.answers import checksums
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import PopulateJob, RestoreJob, TrialJob
-from tdelta.driver.load_generator.client_home import from_users_home, inherited_environment, make_home
+from tdelta.driver.load_generator.connections import from_users_home, inherited_environment, make_home
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, populate
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe, ServerPaths, as_json
+from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
 from tdelta.driver.servers.server import Server
 from tdelta.driver.signals import held
 from tdelta.driver.templates import NO_FOLDER, digest_of
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.actions import allocated_bytes
 from tdelta.engines.server.base import DATABASE, RestoreTarget, ServerEngine, ServerSettings
 from tdelta.engines.server.catalog import describe
@@ -382,7 +381,7 @@ class RestoredServer:
         self._server.start(seconds=_START_SECONDS)
 
     def _digest(self) -> str:
-        return digest_of((self._engine.binary.path,), as_json(self._recipe_in(NO_FOLDER)), self._dump.command)
+        return digest_of((self._engine.binary.path,), content(self._recipe_in(NO_FOLDER)), self._dump.command)
 
     def _recipe_in(self, folder: Path) -> Recipe:
         return self._engine.recipe(ServerPaths(folder, folder / self._engine.socket_name), self._settings)

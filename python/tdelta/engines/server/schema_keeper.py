@@ -1,6 +1,6 @@
 """The process that drops a run's schemas on users' servers when tdelta dies before it could.
 
-See `tdelta.driver.supervising`: the end of the input is the death of tdelta, by whatever signal. A tdelta that dropped
+See `tdelta.driver.rpc`: the end of the input is the death of tdelta, by whatever signal. A tdelta that dropped
 its schemas ends this process first. Started as ``python -m tdelta.engines.server.schema_keeper``; what it knows of
 the servers is in its memory alone.
 
@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.driver.database_answers import Refused
-from tdelta.driver.supervising import Host, Input, Request, supervise
+from tdelta.driver.rpc import Request, serve
+from tdelta.driver.supervisor import Supervisor
+from tdelta.driver.workers import Refused
 from tdelta.engines import registry
 from tdelta.engines.server.base import LeftoverSchema, ServerEngine, lock_name
 from tdelta.engines.server.sessions import Ask, LastingSession, Session, asking, is_true
@@ -54,9 +55,9 @@ class KeptServer:
         return Session(limited, self.program, Refused)
 
 
-class SchemaKeeperHost(Host):
-    def __init__(self, requests: Input) -> None:
-        super().__init__(requests)
+class SchemaKeeperHost(Supervisor):
+    def __init__(self) -> None:
+        super().__init__()
         self._servers: dict[str, KeptServer] = {}
 
     def do_keep(self, request: Request) -> None:
@@ -143,4 +144,4 @@ def _kind(server: KeptServer, ask: Ask) -> ServerEngine:
 
 
 if __name__ == "__main__":
-    supervise(SchemaKeeperHost)
+    serve(SchemaKeeperHost())

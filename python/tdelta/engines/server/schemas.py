@@ -12,8 +12,8 @@ import contextlib
 import secrets
 from collections.abc import Callable, Sequence
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import MARK, InForce, LeftoverSchema, NewSchema, lock_name
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.sessions import first, is_true

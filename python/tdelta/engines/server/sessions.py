@@ -12,8 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar
 
-from tdelta.driver.database_answers import Refused, answered
-from tdelta.driver.workers import PROGRAM, Worker, failure
+from tdelta.driver.workers import PROGRAM, Refused, Worker, answered, failure
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.measure.children import ready
 from tdelta.messages import Refusal

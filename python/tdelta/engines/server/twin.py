@@ -13,13 +13,12 @@ from typing import Any
 
 from tdelta.design.actions import NOTHING
 from tdelta.driver import acting
-from tdelta.driver.agents.pool import AgentLoad
-from tdelta.driver.answers import checksums, measurement, raise_failed, traced
+from tdelta.driver.agents.load_agents import AgentLoad
+from tdelta.driver.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.sequential import by_agents, work_of
-from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines.server.base import ServerEngine
 from tdelta.errors import Defect, TdeltaError

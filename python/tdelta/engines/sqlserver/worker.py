@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
+from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, LoadsAside, Said
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.scripts import as_written

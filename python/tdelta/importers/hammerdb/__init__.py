@@ -9,6 +9,6 @@ from __future__ import annotations
 from tdelta.importers.hammerdb.database import JobsDatabaseImporter
 from tdelta.importers.hammerdb.output import JobsOutputImporter
 from tdelta.importers.hammerdb.profile import TimeProfileImporter
-from tdelta.importers.protocol import Importer
+from tdelta.importers.importer import Importer
 
 IMPORTERS: tuple[Importer, ...] = (JobsOutputImporter(), JobsDatabaseImporter(), TimeProfileImporter())

@@ -12,15 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from urllib.parse import quote
 
-from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.jobs import Job, Jobs
-from tdelta.importers.problems import Problems, problems_of, shown
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, shown, too_many, unexpected
+from tdelta.importers.reading import Source
 from tdelta.inputs import opened
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Observation
-
-FORMAT = "HammerDB database"
 
 LARGEST_PACKED_BYTES = 64 * 1024 * 1024
 """Of a database within gzip, which has to be unpacked into memory."""
@@ -51,8 +49,8 @@ MOST_ROWS = {"JOBMAIN": 100_000, "JOBOUTPUT": 10_000_000, "JOBTCOUNT": 400_000, 
 """Those of the two last ones are held until the end."""
 
 
-class JobsDatabaseImporter:
-    name = FORMAT
+class JobsDatabaseImporter(Importer):
+    name = "HammerDB database"
 
     def recognizes(self, source: Source) -> bool:
         """An SQLite database whose schema, in its first pages, names HammerDB's tables."""
@@ -60,10 +58,8 @@ class JobsDatabaseImporter:
         others = (b"JOBOUTPUT", b"JOBTCOUNT", b"JOBTIMING")
         return head.startswith(_MAGIC) and b"JOBMAIN" in head and any(table in head for table in others)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Throughput, counter series and procedure times of every TPROC-C job, in the order of their start."""
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
         jobs = _read(source, problems)
         if len(jobs) > 1:
             belonging = belonging.noting(Caution.of("jobs-as-runs", jobs=len(jobs), runs=len(jobs)))
@@ -71,7 +67,6 @@ class JobsDatabaseImporter:
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:
             problems.add(Refusal.of("missing", what="a TPROC-C job with results"))
-        problems.raise_if_any()
 
 
 def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
@@ -85,7 +80,7 @@ def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
                     take(row)
     except (sqlite3.Error, OSError, MemoryError, UnicodeError, OverflowError, ValueError) as error:
         found = "one that takes too long to read" if str(error) == "interrupted" else str(error) or "one too large"
-        problems.add(Refusal.of("unexpected", expected="an undamaged SQLite database", found=shown(found)))
+        problems.add(unexpected("an undamaged SQLite database", shown(found)))
     return jobs.in_order()
 
 
@@ -125,7 +120,7 @@ class _Guarded:
         cursor = self._database.execute(f'SELECT {", ".join(columns)} FROM "{table}" LIMIT {most + 1}')
         for position, row in enumerate(cursor):
             if position == most:
-                self._problems.add(Refusal.of("too-many", what=f"rows in {table}", most=most))
+                self._problems.add(too_many(f"rows in {table}", most))
                 return
             yield dict(zip(columns, row, strict=True))
 
@@ -144,15 +139,11 @@ class _Guarded:
                 self._problems.add(Refusal.of("missing", what=f"table {table}"))
             return ()
         if len(found) > 1 or found[0][0] != "table" or not found[0][1]:
-            self._problems.add(
-                Refusal.of("unexpected", expected=f"{table} as a plain table", found="a view or a virtual one")
-            )
+            self._problems.add(unexpected(f"{table} as a plain table", "a view or a virtual one"))
             return ()
         columns = self._database.execute(f'PRAGMA table_xinfo("{table}")').fetchmany(1000)
         if any(column[6] for column in columns):
-            self._problems.add(
-                Refusal.of("unexpected", expected=f"plain columns in {table}", found="generated or hidden ones")
-            )
+            self._problems.add(unexpected(f"plain columns in {table}", "generated or hidden ones"))
             return ()
         names = {str(column[1]).lower() for column in columns}
         missing = [name for name in _NEEDED[table] if name not in names]

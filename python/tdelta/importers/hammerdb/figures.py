@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tdelta.importers.accumulating import Printed, is_possible, sd_limits
-from tdelta.importers.belonging import Belonging
+from tdelta.importers.importer import Belonging
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, number, plain_name, shown, whole
-from tdelta.importers.rounding import half_unit
-from tdelta.messages import Caution, Refusal
+from tdelta.importers.problems import Problems, half_unit, number, out_of_range, plain_name, shown, unexpected, whole
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
@@ -125,18 +124,13 @@ def procedure(
     """
     named = plain_name(name)
     if named is None:
-        problems.add(Refusal.of("unexpected", expected="the name of a procedure", found=shown(name)), line)
+        problems.add(unexpected("the name of a procedure", shown(name)), line)
         return None
     calls = whole(fields.get("calls"))
     mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
     if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
         found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
-        problems.add(
-            Refusal.of(
-                "unexpected", expected=f"calls, min, avg and max of {shown(name)} as numbers", found=shown(found)
-            ),
-            line,
-        )
+        problems.add(unexpected(f"calls, min, avg and max of {shown(name)} as numbers", shown(found)), line)
         return None
     quantiles = {
         share: value
@@ -148,13 +142,7 @@ def procedure(
         return None
     if not printed.is_consistent:
         problems.add(
-            Refusal.of(
-                "out-of-range",
-                what=f"avg of {shown(name)}",
-                wanted=f"between min and max ({minimum} and {maximum})",
-                found=mean,
-            ),
-            line,
+            out_of_range(f"avg of {shown(name)}", f"between min and max ({minimum} and {maximum})", mean), line
         )
         return None
     sd, doubts = usable_sd(number(fields.get("sd")), printed)

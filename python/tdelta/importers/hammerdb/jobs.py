@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tdelta.importers.belonging import Belonging
 from tdelta.importers.hammerdb.figures import (
     Result,
     counter_series,
@@ -17,8 +16,9 @@ from tdelta.importers.hammerdb.figures import (
     timestamp,
     users_in,
 )
-from tdelta.importers.problems import Problems, number, shown, whole
-from tdelta.messages import Caution, Refusal
+from tdelta.importers.importer import Belonging
+from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
@@ -112,7 +112,7 @@ class Jobs:
             said = row.get("jobdict")
             self._jobs[_identity(row)] = Job(str(row.get("timestamp"))[:40], _window_minutes(said), _settings(said))
         else:
-            self._problems.add(Refusal.of("too-many", what="TPROC-C jobs", most=MOST_JOBS))
+            self._problems.add(too_many("TPROC-C jobs", MOST_JOBS))
 
     def _take_output(self, row: Row) -> None:
         job, output = self._jobs.get(_identity(row)), row["output"]
@@ -122,9 +122,7 @@ class Jobs:
         if "TEST RESULT :" in output:
             job.result = result_in(output)
             if job.result is None:
-                self._problems.add(
-                    Refusal.of("unexpected", expected="System achieved N NOPM from N TPM", found=shown(output))
-                )
+                self._problems.add(unexpected("System achieved N NOPM from N TPM", shown(output)))
 
     def _take_reading(self, row: Row) -> None:
         job = self._jobs.get(_identity(row))
@@ -133,9 +131,7 @@ class Jobs:
         at, count = timestamp(row["timestamp"]), number(row["counter"])
         if at is None or count is None or count < 0:
             found = shown(f"{row['timestamp']}"[:40]), shown(f"{row['counter']}"[:40])
-            self._problems.add(
-                Refusal.of("unexpected", expected="a time and a count in JOBTCOUNT", found=f"{found[0]} and {found[1]}")
-            )
+            self._problems.add(unexpected("a time and a count in JOBTCOUNT", f"{found[0]} and {found[1]}"))
         else:
             job.counter.append((at, count))
 

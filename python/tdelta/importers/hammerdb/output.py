@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.hammerdb.figures import (
     FIELDS,
     Result,
@@ -26,13 +25,12 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.hammerdb.profile import is_time_profile
-from tdelta.importers.problems import Problems, number, problems_of, shown, whole
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.reading import Source
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
-
-FORMAT = "HammerDB jobs"
 
 LONGEST_OBJECT = 4 * 1024 * 1024
 """Characters of one JSON object: a counter reading every ten seconds for months."""
@@ -77,8 +75,8 @@ class _Contents:
         return self.results[run][2] if run < len(self.results) else None
 
 
-class JobsOutputImporter:
-    name = FORMAT
+class JobsOutputImporter(Importer):
+    name = "HammerDB jobs"
 
     def recognizes(self, source: Source) -> bool:
         """A result line, the JSON of ``jobs``, or the console's own first lines."""
@@ -92,9 +90,7 @@ class JobsOutputImporter:
         """Whether there is a result, or an answer of ``jobs``; the log of a build has neither."""
         return any(self.is_mark(line) or _ANSWER.search(line) for _, line in source.text_lines())
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         found = _Contents()
         users: int | None = None
         settings: Mapping[str, Level] = {}
@@ -111,7 +107,6 @@ class JobsOutputImporter:
         yield from _observations(found, belonging, problems)
         if not problems and not found.runs:
             problems.add(Refusal.of("no-test-result"))
-        problems.raise_if_any()
 
 
 class _Objects:
@@ -161,30 +156,28 @@ class _Objects:
     def _note(self, text: str, found: str) -> None:
         """A console prints braces of many kinds: only what looks like an answer of ``jobs`` is missed."""
         if _ANSWER.search(text) is not None:
-            self._problems.add(Refusal.of("unexpected", expected="a whole JSON object", found=found), self._begins_at)
+            self._problems.add(unexpected("a whole JSON object", found), self._begins_at)
 
 
 def _take_result(line: int, text: str, users: int | None, found: _Contents, problems: Problems) -> None:
     result = result_in(text)
     if result is None:
         if "$" not in text:  # the script that prints it, printed
-            problems.add(
-                Refusal.of("unexpected", expected="System achieved N NOPM from N TPM", found=shown(text.strip())), line
-            )
+            problems.add(unexpected("System achieved N NOPM from N TPM", shown(text.strip())), line)
     elif result in found.seen:
         return  # the console said it, and the listing of jobs behind it says it again
     elif len(found.results) < MOST_OF_A_KIND:
         found.seen.add(result)
         found.results.append((line, result, users))
     else:
-        problems.add(Refusal.of("too-many", what="results in one file", most=MOST_OF_A_KIND), line)
+        problems.add(too_many("results in one file", MOST_OF_A_KIND), line)
 
 
 def _take_object(line: int, document: object, found: _Contents, problems: Problems) -> None:
     if not isinstance(document, dict) or not document:
         return
     if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
-        problems.add(Refusal.of("too-many", what=f"runs of {MOST_READINGS} readings each", most=MOST_OF_A_KIND), line)
+        problems.add(too_many(f"runs of {MOST_READINGS} readings each", MOST_OF_A_KIND), line)
     elif str(document.get("schema")).startswith("hammerdb-job-report-v"):
         _take_report(line, document, found, problems)
     elif all(isinstance(fields, dict) and "avg_ms" in fields for fields in document.values()):
@@ -202,7 +195,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
     if nopm is not None and tpm is not None:
         found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
     else:
-        problems.add(Refusal.of("unexpected", expected="nopm and tpm", found=shown(document.get("result"))), line)
+        problems.add(unexpected("nopm and tpm", shown(document.get("result"))), line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
     if rows:
         found.timings.append((line, _rows({str(row.get("name")): row for row in rows}, line, problems)))
@@ -216,7 +209,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
 def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict[str, dict[str, object]]:
     """The procedures of a timing, without what a stranger may have put beside their figures."""
     if len(document) > _MOST_PROCEDURES:
-        problems.add(Refusal.of("too-many", what="procedures", most=_MOST_PROCEDURES), line)
+        problems.add(too_many("procedures", _MOST_PROCEDURES), line)
         return {}
     return {
         name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
@@ -240,9 +233,7 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
         if at is None:
             at, count = timestamp(second), number(first)
         if at is None or count is None or count < 0:
-            problems.add(
-                Refusal.of("unexpected", expected="a time and a count", found=shown(f"{first}: {second}"[:100])), line
-            )
+            problems.add(unexpected("a time and a count", shown(f"{first}: {second}"[:100])), line)
         else:
             readings.append((at, count))
     return readings

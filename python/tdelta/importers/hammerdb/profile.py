@@ -9,14 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tdelta.importers.belonging import belonging_of
 from tdelta.importers.hammerdb.figures import procedures
-from tdelta.importers.problems import Problems, problems_of, shown, whole
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.importer import Belonging, Importer
+from tdelta.importers.problems import Problems, shown, too_many, whole
+from tdelta.importers.reading import Source
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
-
-FORMAT = "HammerDB profile"
 
 MOST_REPORTS = 1000
 MOST_PROCEDURES = 100
@@ -43,15 +41,13 @@ class _Report:
     rows: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
-class TimeProfileImporter:
-    name = FORMAT
+class TimeProfileImporter(Importer):
+    name = "HammerDB profile"
 
     def recognizes(self, source: Source) -> bool:
         return is_time_profile(source.head.decode("utf-8", errors="replace"))
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         reports = _reports(source, problems)
         for position, report in enumerate(reports, 1):
             if not report.rows:
@@ -60,7 +56,6 @@ class TimeProfileImporter:
             yield from procedures(report.rows, of_run, report.line, problems)
         if not reports:
             problems.add(Refusal.of("missing", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'"))
-        problems.raise_if_any()
 
 
 def _reports(source: Source, problems: Problems) -> list[_Report]:
@@ -71,7 +66,7 @@ def _reports(source: Source, problems: Problems) -> list[_Report]:
     for line, text in source.text_lines():
         if match := _SUMMARY.search(text):
             if len(reports) == MOST_REPORTS:
-                problems.add(Refusal.of("too-many", what="reports in one file", most=MOST_REPORTS), line)
+                problems.add(too_many("reports in one file", MOST_REPORTS), line)
                 return reports
             reports.append(_Report(line, int(match[1])))
             is_summary, row = True, None

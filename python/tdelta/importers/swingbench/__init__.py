@@ -17,16 +17,22 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tdelta.importers.accumulating import Printed, is_possible
-from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
-from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.rounding import half_unit
+from tdelta.importers.problems import (
+    Problems,
+    half_unit,
+    number,
+    out_of_range,
+    plain_name,
+    shown,
+    unexpected,
+    whole,
+)
+from tdelta.importers.reading import Source
 from tdelta.importers.swingbench.document import Document, Readings, Transaction
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
-
-FORMAT = "Swingbench"
 
 LARGEST_BYTES = 16 * 1024 * 1024
 """A reading a second for nine days: no honest file comes near it."""
@@ -63,17 +69,15 @@ _UNLIKELY = 10.0
 """Readings this many times off the overview's average are not transactions per second."""
 
 
-class SwingbenchImporter:
-    name = FORMAT
+class SwingbenchImporter(Importer):
+    name = "Swingbench"
 
     def recognizes(self, source: Source) -> bool:
         head = source.head.decode("utf-8", errors="replace")
         lower = head.lower()
         return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        belonging = belonging_of(source, FORMAT, naming)
-        problems = problems_of(source, FORMAT)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = Document(problems)
         document.parse(source.content(LARGEST_BYTES))
         users = whole(document.overview.get("numberofusers", ("", 0))[0])
@@ -83,7 +87,6 @@ class SwingbenchImporter:
         yield from _observations(document, own, problems)
         if not problems and not document.transactions and not document.readings:
             problems.add(Refusal.of("missing", what="a Result with AverageResponse, or TPSReadings,"))
-        problems.raise_if_any()
 
 
 IMPORTERS: tuple[Importer, ...] = (SwingbenchImporter(),)
@@ -96,10 +99,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
             continue
         name = plain_name(transaction.name)
         if name is None or name in names:
-            problems.add(
-                Refusal.of("unexpected", expected="a Result with its own id", found=shown(transaction.name)),
-                transaction.line,
-            )
+            problems.add(unexpected("a Result with its own id", shown(transaction.name)), transaction.line)
             continue
         transaction.name = name
         names.add(name)
@@ -110,9 +110,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     average = number(text)
     series, doubts = _series(document.readings, average, belonging)
     if text and (average is None or average < 0):
-        problems.add(
-            Refusal.of("unexpected", expected="a number in AverageTransactionsPerSecond", found=shown(text)), line
-        )
+        problems.add(unexpected("a number in AverageTransactionsPerSecond", shown(text)), line)
     elif average:
         origin = belonging.origin(line, *doubts)
         yield Figure(
@@ -135,10 +133,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         return None
     if mean <= 0:
         line = transaction.texts["averageresponse"][1]
-        problems.add(
-            Refusal.of("unexpected", expected=f"an AverageResponse above 0 of {shown(transaction.name)}", found=mean),
-            line,
-        )
+        problems.add(unexpected(f"an AverageResponse above 0 of {shown(transaction.name)}", mean), line)
         return None
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
@@ -148,11 +143,10 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
         if not printed.is_consistent:
             problems.add(
-                Refusal.of(
-                    "out-of-range",
-                    what=f"AverageResponse of {shown(transaction.name)}",
-                    wanted=f"between its minimum and maximum ({minimum:g} and {maximum:g})",
-                    found=mean,
+                out_of_range(
+                    f"AverageResponse of {shown(transaction.name)}",
+                    f"between its minimum and maximum ({minimum:g} and {maximum:g})",
+                    mean,
                 ),
                 transaction.line,
             )
@@ -174,9 +168,7 @@ def _needed(
     text, line = transaction.texts.get(key, ("nothing", transaction.line))
     value = read(text)
     if value is None:
-        problems.add(
-            Refusal.of("unexpected", expected=f"{expected} of {shown(transaction.name)}", found=shown(text)), line
-        )
+        problems.add(unexpected(f"{expected} of {shown(transaction.name)}", shown(text)), line)
     return value
 
 

@@ -9,7 +9,7 @@ from array import array
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from tdelta.importers.problems import Problems, number, shown
+from tdelta.importers.problems import Problems, number, shown, too_many, unexpected
 from tdelta.messages import Refusal
 
 DEEPEST = 32
@@ -79,7 +79,7 @@ class Document:
                 self._silent_bytes += len(piece)
                 self._parser.Parse(piece, False)
                 if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(Refusal.of("unexpected", expected="short tags", found="one without an end"))
+                    raise _Unusable(unexpected("short tags", "one without an end"))
             self._parser.Parse(b"", True)
         except _Unusable as refused:
             self._problems.add(refused.said, self._parser.CurrentLineNumber)
@@ -87,21 +87,21 @@ class Document:
             words = expat.errors.messages.get(error.code, "no XML")
             self._problems.add(Refusal.of("invalid", kind="XML", fault=words), error.lineno)
         except (ValueError, LookupError):
-            self._problems.add(Refusal.of("unexpected", expected="XML in a known encoding (UTF-8)", found="another"), 1)
+            self._problems.add(unexpected("XML in a known encoding (UTF-8)", "another"), 1)
 
     def _refuse_declarations(self, *_declared: object) -> None:
-        raise _Unusable(Refusal.of("unexpected", expected="results only", found="a document type or entity"))
+        raise _Unusable(unexpected("results only", "a document type or entity"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
         self._silent_bytes, self._elements = 0, self._elements + 1
         if self._elements > MOST_ELEMENTS:
-            raise _Unusable(Refusal.of("too-many", what="elements", most=MOST_ELEMENTS))
+            raise _Unusable(too_many("elements", MOST_ELEMENTS))
         if len(self._path) >= DEEPEST:
-            raise _Unusable(Refusal.of("too-many", what="levels of elements", most=DEEPEST))
+            raise _Unusable(too_many("levels of elements", DEEPEST))
         if local in _RESULTS:
             if len(self.transactions) >= MOST_TRANSACTIONS:
-                raise _Unusable(Refusal.of("too-many", what="Result elements", most=MOST_TRANSACTIONS))
+                raise _Unusable(too_many("Result elements", MOST_TRANSACTIONS))
             self.transactions.append(Transaction(self._parser.CurrentLineNumber, attributes.get("id", "").strip()))
         self._path.append(local)
         self._text, self._text_length = [], 0
@@ -160,12 +160,7 @@ class Readings:
         if not self._is_damaged and self._rest.strip():
             self._take(self._rest, line, problems)
         if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
-            problems.add(
-                Refusal.of(
-                    "unexpected", expected="pairs of a time and a rate in TPSReadings", found="a time without its rate"
-                ),
-                line,
-            )
+            problems.add(unexpected("pairs of a time and a rate in TPSReadings", "a time without its rate"), line)
             self.epoch_ms.pop()
         self._rest = ""
 
@@ -181,12 +176,7 @@ class Readings:
     def _damaged(self, part: str, line: int, problems: Problems) -> None:
         self._is_damaged = True
         del self.epoch_ms[len(self.rates) :]
-        problems.add(
-            Refusal.of(
-                "unexpected", expected="epoch ms and transactions per second in TPSReadings", found=shown(part.strip())
-            ),
-            line,
-        )
+        problems.add(unexpected("epoch ms and transactions per second in TPSReadings", shown(part.strip())), line)
 
 
 def _local(name: str) -> str:

@@ -8,12 +8,7 @@ only, no sampling. The models are in ``docs/statistics.md``, their error rates i
 from __future__ import annotations
 
 from tdelta.inference.observed.analysis import analyze
-from tdelta.inference.observed.pictures import (
-    ComparisonPicture,
-    PredictiveCheck,
-    QuantileCheck,
-    analyze_with_pictures,
-)
+from tdelta.inference.observed.pictures import ComparisonPicture, PredictiveCheck, QuantileCheck, analyze_with_pictures
 from tdelta.inference.observed.settings import (
     DEFAULT_TOLERANCE,
     NO_SPEEDUP,

@@ -39,18 +39,7 @@ from tdelta.inference.observed.words import (
 )
 from tdelta.inference.posterior import Posterior
 from tdelta.messages import Reason
-from tdelta.records import (
-    Comparison,
-    Decision,
-    Estimate,
-    Model,
-    Observation,
-    RunScatter,
-    Samples,
-    Side,
-    Source,
-    Spread,
-)
+from tdelta.records import Comparison, Decision, Estimate, Model, Observation, RunScatter, Samples, Side, Source, Spread
 
 _WEAKEST_LAST = (
     Model.GAMMA,

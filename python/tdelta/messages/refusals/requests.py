@@ -77,7 +77,7 @@ REQUESTS = {
     "nothing-proposed": "no workload can be proposed: {why}; name your own with --workload",
     # stored runs
     "no-run": "no run yet in {store}; create one with: tdelta run",
-    "ambiguous-run": "run {run!r} is ambiguous ({fitting}); give more characters of the id",
+    "ambiguous-run": "run {run!r} is ambiguous ({fitting}); use the whole id of one run",
     "runs-unlike": (
         "run {run} ({engine}, {workload}) and run {other} ({other_engine}, {other_workload}) must be planned separately"
     ),

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, TypeAlias
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import PopulateJob, TrialJob
 from tdelta.driver.protocol import Checksums
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import ANSWER_SECONDS
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import Dsn

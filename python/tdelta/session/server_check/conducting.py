@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta import __version__
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.pairs import external_dsns
 from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError

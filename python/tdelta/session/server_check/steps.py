@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import TRACE
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import Conversion, ConvertsSchemas, LeftoverSchema, lock_name
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import asking, first, is_true

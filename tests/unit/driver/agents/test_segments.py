@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.driver.agents.pool import segments
+from tdelta.driver.agents.load_agents import segments
 
 
 @given(st.data(), st.integers(1, 64))

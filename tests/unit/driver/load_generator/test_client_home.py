@@ -3,8 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.load_generator import Connection
-from tdelta.driver.load_generator.client_home import from_users_home, inherited_environment, make_home, own_socket_only
+from tdelta.driver.load_generator.connections import (
+    Connection,
+    from_users_home,
+    inherited_environment,
+    make_home,
+    own_socket_only,
+)
 
 REDIRECTS = ("MYSQL_HOME", "MYSQL_GROUP_SUFFIX", "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGREQUIREPEER")
 

@@ -2,9 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.load_generator import Connection
-from tdelta.driver.load_generator.client_home import inherited_environment
-from tdelta.driver.load_generator.connections import write_passfile
+from tdelta.driver.load_generator.connections import Connection, inherited_environment, write_passfile
 
 from .recorded import MYSQL, POSTGRES
 

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 from support.refused import Part, refused
-from tdelta.driver.servers import copy_data
+from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, ServerPaths
 from tdelta.errors import StorageFault
 

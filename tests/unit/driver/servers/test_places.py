@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 
 
 def test_a_socket_lies_in_its_servers_folder_if_its_path_is_short_enough(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.server.base import DATA, Identity, NewSchema
 from tdelta.engines.server.sessions import Ask, Row

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, refused
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
 from tdelta.engines.server.replicas import Behind, Link

@@ -8,7 +8,7 @@ import pytest
 
 from tdelta.design.actions import parse_action
 from tdelta.driver.acting import Halt
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import Conversion, ConvertsSchemas, Identity
 from tdelta.engines.server.external_actions import Change
 from tdelta.errors import EnvironmentFault, ExternalServerFault

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,8 +12,8 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.driver import TrialJob, workers
-from tdelta.driver.agents.asked import HostsRequest
-from tdelta.driver.agents.nodes import Nodes, packed, unpacked
+from tdelta.driver.agents.bridge import HostsRequest, packed, unpacked
+from tdelta.driver.agents.hosts import Lost, Nodes
 from tdelta.driver.protocol import CallsTimed, Explained, Hosted, Joined, Priced, Searchable
 from tdelta.engines.server import hosted
 from tdelta.engines.server.hosted import HostedTwin, HostedTwins, OnHosts
@@ -69,7 +68,7 @@ class There:
 
 
 class InProcess(Nodes):
-    """Nodes whose actors are objects here; what goes there and back are bytes all the same."""
+    """Nodes whose actors are objects here; what goes there and back is packed all the same."""
 
     made: list[InProcess]
 
@@ -81,14 +80,12 @@ class InProcess(Nodes):
         os.umask(before)  # theirs is of processes of their own
         self.made.append(self)
 
-    def request(self, do: str, _seconds: float, **order: Any) -> dict[str, Any]:
-        assert do == "call"
-        return {number: self._answer(int(number), base64.b64decode(sent)) for number, sent in order["calls"].items()}
-
-    def _answer(self, number: int, sent: bytes) -> dict[str, str]:
-        if self.actors[number] is None:
-            return {"lost": "the node died"}
-        return {"ok": base64.b64encode(self.actors[number].call(sent)).decode()}
+    def invoke(self, method: str, *arguments: Any, seconds: float) -> dict[int, Any]:
+        assert method == "carry"
+        return {
+            number: Lost("the node died") if self.actors[number] is None else self.actors[number].call(sent)
+            for number, sent in arguments[0].items()
+        }
 
     def end(self) -> None:
         for actor in filter(None, self.actors):

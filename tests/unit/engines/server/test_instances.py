@@ -9,7 +9,7 @@ from driver.servers.faking import recipe, state
 
 from support.processes import until
 from support.refused import refused
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.base import ServerBinary, ServerSettings
 from tdelta.engines.server.private_twin import Instance

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.mysql_family import MySqlPair

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from support.refused import Coded, Part, coded, has, refused
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.base import Encryption, Identity
 from tdelta.engines.server.discovery import FoundServer, examine

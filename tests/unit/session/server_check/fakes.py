@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import TRACE, TrialJob
+from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import (
     DATA,
     Conversion,
