@@ -421,7 +421,7 @@ def _system_fault(found: Mapping[str, str]) -> Detail | None:
     encrypted = found["encrypted_system_tablespaces"]
     if encrypted == found["system_tablespaces"]:
         return None
-    return Detail.of("wrong-count", count=encrypted, what="of its own tablespaces are encrypted", expected="all")
+    return family.wrong_count(encrypted, "of its own tablespaces are encrypted", "all")
 
 
 def _plugins(place: ServerPaths) -> Path:
