@@ -24,8 +24,8 @@ from typing import Any
 
 from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import LOADING_MIB, PROGRAM, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.generated_rows import GeneratedRows
 from tdelta.engines.registry import dialects
-from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.workloads import load
 
 SEED = 20_26

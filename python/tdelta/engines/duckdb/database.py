@@ -39,7 +39,7 @@ _FORMAT = (
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', """
     """nullstr = '\\N', allow_quoted_nulls = false"""
 )
-"""How the rows are written (`tdelta.engines.shared.generated_rows`): NULL is what stands there without quotes only."""
+"""How the rows are written (`tdelta.engines.duckdb.generated_rows`): NULL is what stands there without quotes only."""
 
 _NO_ROOM = ("No space left", "Disk quota")
 """What the system says of a full disk, within an ``IOException``."""
@@ -225,7 +225,7 @@ class Database:
 
 
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:
-    """A query for the rows of a file of `tdelta.engines.shared.generated_rows`, with the types of a table's columns."""
+    """A query for the rows of a file of `tdelta.engines.duckdb.generated_rows`, with the types of a table's columns."""
     listed = ", ".join(f"{literal(name)}: {literal(_read_as(types[name]))}" for name in columns)
     selected = ", ".join(
         f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns

@@ -12,9 +12,9 @@ from tdelta.driver.jobs import AnyJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.exposure import spilled
+from tdelta.engines.duckdb.generated_rows import GeneratedRows
+from tdelta.engines.embedded.rewriting import markers_of
 from tdelta.engines.embedded.twins import EmbeddedTwin, EmbeddedTwins
-from tdelta.engines.shared.generated_rows import GeneratedRows
-from tdelta.engines.shared.rewriting import markers_of
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
 from tdelta.engines.embedded.pricing import new_key
+from tdelta.engines.embedded.rewriting import PeakDisk, left_by, markers_of, require_rows
 from tdelta.engines.embedded.site import Site
-from tdelta.engines.shared.rewriting import PeakDisk, left_by, markers_of, require_rows
 from tdelta.measure.private import FOLDER_MODE
 
 

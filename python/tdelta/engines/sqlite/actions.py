@@ -10,8 +10,8 @@ from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Outcome
 from tdelta.driver.backups import choices_of
 from tdelta.engines.embedded.actions import FileAction, Reopen, RewriteFile
+from tdelta.engines.embedded.rewriting import REWRITES
 from tdelta.engines.embedded.site import Site
-from tdelta.engines.shared.rewriting import REWRITES
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library
 
