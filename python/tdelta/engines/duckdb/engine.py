@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.engines.base import settings_fault
 from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.backups import TOOLS
 from tdelta.engines.duckdb.database import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
@@ -31,9 +32,8 @@ from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded
 from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.estimates import of_analytic_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.engines.shared.estimates import of_analytic_files
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.evidence.headers import Meaning, header_of

@@ -14,6 +14,7 @@ from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.base import Build, Engine, Template
+from tdelta.engines.estimates import of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
@@ -28,7 +29,6 @@ from tdelta.engines.server.installed import (
 )
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
-from tdelta.engines.shared.estimates import of_servers
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail, Refusal
