@@ -24,7 +24,8 @@ from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates
 from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
+from tdelta.inference.decisions import should_stop
+from tdelta.inference.run_analysis import analyze_run, gate_answered, interim_estimates
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
