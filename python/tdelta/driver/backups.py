@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,16 +97,14 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
     return {"tool": tuple(tools), "compress": COMPRESSIONS if has_own else (NONE, ZSTD)}
 
 
-def backup_checks(
-    tools: Mapping[str, BackupTool], levels: Mapping[str, Sequence[Level]]
-) -> Iterator[Callable[[], object]]:
-    """What must not raise ``UsageError`` for a run of these levels of each varied factor.
+def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
+    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``.
 
     Args:
         tools: the engine's, by name.
-        levels: those that are asked for, which may not be well written.
+        acts: those that are asked for, which may not be well written.
     """
-    for level in (*levels.get("work", ()), *levels.get("during", ())):
+    for level in acts:
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)
         if asked.name not in ("backup", "restore") or name not in tools:

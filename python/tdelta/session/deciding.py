@@ -341,7 +341,8 @@ def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
 
 def _candidates(question: Question, given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
     """The options of runs that might answer a question: with the user's rows first, then with generated ones."""
-    reads_schema = reads_own_tables(RunRequest(**given).values)
+    request = RunRequest(**given)
+    reads_schema = reads_own_tables(request.baseline, request.schema, request.workload)
     own = (*_OWN_ROWS, "schema") if reads_schema else _OWN_ROWS  # a schema that is read cannot be made
     without = {name: value for name, value in given.items() if name not in own}
     is_own = reads_schema or "database" in given or "restore" in given

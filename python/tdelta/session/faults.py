@@ -125,7 +125,7 @@ def _check_contrast(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) 
 
 def _check_own_tables(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
     """Refuse what takes tables of tdelta's, or more than reading, on tables of the user's."""
-    if not reads_own_tables(request.values):
+    if not reads_own_tables(request.baseline, request.schema, request.workload):
         return
     wrong = [f"--vary {name}" for name in vary if name not in _READING]
     wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]

@@ -277,7 +277,7 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Eng
         UsageError: this version cannot drive it.
         EngineUnavailable: it is not installed, or is not what was asked for.
     """
-    dsns = external_dsns(request.values)
+    dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is not None:
         return ExternalDriver(dsns, servers, compares_builds=request.contrast != ENCRYPTION)
     return driver(request.engine, request.values)

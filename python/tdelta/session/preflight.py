@@ -66,7 +66,7 @@ def prepared_inputs(
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
         TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.server.pairs.reached`.
     """
-    dsns = external_dsns(request.values)
+    dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is not None:
         check(request)
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password

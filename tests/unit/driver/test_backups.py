@@ -132,11 +132,10 @@ def test_tools_and_compressions_are_the_engines(monkeypatch: pytest.MonkeyPatch)
     assert tool_of({}, TOOLS) == ("copy", "none")
     packing = {**TOOLS, "own": BackupTool("its own", compresses=True)}
     assert choices_of(packing)["compress"] == ("none", "zstd", "own")
-    levels = {"work": ("warm", "restart", "backup:compress=own"), "during": ("nothing",)}
-    (check,) = backup_checks(packing, levels)
+    (check,) = backup_checks(packing, ("warm", "restart", "backup:compress=own", "nothing"))
     with refused(UsageError, "unsupported", by=Part("copy"), what="compress=own"):
         check()
     monkeypatch.setenv("PATH", "/nowhere")
-    (check,) = backup_checks(packing, {"during": ("backup:tool=own:compress=zstd",)})
+    (check,) = backup_checks(packing, ("backup:tool=own:compress=zstd",))
     with refused(UsageError, "program-missing", program="zstd", remedy=Part("zstd")):
         check()

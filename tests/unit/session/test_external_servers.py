@@ -13,7 +13,7 @@ from tdelta.engines.server.external_twins import Access
 from tdelta.engines.server.pairs import Difference, FurtherSchema, Pair, ReachedServers, external_dsns, reached
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.messages import Caution
-from tdelta.records import Metric, Role, RunSettings
+from tdelta.records import ENCRYPTION, Metric, Role, RunSettings
 from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
@@ -97,11 +97,11 @@ def test_what_does_not_go_with_servers_of_ones_own_is_refused(asked: dict[str, A
 def test_faults_of_both_dsns_are_told_at_once_and_no_password_with_them() -> None:
     request = RunRequest(engine="mysql", baseline="mysql://a:s3cret@b/", encrypted="mysql://a@b/?password=s3cret")
     with pytest.raises(UsageError) as raised:
-        external_dsns(request.values)
+        external_dsns(request.baseline, request.encrypted, request.contrast)
     check_messages(raised.value.refusals, "dsn-password", "dsn-password", where=("--baseline", "--encrypted"))
     assert "s3cret" not in str(raised.value)
     with pytest.raises(DsnFault):
-        external_dsns(RunRequest(baseline="mysql://a@b/?x=y", encrypted="mysql://a@b").values)
+        external_dsns("mysql://a@b/?x=y", "mysql://a@b", ENCRYPTION)
 
 
 @pytest.mark.parametrize("asked", [{"schema": "s"}, {"assume_encrypted": True}])
@@ -180,7 +180,7 @@ def test_servers_that_were_not_reached_make_no_twins() -> None:
 
 def test_a_schema_whose_further_names_are_too_long_is_refused() -> None:
     request = RunRequest(**{**TYPED, "schema": "s" * 62, "metric": Metric.RESPONSE_TIME})
-    dsns = external_dsns(request.values)
+    dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     assert dsns is not None
     with refused(UsageError, "too-large"), reached(request.values, dsns, "r1"):
         pass

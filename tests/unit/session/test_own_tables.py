@@ -85,7 +85,8 @@ def test_a_schema_is_the_users_if_the_workload_makes_no_tables(tmp_path: Path) -
     reading, making = (str(folder(tmp_path / name, makes_tables=name == "making")) for name in ("reading", "making"))
 
     def is_own(**asked: Any) -> bool:
-        return reads_own_tables(RunRequest(**{**TYPED, **asked}).values)
+        request = RunRequest(**{**TYPED, **asked})
+        return reads_own_tables(request.baseline, request.schema, request.workload)
 
     assert is_own(schema="app", workload=reading)
     assert not is_own(schema="app", workload=making)
@@ -122,7 +123,7 @@ def test_a_schema_of_the_users_is_neither_made_nor_dropped() -> None:
 
 def test_a_server_whose_sessions_cannot_be_kept_from_writing_is_refused() -> None:
     found = server("--baseline", BASELINE, is_encrypted=False)
-    object.__setattr__(found, "kind", Oracle(Identity("oracle", "Oracle Database", "23", "bench")))
+    object.__setattr__(found, "kind", Oracle(Identity("oracle", "Oracle Database", "23", "bench"), "users"))
     check_messages(_own_faults(found, ["app"]), "unsupported")
 
 

@@ -99,7 +99,7 @@ class PrivateDriver(Engine):
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
         tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
-        yield from backup_checks(tools, levels) if tools else ()
+        yield from backup_checks(tools, (*levels.get("work", ()), *levels.get("during", ()))) if tools else ()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
         levels = dict(condition.levels)

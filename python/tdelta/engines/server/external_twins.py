@@ -392,11 +392,10 @@ MOST_COMPARED_BYTES = 256_000_000
 """Of larger schemas only keys are compared: all rows are read several times in a run."""
 
 
-def reads_own_tables(options: Mapping[str, Any]) -> bool:
+def reads_own_tables(baseline: str | None, schema: str | None, workload: str | None) -> bool:
     """Whether a run reads tables that are there: a schema is named, and the workload's folder makes none."""
-    folder = options["workload"]
-    is_own = folder is not None and Path(folder).is_dir() and not (Path(folder) / SCHEMA).exists()
-    return options["baseline"] is not None and options["schema"] is not None and is_own
+    is_own = workload is not None and Path(workload).is_dir() and not (Path(workload) / SCHEMA).exists()
+    return baseline is not None and schema is not None and is_own
 
 
 @dataclass(frozen=True, slots=True)

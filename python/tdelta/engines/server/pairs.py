@@ -416,27 +416,26 @@ _MOST_SAID = 10
 """So many differences are said in cautions; all are in the JSON document."""
 
 
-def options_of(options: Mapping[str, Any]) -> tuple[str, str]:
-    """What names the two servers: the other one is encrypted, or of another build."""
-    return BASELINE, ENCRYPTED if options["contrast"] == ENCRYPTION else OTHER
+def options_of(contrast: str) -> tuple[str, str]:
+    """The options that name the two servers: the other one is encrypted, or of another build."""
+    return BASELINE, ENCRYPTED if contrast == ENCRYPTION else OTHER
 
 
-def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
+def external_dsns(baseline: str | None, encrypted: str | None, contrast: str) -> tuple[Dsn, Dsn] | None:
     """The servers that the options of a run name; None where they name none.
 
     Raises:
         DsnFault: a DSN has faults.
         UsageError: only one is given, or both have faults, or they are of engines that are no twins.
     """
-    given = (options["baseline"], options["encrypted"])
+    given, names = (baseline, encrypted), options_of(contrast)
     if given == (None, None):
         return None
     if None in given:
-        baseline, other = names = options_of(options)
         missing = names[given.index(None)]
-        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=baseline, encrypted=other))
+        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=names[0], encrypted=names[1]))
     dsns, faults = [], []
-    for option, text in zip(options_of(options), given, strict=True):
+    for option, text in zip(names, given, strict=True):
         try:
             dsns.append(parse_dsn(str(text), option))
         except DsnFault as fault:
@@ -444,7 +443,7 @@ def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
     raise_together(faults)
     if len({_protocol(dsn) for dsn in dsns}) > 1:
         found = " and ".join(dsn.engine for dsn in dsns)
-        raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(options_of(options)), found=found))
+        raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(names), found=found))
     return dsns[0], dsns[1]
 
 
@@ -625,13 +624,13 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         InvalidTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
-    is_own = reads_own_tables(options)
+    is_own = reads_own_tables(options["baseline"], options["schema"], options["workload"])
     schema = schema_name(run_id, options["schema"], is_own=is_own)
     further = _further_schemas(options, schema, is_own=is_own)
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:
         stack.callback(passwords.give_back)
-        named = dict(zip(options_of(options), dsns, strict=True))
+        named = dict(zip(options_of(options["contrast"]), dsns, strict=True))
         passwords.read(named.items())
         baseline, encrypted = _examined(named, passwords, stack)
         found = pair(

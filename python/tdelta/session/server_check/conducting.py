@@ -60,7 +60,7 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
         KeyboardInterrupt: Ctrl-C; the schemas are dropped all the same.
     """
     request = request.replace(**_WORK)
-    dsns = external_dsns(request.values)
+    dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is None:
         raise UsageError(Refusal.of("requires", what="tdelta check-servers", needs="--baseline and --encrypted"))
     check(request)
