@@ -2,11 +2,10 @@
 
     .venv/bin/python benches/aes.py [--proofs 15] [--cipher aes-128 --cipher aes-256 …] [--json FILE]
 
-Each figure comes from the proof that tdelta itself makes of a level (`tdelta.engines.sqlite.pricing`): a worker of its
-own makes a plain and an encrypted file of 512 pages of 4096 bytes and scans them by turns; what counts is the least CPU
-time.
-Ciphers and levels come in a drawn order, one proof of each at a time. Prints the median of the proofs with the least
-and the most; asserts nothing.
+Each figure comes from the proof that tdelta itself makes of a level (`tdelta.engines.embedded.pricing`): a worker of
+its own makes a plain and an encrypted file of 512 pages of 4096 bytes and scans them by turns; what counts is the least
+CPU time. Ciphers and levels come in a drawn order, one proof of each at a time. Prints the median of the proofs with
+the least and the most; asserts nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import tempfile
 from pathlib import Path
 
 from tdelta.driver import TwinFolder
+from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.pricing import prove
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 
 SEED = 20_26

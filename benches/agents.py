@@ -38,8 +38,8 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.agents import merging
-from tdelta.driver.agents.asked import AgentsRequest
-from tdelta.driver.agents.pool import AgentLoad, AgentPool
+from tdelta.driver.agents.bridge import AgentsRequest
+from tdelta.driver.agents.load_agents import AgentLoad, AgentPool
 from tdelta.driver.jobs import TrialJob
 from tdelta.records.trials import overlap, skew_ns
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.installed import find_servers
 from tdelta.inference.quantiles import t_reach
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import PopulateJob, TwinFolder, Worker
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.twins import LOADING_MIB, PROGRAM
+from tdelta.engines.duckdb.engine import LOADING_MIB, PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.engines.registry import dialects
 from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.workloads import load

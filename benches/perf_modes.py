@@ -27,7 +27,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from tdelta import _native
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.installed import find_servers
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording
 

@@ -213,7 +213,7 @@ def run(study: str | None = None, *, observer: Observer | None = None, **options
     """
     given = {name: value for name, value in {"study": study, **options}.items() if value is not None}
     request = RunRequest(**given)
-    return Run(conduct(request, observer or _ignored), request.where.store)
+    return Run(conduct(request, observer or _ignored), request.store)
 
 
 def load(run_id: str = "last", *, store: Path | str | None = None) -> Run:

@@ -38,25 +38,25 @@ from pathlib import Path
 from counting import Tally
 
 from tdelta.driver import tree
-from tdelta.driver.servers import Server, copy_data, place_for
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
-from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
-from tdelta.engines.mariadb.private import MariadbEngine
-from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
-from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.postgres.driver import gocryptfs_program
+from tdelta.driver.servers.server import Server
+from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
+from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
-from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.storage import Gocryptfs
-from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.shared.evidence import ServerEvidence
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import AdminConnection
+from tdelta.engines.server.base import DATABASE, ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.server.evidence import ServerEvidence, ServerFiles
+from tdelta.engines.server.installed import find_servers
+from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FileClass, search
 
-Engine = MariadbEngine | MysqlEngine | PostgresEngine
+Engine = MariaDb | MySql | Postgres
 
 MARKER = "MARKER-CONVERSION-"
 ROWS = 40_000
@@ -136,7 +136,7 @@ _MARIADB_TABLESPACES = "information_schema.INNODB_TABLESPACES_ENCRYPTION"
 KINDS = (
     Kind(
         "mariadb background",
-        MariadbEngine,
+        MariaDb,
         "mariadb",
         OF_MARIADB,
         _MARIADB_FILL,
@@ -149,7 +149,7 @@ KINDS = (
     ),
     Kind(
         "mariadb alter",
-        MariadbEngine,
+        MariaDb,
         "mariadb",
         OF_MARIADB,
         _MARIADB_FILL,
@@ -160,7 +160,7 @@ KINDS = (
     ),
     Kind(
         "mysql alter",
-        MysqlEngine,
+        MySql,
         "mysql",
         OF_MYSQL,
         _MYSQL_FILL,
@@ -259,13 +259,13 @@ def _copied(engine: Engine, made: Server, folder: Path) -> Iterator[Server]:
 
 
 def _recipe(engine: Engine, folder: Path, settings: ServerSettings) -> Recipe:
-    name = engine.socket_name if isinstance(engine, PostgresEngine) else None
+    name = engine.socket_name if isinstance(engine, Postgres) else None
     return recipe_of(engine, place_for(folder, name) if name else place_for(folder), settings, KEY)
 
 
 @contextlib.contextmanager
-def _asking(server: Server, database: str = DATABASE) -> Iterator[AdminConnection]:
-    asking = AdminConnection({**server.recipe.connect, "database": database})
+def _asking(server: Server, database: str = DATABASE) -> Iterator[Session]:
+    asking = admin_session({**server.recipe.connect, "database": database})
     try:
         yield asking
     finally:
@@ -277,7 +277,7 @@ class Working:
 
     def __init__(self, server: Server) -> None:
         self.acknowledged = 0
-        self._session = AdminConnection({**server.recipe.connect, "database": DATABASE})
+        self._session = admin_session({**server.recipe.connect, "database": DATABASE})
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -383,7 +383,7 @@ def _check(kind: Kind, server: Server, acknowledged: int) -> str:
         return "encrypted" if asking.rows(kind.says)[1][0][0] == "1" else "plain"
 
 
-def _check_kept(asking: AdminConnection, acknowledged: int) -> None:
+def _check_kept(asking: Session, acknowledged: int) -> None:
     ((kept,),) = asking.rows("SELECT COUNT(*) FROM kept")[1]
     if int(kept or 0) < acknowledged:
         raise Wrong(f"{acknowledged} rows were committed, {kept} are there")
@@ -403,7 +403,7 @@ def _in_clear(evidence: ServerEvidence, server: Server) -> set[str]:
 def _backups(folder: Path, seed: int, numbers: range) -> int:
     """Tries of base backups; the exit code."""
     binary = find_servers("postgres")[0]
-    engine, found = PostgresEngine(binary, Gocryptfs(gocryptfs_program())), Found()
+    engine, found = Postgres(binary, Gocryptfs(gocryptfs_program())), Found()
     print(f"{BACKUP}: {binary.version}", flush=True)
     with _loaded(engine, folder / "m", _POSTGRES_FILL) as made:
         with _copied(engine, made, folder / "s") as source, _target(engine, source, folder / "t") as target:
@@ -427,7 +427,7 @@ def _backups(folder: Path, seed: int, numbers: range) -> int:
 
 
 @contextlib.contextmanager
-def _target(engine: PostgresEngine, source: Server, folder: Path) -> Iterator[Server]:
+def _target(engine: Postgres, source: Server, folder: Path) -> Iterator[Server]:
     """Encrypted storage into which a base backup of another server is to be made."""
     recipe = _recipe(engine, folder, ENCRYPTED)
     program = Path(source.recipe.serve.argv[0]).with_name("pg_basebackup")

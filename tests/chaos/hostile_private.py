@@ -19,7 +19,7 @@ from pathlib import Path
 from hostile_kit import ANSWERED, BRIEF, LONGEST_SECONDS, Case, Here, ended, files_below
 
 from support.running import Ran, private_servers
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")

@@ -47,9 +47,9 @@ from support.own_engines import PASSWORD
 from support.running import Place, private_servers, read_until
 from support.runs import ServerPlace, processes_at
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import external
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.engines.shared.sessions import asking
+from tdelta.engines import registry
+from tdelta.engines.server.installed import find_servers
+from tdelta.engines.server.sessions import asking
 from tdelta.errors import EngineUnavailable
 
 LONGEST_SECONDS = {"embedded": 12.0, "database": 12.0}
@@ -421,7 +421,7 @@ def _others_on(engine: str, own: Any, server: Any) -> list[object]:
     left = _schemas_on(own.root(server))
     with contextlib.closing(own.root(server)) as session:
         for name in left:
-            session.run(external(engine).kind(asking(session)).drop_sql(name))
+            session.run(registry.server(engine).answering(asking(session)).drop_sql(name))
         return [session.rows(query)[1] for query in own.OBJECTS]
 
 

@@ -27,10 +27,10 @@ from counting import MOST_FAILURES, Tally, asked
 from hostile_peers import LIMITED, listening
 
 from tdelta import _native
-from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import TrialJob
-from tdelta.engines.shared.external import reached as reaching
-from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.driver.workers import Refused
+from tdelta.engines.server import pairs as reaching
+from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import TdeltaError
 from tdelta.records import Metric
 
@@ -107,7 +107,7 @@ def main() -> int:
     ask = asked(__doc__ or "", 10_000)
     tally = Tally()
     gc.disable()  # a twin may be let go of by the thread alone that made it
-    with tempfile.TemporaryDirectory() as place, mock.patch.object(reaching, "WorkerSession", InProcess):
+    with tempfile.TemporaryDirectory() as place, mock.patch.object(reaching, "Session", InProcess):
         there = _open_files()
         for number in ask.numbers:
             name = f"{ask.seed}/{number}"

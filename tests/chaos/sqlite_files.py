@@ -30,7 +30,7 @@ from counting import Tally, asked, count_in_children
 
 from tdelta.driver import files
 from tdelta.driver.workers import failure
-from tdelta.engines.sqlite import examining, user_file
+from tdelta.engines.sqlite import user_file
 from tdelta.engines.sqlite.loading import Loaded, load_library
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import TdeltaError
@@ -153,8 +153,7 @@ def _try(file: Path, home: Path, *, is_real: bool) -> str:
     request = RunRequest(database=file, directory=home / "twins", store=home / "runs.sqlite")
     with contextlib.ExitStack() as stack:
         if not is_real:
-            for module in (examining, user_file):
-                stack.enter_context(mock.patch.object(module, "Worker", InProcess))
+            stack.enter_context(mock.patch.object(user_file, "Worker", InProcess))
             stack.enter_context(mock.patch.object(files, "Child", NoKeeper))
             stack.enter_context(mock.patch.object(files, "_LOOK_AGAIN_SECONDS", LOOK_AGAIN_SECONDS))
             stack.enter_context(mock.patch.object(trying, "TRIES", FEW_TRIES))

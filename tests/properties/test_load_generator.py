@@ -8,12 +8,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdelta.driver.load_generator import Connection, Work, parse_load
-from tdelta.driver.load_generator.command import PLACEHOLDERS, AnyCommand, expand
+from tdelta.driver.load_generator.command import PLACEHOLDERS, AnyCommand, Work, expand, parse_load
+from tdelta.driver.load_generator.connections import Connection
 from tdelta.driver.load_generator.pgbench import Pgbench
-from tdelta.driver.load_generator.results import Finished
 from tdelta.driver.load_generator.sysbench import Sysbench
-from tdelta.driver.load_generator.tools import ToolRequest
+from tdelta.driver.load_generator.tools import Finished, ToolRequest
 from tdelta.errors import LoadFault, LoadGeneratorError
 
 OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_generator" / "outputs"

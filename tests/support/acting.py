@@ -5,9 +5,9 @@ import pytest
 
 from tdelta.design.actions import parse_action
 from tdelta.driver.acting import COUNTED, Act, Halt, Outcome, alone, prepared
-from tdelta.driver.servers import Server
-from tdelta.engines.servers import ServerEngine, ServerSettings
-from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site, TwinRows
+from tdelta.driver.servers.server import Server
+from tdelta.engines.server.actions import MakeRecipe, Site, TwinRows
+from tdelta.engines.server.base import ServerEngine, ServerSettings
 from tdelta.records.trials import BACKUP, SEARCHED
 
 RESTARTS = ("restart", "recovery:mb=1", "storm:connections=5")
@@ -26,7 +26,6 @@ def _act(
     beside: MakeRecipe,
     halt: Halt,
 ) -> Act:
-    assert isinstance(engine, Acts)
     asked = parse_action(level)
     site = Site(server, server.recipe, settings, halt, lambda: None, beside, asked.knobs, asked.choices, engine, rows)
     return engine.actions[asked.name].make(site)

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 from support.codes import cautions, check_refused
 from support.external_runs import RunsOnTwoServers
 from support.running import PROGRAM, Place, read_until, waited_for, workers_left
-from tdelta.driver.database_answers import Refused
+from tdelta.driver.workers import Refused
 
 PATIENCE_SECONDS = 180.0
 IMPATIENT = f"""
-from tdelta.engines.shared.external import kind
+from tdelta.engines.server import user_server as kind
 kind.ANSWER_SECONDS = 2.0
 {PROGRAM}"""
 

@@ -18,9 +18,9 @@ from support.own_engines import PASSWORD, OnTwoServers
 from support.processes import until
 from support.refused import Part, check_messages, has
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
-from tdelta.engines.registry import external
-from tdelta.engines.shared.external.kind import NewSchema
-from tdelta.engines.shared.sessions import asking
+from tdelta.engines import registry
+from tdelta.engines.server.base import NewSchema
+from tdelta.engines.server.sessions import asking
 from tdelta.inference.validity import BB_CHECK
 from tdelta.messages.checks import FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Event, Role, RoundStarted
@@ -74,7 +74,7 @@ class KilledRuns(RunsOnTwoServers):
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
         with contextlib.closing(self.own.root(servers[0])) as asked:
-            kind = external(self.engine).kind(asking(asked))
+            kind = registry.server(self.engine).answering(asking(asked))
             for statement in kind.make_sql(NewSchema("tdelta_theirs", "another")):
                 asked.run(statement)
         before = self.objects(servers)

@@ -14,12 +14,12 @@ from support.own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
 from support.ports import free_port
 from support.refused import refused
 from tdelta import _native
-from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
-from tdelta.engines.shared.external.pairs import Pair, own_schemas, pair
-from tdelta.engines.shared.external.schemas import RunSchema, leftovers
-from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import FoundServer, connect, examine
-from tdelta.engines.shared.sessions import Connection, WorkerSession, literal
+from tdelta.engines.server.discovery import FoundServer, connect, examine
+from tdelta.engines.server.dsn import Dsn, parse_dsn
+from tdelta.engines.server.pairs import Pair, own_schemas, pair
+from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.schemas import RunSchema, leftovers
+from tdelta.engines.server.sessions import Session, literal
 from tdelta.errors import ExternalServerFault
 
 LookedAt = tuple[FoundServer, FoundServer]
@@ -54,7 +54,7 @@ class HostileGlobals(OnTwoServers):
                     asked.run(f"SET GLOBAL {name} = {value}")
                     stack.callback(asked.run, f"SET GLOBAL {name} = {before if before.isdigit() else literal(before)}")
                 dsn = parse_dsn(self.own.address(server.port, self.user))
-                opened = stack.enter_context(contextlib.closing(WorkerSession(dsn.options(self.password))))
+                opened = stack.enter_context(contextlib.closing(Session(dsn.options(self.password))))
                 found.append(examine(option, dsn, opened))
             schemas = stack.enter_context(own_schemas(pair(found[0], found[1], "tdelta_r8"), "tdelta_r8", "r8"))
             yield schemas[1]
@@ -236,13 +236,13 @@ class ExternalServers(OnTwoServers):
         with contextlib.ExitStack() as stack:
             found = []
             for option, dsn in zip(OPTIONS, dsns, strict=True):
-                opened: Connection = connect(option, dsn, passwords, WorkerSession)
+                opened: Session = connect(option, dsn, passwords, Session)
                 found.append(examine(option, dsn, stack.enter_context(contextlib.closing(opened))))
             twins = self.paired((found[0], found[1]), "tdelta_native")
             with own_schemas(twins, "tdelta_native", "native") as schemas:
                 for schema in schemas:
                     options = schema.options(passwords.of(schema.server.dsn))
-                    with contextlib.closing(WorkerSession(options)) as load:
+                    with contextlib.closing(Session(options)) as load:
                         load.run("CREATE TABLE t (id INT PRIMARY KEY)")
                         assert load.text(self.schema_sql) == "tdelta_native"
                     schema.require_tables()
@@ -253,8 +253,8 @@ class ExternalServers(OnTwoServers):
     def test_tdeltas_own_client_is_refused_in_the_same_words(self, servers: tuple[Any, Any]) -> None:
         wrong = Passwords({}, lambda _prompt: "wr0ng")
         with pytest.raises(ExternalServerFault, match=rf"{self.refusal}.*password-env=NAME") as caught:
-            connect("--baseline", self.dsn_of(servers[0]), wrong, WorkerSession)
+            connect("--baseline", self.dsn_of(servers[0]), wrong, Session)
         assert "wr0ng" not in str(caught.value)
         nowhere = parse_dsn(self.own.address(free_port(), scheme=self.own.SCHEMES[-1]))
         with refused(ExternalServerFault, "server-not-reached"):
-            connect("--baseline", nowhere, wrong, WorkerSession)
+            connect("--baseline", nowhere, wrong, Session)

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.servers import Server, place_for
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
-from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings, recipe_of
-from tdelta.engines.shared.private.driver import covered
-from tdelta.engines.shared.private.exposure import ServerExposure
-from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings, recipe_of
+from tdelta.engines.server.driver import covered
+from tdelta.engines.server.evidence import ServerExposure, ServerFiles
 from tdelta.evidence import Markers, Searched, classify
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 

@@ -25,7 +25,7 @@ from support.running import server_of
 from support.serving import ENGINES
 from support.temporaries import temporary_files_in
 from tdelta import _native
-from tdelta.engines.servers import ServerBinary
+from tdelta.engines.server.base import ServerBinary
 from tdelta.measure.starting import die_with_parent
 
 DATABASE = "tdelta"

@@ -11,10 +11,10 @@ import pytest
 from support.runs import place_of, processes_at
 from tdelta.design.factors import REPLICATIONS
 from tdelta.driver import TrialJob, TwinFolder
-from tdelta.engines.servers import DATABASE
-from tdelta.engines.shared.private.driver import PrivateDriver
-from tdelta.engines.shared.private.instances import ServerTwin
-from tdelta.engines.shared.sessions import AdminConnection
+from tdelta.engines.server.base import DATABASE
+from tdelta.engines.server.driver import PrivateDriver
+from tdelta.engines.server.private_twin import PrivateTwin
+from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.errors import ServerLost
 from tdelta.records import Measurement
 from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
@@ -26,7 +26,7 @@ ROW_BYTES = 180
 FOLLOWED = {LOG_BYTES, LAG_BYTES, LAG_NS, CPU_NS}
 OF_TABLES = (("sbtest1", ("id", "k", "c", "pad")),)
 
-Levels = Mapping[str, ServerTwin]
+Levels = Mapping[str, PrivateTwin]
 
 
 class Pairs:
@@ -106,12 +106,12 @@ class Pairs:
         assert held_back[LAG_BYTES] > 0
 
     @contextmanager
-    def replica(self, pair: Levels) -> Iterator[AdminConnection]:
+    def replica(self, pair: Levels) -> Iterator[Session]:
         """A session with the replica, which rests."""
         instance = pair["none"].instance
         assert instance.replica is not None
         with instance.awake():
-            asking = AdminConnection({**instance.replica.server.recipe.connect, "database": DATABASE})
+            asking = admin_session({**instance.replica.server.recipe.connect, "database": DATABASE})
             yield asking
             asking.close()
 

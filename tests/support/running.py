@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from tdelta.engines.registry import profiles
-from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.base import ServerBinary
+from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable
 from tdelta.messages.checks import AA_CHECK
 from tdelta.store import Store
@@ -181,7 +181,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def schema_keepers_of(pid: int) -> list[int]:
-    return _running(pid, "tdelta.engines.shared.external.keeper")
+    return _running(pid, "tdelta.engines.server.schema_keeper")
 
 
 def _running(pid: int, *modules: str) -> list[int]:

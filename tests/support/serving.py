@@ -21,25 +21,27 @@ from support.refused import Part, refused
 from support.running import require, server_of
 from support.thorough import draws
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server, copy_data, greets, place_for
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.server import Server, greets
 from tdelta.driver.tree import parse_stat
-from tdelta.engines.mariadb.private import MariadbEngine
-from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.shared.private.actions import TwinRows
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.server.actions import TwinRows
+from tdelta.engines.server.base import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.errors import ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
 
-Engine = MariadbEngine | MysqlEngine
+Engine = MariaDb | MySql
 
 KEY = "00112233445566778899aabbccddeeff" * 2
 MARKER = "a marker that nobody encrypts by chance"
 ROWS = 20_000
 PATIENCE_SECONDS = 120.0
 KILLS = draws(3, 10)
-ENGINES: dict[str, Callable[[ServerBinary], Engine]] = {"mariadb": MariadbEngine, "mysql": MysqlEngine}
+ENGINES: dict[str, Callable[[ServerBinary], Engine]] = {"mariadb": MariaDb, "mysql": MySql}
 FILL = (
     f"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(200)) AS WITH RECURSIVE s AS (SELECT 1 n UNION ALL"
     f" SELECT n + 1 FROM s WHERE n < 200) SELECT '{MARKER}' a FROM s x, s y LIMIT {ROWS}"
@@ -120,7 +122,7 @@ OWNER = """
 import sys
 from pathlib import Path
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 sys.path.insert(0, sys.argv[3])
 from support.serving import found, recipe, settings
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from tdelta.cli.help import Command, Option
+from tdelta.cli.help import Command, Option, dry_run_option
 from tdelta.cli.output import Manner, answer_options
 from tdelta.cli.run import measured, typed_of
 from tdelta.cli.units import Typed, click_options
@@ -59,13 +59,7 @@ def _options() -> Iterator[Declared]:
     help="Your other server, to compare with it.",
     metavar="DSN",
 )
-@click.option(
-    "--dry-run",
-    cls=Option,
-    group=Group.COMMON,
-    is_flag=True,
-    help="Show the time, disk and memory needed; run nothing.",
-)
+@dry_run_option
 @answer_options
 def compare(dry_run: bool, other: object, manner: Manner, **given: object) -> int:
     """Measure whether one build of a database is faster than another; nothing is encrypted.

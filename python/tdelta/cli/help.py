@@ -104,6 +104,14 @@ store_option = click.option(
 )
 """The option of every command that reads the store."""
 
+dry_run_option = click.option(
+    "--dry-run",
+    cls=Option,
+    group=Group.COMMON,
+    is_flag=True,
+    help="Show the time, disk and memory needed; run nothing.",
+)
+
 
 def described(command: click.Command) -> list[str]:
     """What a command does: the paragraphs of its help but for the examples."""

@@ -88,7 +88,7 @@ def plan(
     """Estimate how long a run must measure here to detect an overhead, and how certain that is.
 
     From stored RUNs (an id, the beginning of one, or `last`), or, without RUN, from a pilot: short runs of identical
-    plain twins, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.
+    unencrypted copies, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.
 
     Example: tdelta plan
 

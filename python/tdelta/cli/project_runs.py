@@ -79,7 +79,7 @@ def most_severe(codes: Iterable[int]) -> int:
 
 def _made(run: ProjectRun, asked: ProjectRequest, *, is_alone: bool) -> dict[str, Any]:
     """One run, shown or as a document."""
-    found: dict[str, Any] = {"study": run.study, "engine": run.request.tested.engine, "run": None, "error": None}
+    found: dict[str, Any] = {"study": run.study, "engine": run.request.engine, "run": None, "error": None}
     try:
         shown = is_alone or not asked.manner.as_json
         code, found["run"] = (_dry if asked.dry_run or asked.write_workload else _conducted)(run, asked, shown)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.help import Command, Option
+from tdelta.cli.help import Command, Option, dry_run_option
 from tdelta.cli.output import (
     MANNER_OPTIONS,
     Manner,
@@ -55,13 +55,7 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
 @click.option(
     "--resume", "resume_id", cls=Option, group=Group.CONTROL, metavar="RUN", help="Complete a run that was interrupted."
 )
-@click.option(
-    "--dry-run",
-    cls=Option,
-    group=Group.COMMON,
-    is_flag=True,
-    help="Show the time, disk and memory needed; run nothing.",
-)
+@dry_run_option
 @answer_options
 def run(
     resume_id: str | None,

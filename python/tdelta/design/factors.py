@@ -247,39 +247,15 @@ def _share(text: str) -> float:
     return share
 
 
-def _instructions(text: str) -> str:
-    level = text.lower()
-    if level not in AES_INSTRUCTIONS:
-        raise ValueError(text)
-    return level
+def _named(name: str, levels: Sequence[str]) -> Factor:
+    """A factor whose levels are names."""
 
+    def parse(text: str) -> str:
+        if text.lower() not in levels:
+            raise ValueError(text)
+        return text.lower()
 
-def _scope(text: str) -> str:
-    level = text.lower()
-    if level not in SCOPES:
-        raise ValueError(text)
-    return level
-
-
-def _compression(text: str) -> str:
-    level = text.lower()
-    if level not in COMPRESSIONS:
-        raise ValueError(text)
-    return level
-
-
-def _load_by(text: str) -> str:
-    level = text.lower()
-    if level not in LOADED_BY:
-        raise ValueError(text)
-    return level
-
-
-def _replication(text: str) -> str:
-    level = text.lower()
-    if level not in REPLICATIONS:
-        raise ValueError(text)
-    return level
+    return Factor(name, f"one of {', '.join(levels)}", parse)
 
 
 def _work(text: str) -> str:
@@ -333,8 +309,8 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
         factor.name: factor
         for factor in (
             Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
-            Factor("aes_instructions", f"one of {', '.join(AES_INSTRUCTIONS)}", _instructions),
-            Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
+            _named("aes_instructions", AES_INSTRUCTIONS),
+            _named("scope", SCOPES),
             Factor("storage", f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it", parse_storage),
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cores", "a whole number of CPUs that a server may use, at least 1", _threads),
@@ -345,12 +321,12 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             ),
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
-            Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),
+            _named("replication", REPLICATIONS),
             Factor("server", "a path with a slash in it: a server's prefix, bin folder or program", _server),
             Factor("library", "a library's name, or its path with a slash in it", _library),
-            Factor("compression", f"one of {', '.join(COMPRESSIONS)}", _compression),
+            _named("compression", COMPRESSIONS),
             Factor("fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads),
-            Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),
+            _named("load_by", LOADED_BY),
             Factor(
                 "rate",
                 "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",

@@ -18,7 +18,7 @@ from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.measure.children import Child, ready
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Refusal
-from tdelta.records import Measurement, SpanTotals, Usage
+from tdelta.records import Measurement, Usage
 from tdelta.records.trials import Circumstances
 
 ACTION_SECONDS = 3600.0
@@ -62,11 +62,7 @@ class Act(Protocol):
         """Do what must be done first; nothing of it is measured."""
 
     def perform(self) -> Outcome:
-        """Do it.
-
-        Raises:
-            TdeltaError: it failed.
-        """
+        """Do it; raises ``TdeltaError`` where it failed."""
 
     def undo(self) -> None:
         """Have the twin as it was, for the next trial; nothing of it is measured."""
@@ -113,7 +109,7 @@ class _Idle:
 
 
 IDLE: Act = _Idle()
-"""What goes on beside the load of a baseline."""
+"""The action beside the load of a baseline."""
 
 
 class Halt:
@@ -141,12 +137,7 @@ class Halt:
             EnvironmentFault: there is none in time, or the action is to end.
             TdeltaError: as `Child.answer`.
         """
-        give_up = time.monotonic() + seconds
-        while not ready([child], _LOOK_AGAIN_SECONDS):
-            if self.is_asked:
-                raise EnvironmentFault(Refusal.of("action-stopped", what=what))
-            if time.monotonic() > give_up:
-                raise EnvironmentFault(Refusal.of("action-stopped", what=f"{what}, for {seconds:.0f} s"))
+        self.wait_until(lambda: bool(ready([child], _LOOK_AGAIN_SECONDS)), what, seconds, 0.0)
         return child.answer()
 
     def wait_until(
@@ -171,10 +162,7 @@ class Halt:
 
 @contextlib.contextmanager
 def prepared(act: Act, halt: Halt) -> Iterator[None]:
-    """Prepares an action, and undoes it after the block.
-
-    What cannot be undone after a failure, or after a halt, is of no account: the twin ends.
-    """
+    """Prepares an action, and undoes it after the block; after a failure or a halt a fault of that does not matter."""
     try:
         act.prepare()
         yield
@@ -206,12 +194,9 @@ def alone(
         used = difference(usage(), before)
         if outcome.seconds is not None:
             elapsed_ns = round(outcome.seconds * 1e9)
-        measured = Measurement(
-            operations=1,
-            total_operations=1,
-            elapsed_ns=elapsed_ns,
-            transactions={level: SpanTotals(1, elapsed_ns)},
-            statements={},
+        measured = Measurement.of_one(
+            level,
+            elapsed_ns,
             engine_counters=_counted(outcome, elapsed_ns),
             pressure=pressure,
             usage=used + outcome.programs,
@@ -295,9 +280,8 @@ class Beside:
         self._thread.join(ACTION_SECONDS)
         if self._thread.is_alive():
             halt.ask()
-            raise EnvironmentFault(
-                Refusal.of("action-stopped", what=f"the end of an action, for {ACTION_SECONDS:.0f} s")
-            )
+            what = f"the end of an action, for {ACTION_SECONDS:.0f} s"
+            raise EnvironmentFault(Refusal.of("action-stopped", what=what))
         if self._error is not None and not halt.is_asked:
             raise self._error
 

@@ -145,3 +145,31 @@ def _totals(spans: Mapping[str, list[int]], prefix: str) -> dict[str, SpanTotals
         for name, (count, total_ns) in spans.items()
         if name.startswith(prefix) and count
     }
+
+
+# Trials that are no transactions: one load of all rows, or one rebuild of the tables. A twin drops what it has, which
+# is not measured, and is filled again with the same rows by its engine's fastest path; or the workload's own statements
+# rebuild its tables. Both end when the result is in the files, as far as the engine can be made to write it. The rows
+# are the same before and after, so that trials can follow one another.
+
+STEP_SECONDS = 24 * 3600.0
+"""How long one may take."""
+
+
+def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measurement:
+    """A step of an engine that runs in the worker, whose process is the database."""
+    return Measurement.of_one(
+        step,
+        answer["elapsed_ns"],
+        engine_counters={"rows": rows},
+        files_bytes=answer.get("files", {}),
+        pressure=answer.get("pressure", {}),
+        usage=Usage.of(answer["usage"]),
+    )
+
+
+def client_step(step: str, answer: Mapping[str, Any]) -> Measurement:
+    """A step of a server, as its client saw it: what the server used is the caller's to add."""
+    used = answer["usage"]
+    client = Client(used["cpu_user_seconds"], used["cpu_system_seconds"])
+    return Measurement.of_one(step, answer["elapsed_ns"], client=client)

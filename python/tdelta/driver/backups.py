@@ -140,45 +140,46 @@ class BackupRequest:
 class _BackupFolders:
     def __init__(self, folder: Path, halt: Halt) -> None:
         self.folder = folder
+        self.made, self.unpacked, self.restored = (folder / name for name in ("made", "unpacked", "restored"))
         own_folders.remove(folder)
         for path in (folder, self.made, self.unpacked, self.restored):
             path.mkdir(FOLDER_MODE)
         self.programs = Programs(folder, halt)
-
-    @property
-    def made(self) -> Path:
-        return self.folder / "made"
-
-    @property
-    def unpacked(self) -> Path:
-        return self.folder / "unpacked"
-
-    @property
-    def restored(self) -> Path:
-        return self.folder / "restored"
 
     def remove(self) -> None:
         self.programs.end()
         own_folders.remove(self.folder)
 
 
-class Backup:
-    """A backup is made; afterwards it is weighed, and searched for planted rows."""
+class _OfBackups:
+    """An action with backups, in folders that are there until it is undone."""
+
+    place: _BackupFolders
 
     def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
         self._maker = maker
         self._request = request
         self._halt = halt
-        self._place: _BackupFolders | None = None
 
     def prepare(self) -> None:
-        self._place = _BackupFolders(self._request.folder, self._halt)
+        self.place = _BackupFolders(self._request.folder, self._halt)
         self._maker.start()
 
+    def _make(self) -> Usage:
+        return self._maker.make(self.place.made, self._request.compress, self.place.programs)
+
+    def undo(self) -> None:
+        """End and remove what was restored, and the backup."""
+        self._maker.let_go()
+        if hasattr(self, "place"):
+            self.place.remove()
+
+
+class Backup(_OfBackups):
+    """A backup is made; afterwards it is weighed, and searched for planted rows."""
+
     def perform(self) -> Outcome:
-        place = _there(self._place)
-        used = self._maker.make(place.made, self._request.compress, place.programs)
-        return Outcome(programs=used)
+        return Outcome(programs=self._make())
 
     def inspect(self) -> Mapping[str, int]:
         """Its size, that of what was compressed, and the markers that are found in files of each class.
@@ -186,7 +187,7 @@ class Backup:
         Raises:
             EnvironmentFault: a file cannot be searched.
         """
-        place, request, made = _there(self._place), self._request, self._maker
+        place, request, made = self.place, self._request, self._maker
         looked_at = made.unpack(place.made, request.compress, place.unpacked, place.programs)
         counted = {
             "data_bytes": made.data_bytes(),
@@ -202,54 +203,26 @@ class Backup:
             counted[f"{SEARCHED}{found.file_class}"] += found.markers_found
         return {f"{BACKUP}{name}": value for name, value in counted.items()}
 
-    def undo(self) -> None:
-        self._maker.let_go()
-        if self._place is not None:
-            self._place.remove()
 
-
-class Restore:
+class Restore(_OfBackups):
     """A backup that was made before is restored until the first answer; then all rows are compared."""
 
-    def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
-        self._maker = maker
-        self._request = request
-        self._halt = halt
-        self._place: _BackupFolders | None = None
-        self._expected: Checksums = {}
-
     def prepare(self) -> None:
-        self._place = _BackupFolders(self._request.folder, self._halt)
-        self._maker.start()
-        self._maker.make(self._place.made, self._request.compress, self._place.programs)
+        super().prepare()
+        self._make()
         self._expected = self._maker.checksums()
 
     def perform(self) -> Outcome:
-        place = _there(self._place)
-        return Outcome(programs=self._maker.restore(place.made, self._request.compress, place.restored, place.programs))
+        restored, programs = self.place.restored, self.place.programs
+        return Outcome(programs=self._maker.restore(self.place.made, self._request.compress, restored, programs))
 
     def inspect(self) -> Mapping[str, int]:
-        """Compare all rows.
-
-        Raises:
-            EnvironmentFault: they are not those of the twin.
-        """
+        """Compare all rows; raises ``EnvironmentFault`` where they are not those of the twin."""
         found = self._maker.restored()
         if differing := [table for table, sums in self._expected.items() if found.get(table) != sums]:
             raise EnvironmentFault(Refusal.of("restored-differs", tables=", ".join(differing)))
         rows = sum(rows for rows, _ in found.values())
-        return {"rows_compared": rows, f"{BACKUP}bytes": _size(_there(self._place).made)}
-
-    def undo(self) -> None:
-        """End and remove what was restored, and the backup."""
-        self._maker.let_go()
-        if self._place is not None:
-            self._place.remove()
-
-
-def _there(place: _BackupFolders | None) -> _BackupFolders:
-    assert place is not None  # noqa: S101 - prepared
-    return place
+        return {"rows_compared": rows, f"{BACKUP}bytes": _size(self.place.made)}
 
 
 def packed(programs: Programs, file: Path, into: Path) -> Usage:

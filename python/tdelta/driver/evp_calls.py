@@ -1,16 +1,23 @@
 """What a process calls in OpenSSL, as a preload counts and times it (``crates/evp-count``).
 
+A server's ciphers are observed in a run of its own, never while anything is measured: how InnoDB is configured and what
+it does can differ. MariaDB derives a key of 128 bits for its pages, whatever the key it is given.
+
 Limits: only OpenSSL as a shared library is seen. A program that carries its own, or encrypts by code of its own, shows
-no calls.
+no calls, which is reported as "not observed", not as "not encrypted".
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tdelta.errors import EngineUnavailable
 from tdelta.messages import Refusal
@@ -128,3 +135,43 @@ def _tallies(content: bytes) -> Iterator[tuple[tuple[str, str, str], Tally]]:
             starts, volume, *times = figures[first : first + _FIGURES]
             phases = tuple((times[p], times[p + 1], times[p + 2]) for p in range(0, 3 * PHASES, 3))
             yield (text, KINDS[kind], direction), Tally(starts, volume, phases)
+
+
+class Watched(Protocol):
+    """A server that runs under observation."""
+
+    def work(self) -> None:
+        """Have it decrypt and encrypt pages: read a table from the disk, change some of it, write that."""
+
+
+Start = Callable[[Mapping[str, str]], AbstractContextManager[Watched]]
+"""Starts a server with these variables added to its environment, and ends it behind the block."""
+
+
+def observe(start: Start, folder: Path) -> dict[str, int]:
+    """How often a server starts each cipher in OpenSSL while it works, most often first; empty if nothing was observed.
+
+    Starts before its work, as it opens its log and its tables, are left out. Counts are kept in ``folder`` meanwhile.
+
+    Raises:
+        EngineUnavailable: the preload is not in this installation, or cannot be named.
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix="counts-") as inside:
+        counts = Path(inside, "evp")
+        with start(environment(counts)) as server:
+            before = started(counts)
+            server.work()
+            after = started(counts)  # while it runs: what it does to stop is of no interest
+    return dict((after - before).most_common())
+
+
+def started(path: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for (name, kind, _direction), tally in read(path).tallies.items():
+        if kind == "cipher":
+            found[name] += tally.starts
+    return found
+
+
+def describe_calls(calls: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,} times" for name, count in calls.items()) or "not observed"

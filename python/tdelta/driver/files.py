@@ -113,7 +113,6 @@ def default_base() -> Path:
 
 
 def default_templates() -> Templates:
-    """Where generated data are kept."""
     return Templates(default_base().absolute() / "templates")
 
 
@@ -154,20 +153,14 @@ def is_owned(base: Path, run_id: str) -> bool:
 
 
 def is_of_a_run(folder: Path) -> bool:
-    """Whether this is a run's folder, its owner living or not; also one that went with its run and was made again.
-
-    A supervisor may read its first request when tdelta is dead already, and the folder removed by another supervisor.
-    """
+    """Whether this is a run's folder, its owner living or not; also one that went with its run and was made again by a
+    supervisor that read its first request when tdelta was dead already."""
     return folder.name.startswith(_PREFIX) or (folder / _LOCK).exists()
 
 
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[tuple[int, int]]:
-    """Descriptors of a run's folder and of its lock, both of this user's.
-
-    Raises:
-        OSError: it is none.
-    """
+    """Descriptors of a run's folder and of its lock, both of this user's; raises ``OSError`` where it is none."""
     descriptor = own_folders.opened(folder)
     try:
         lock = os.open(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
@@ -248,22 +241,21 @@ def _remove(folder: Path, descriptor: int) -> None:
 
 def _link(folder: Path) -> Path:
     """What `sweep_all` finds a folder by that is not in the default place."""
-    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
     return default_base() / _ELSEWHERE / f"{folder.name}-{digest}"
 
 
 def _remember(folder: Path) -> None:
     """Leave a link to a folder that is not in the default place; without a writable one none is left."""
-    folder = folder.absolute()
-    if folder.parent != default_base().absolute():
+    if folder.absolute().parent != default_base().absolute():
         link = _link(folder)
         with contextlib.suppress(OSError):
             os.close(own_folders.make(link.parent))
-            link.symlink_to(folder)
+            link.symlink_to(folder.absolute())
 
 
 def _forget(folder: Path) -> None:
-    link = _link(folder.absolute())
+    link = _link(folder)
     with contextlib.suppress(OSError):
         link.unlink()
         link.parent.rmdir()  # where it is the last one

@@ -1,4 +1,4 @@
-"""What every worker's host does, whatever its twin is and whichever client drives it."""
+"""The worker's side of a twin, whatever the twin is and whichever client drives it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.worker_protocol import Reply, Request
+from tdelta.driver.rpc import Host, Reply, Request
 from tdelta.leaving import panic_words
 
 
@@ -24,34 +24,33 @@ class NoTwin(ValueError):
         super().__init__(Refusal.of("no-twin-open"))
 
 
-class TwinHost:
-    """The state of one worker: its twin, a `tdelta._native` one, once it is open."""
+class TwinHost(Host):
+    """The state of one worker: its twin, a `tdelta._native` one, once it is open.
+
+    ``stop`` and ``feed`` are obeyed at once, while a trial runs. Ahead of its answer, a trial that is fed says
+    ``{"wants": NUMBER}`` whenever it wants more.
+    """
+
+    listens = True
 
     def __init__(self) -> None:
+        super().__init__()
         self.twin: Any = None
         self.prepared: tuple[str, str] | None = None
-        self._say: Callable[[Request], None] = lambda _said: None
         self._fed: tuple[int, _native.Feed] | None = None
 
-    def answer(self, request: Request) -> Reply:
-        """Carry out one request. What a database answers becomes ``{"error": [kind, message]}``."""
+    def answer(self, request: Request) -> Reply | None:
         try:
-            handler: Callable[[Request], Reply] = getattr(self, f"do_{request['do']}")
-            return {"ok": handler(request)}
-        except MemoryError:
-            return {"error": ["out_of_memory", "there is no memory left"]}
-        except Exception as error:
-            if (said := self.refused(error)) is None:
-                raise
-            return {"error": said}
+            return super().answer(request)
         except BaseException as error:
             if (words := panic_words(error)) is None:
                 raise
             return {"error": ["panic", words]}
 
     def refused(self, error: Exception) -> list[str] | None:
-        """What a database said, its kind first; None for what is a defect."""
         match error:
+            case MemoryError():
+                return ["out_of_memory", "there is no memory left"]
             case _native.NativeError():
                 return list(error.args)
             case NoTwin():
@@ -61,16 +60,21 @@ class TwinHost:
         return None
 
     def request_stop(self) -> None:
+        """End a trial that runs, and every later one until the next is asked for; called from another thread."""
         _native.request_stop()
 
-    def clear_stop(self) -> None:
-        _native.clear_stop()
+    def now_stop(self, _request: Request) -> None:
+        self.request_stop()
 
-    def speak_by(self, say: Callable[[Request], None]) -> None:
-        self._say = say
+    def leave(self) -> None:
+        self.request_stop()
 
-    def feed(self, request: Request) -> None:
-        """Give a trial, by its number, another chunk of operations, or none any more; called from another thread."""
+    def heard(self, request: Request) -> None:
+        if request["do"] == "trial":
+            _native.clear_stop()  # so that a stop behind this one is not lost
+
+    def now_feed(self, request: Request) -> None:
+        """Give a trial, by its number, another chunk of operations, or none any more."""
         number, feed = self._fed or (None, None)
         if feed is None or number != request["number"]:
             return  # of a trial that is over
@@ -117,7 +121,7 @@ class TwinHost:
 
         def wish() -> None:
             while feed.wanted():
-                self._say({"wants": number})
+                self.say({"wants": number})
 
         self._fed = number, feed
         wishing = threading.Thread(target=wish, daemon=True)
@@ -139,11 +143,7 @@ class TwinHost:
         return {}
 
     def open_twin(self) -> Any:
-        """The twin.
-
-        Raises:
-            NoTwin: none is open.
-        """
+        """The twin; raises ``NoTwin`` where none is open."""
         if self.twin is None:
             raise NoTwin
         return self.twin

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tdelta.driver.load_generator.command import LoadGenerator
 
 if TYPE_CHECKING:
-    from tdelta.driver.agents.pool import AgentPool
+    from tdelta.driver.agents.load_agents import AgentPool
 
 _SECOND_NS = 1_000_000_000
 
 LOAD, REBUILD = "load", "rebuild"
 STEPS = (LOAD, REBUILD)
-"""What a trial may be beside transactions, see `tdelta.driver.steps`, and beside actions."""
+"""What a trial may be beside transactions, see `tdelta.driver.answers`, and beside actions."""
 
 TRANSACTIONS = ("warm", "cold")
 """Levels of ``work`` whose trials are transactions."""
@@ -133,7 +133,7 @@ class TrialJob:
     ``rate`` is operations per second over all threads, None for a closed loop. ``injected`` is a share (0.05).
     ``patience_seconds`` is how long after its deadline an operation is broken off that is still under way.
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
-    place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
+    place of transactions (`tdelta.driver.answers`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
     they run as they are. ``during`` is the level of that factor: what goes on beside the transactions; empty where it
     is not varied.
     """

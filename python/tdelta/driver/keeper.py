@@ -1,6 +1,6 @@
 """The process that removes a run's folder when tdelta dies before it could.
 
-See `tdelta.driver.supervising`: the end of the input is the death of tdelta, by whatever signal. A tdelta that removed
+See `tdelta.driver.rpc`: the end of the input is the death of tdelta, by whatever signal. A tdelta that removed
 its folder ends this process first. Started as ``python -m tdelta.driver.keeper``.
 """
 
@@ -13,15 +13,16 @@ from pathlib import Path
 
 from tdelta import own_folders
 from tdelta.driver.files import remove_abandoned
-from tdelta.driver.supervising import Host, Input, Request, supervise
+from tdelta.driver.rpc import Request, serve
+from tdelta.driver.supervisor import Supervisor
 
 _REMOVAL_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.05
 
 
-class KeeperHost(Host):
-    def __init__(self, requests: Input) -> None:
-        super().__init__(requests)
+class KeeperHost(Supervisor):
+    def __init__(self) -> None:
+        super().__init__()
         self._tdelta = os.getppid()
         self._folder: Path | None = None
 
@@ -45,4 +46,4 @@ class KeeperHost(Host):
 
 
 if __name__ == "__main__":
-    supervise(KeeperHost)
+    serve(KeeperHost())

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.acting import ACTION_SECONDS, Halt
+from tdelta.driver.workers import Supervisor
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.measure.aes import OPENSSL_VARIABLE
-from tdelta.measure.children import Child, Declined
+from tdelta.measure.children import Declined
 from tdelta.messages import Refusal
 from tdelta.records import Usage
 
@@ -33,10 +34,6 @@ class Program:
             raise UsageError(Refusal.of("program-missing", program=self.name, remedy=self.remedy))
 
 
-class _Piping(Child):
-    called = "a supervisor of backup programs"
-
-
 class Programs:
     """Runs programs for one action; all of them end with it. Use as a context manager.
 
@@ -47,7 +44,7 @@ class Programs:
     def __init__(self, folder: Path, halt: Halt) -> None:
         self._folder = folder
         self._halt = halt
-        self._child = _Piping("tdelta.driver.piping", os.environ)
+        self._child = Supervisor("a supervisor of backup programs")
         self._child.send("hello")
         self._child.answer()
 
@@ -97,7 +94,7 @@ class Programs:
             stages=[list(stage) for stage in stages],
             source=None if source is None else str(source),
             target=str(self._folder / "said" if target is None else target),
-            errors=str(self._errors),
+            err=str(self._errors),
             folder=str(self._folder),
             environment={**inherited, **(environment or {})},
             deadline_seconds=ACTION_SECONDS,

@@ -11,11 +11,16 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdelta.measure.procfs import read_text
+
+if TYPE_CHECKING:
+    from tdelta.records import Usage
 
 _LOOK_AGAIN_SECONDS = 0.002
 _GONE = "ZX"
@@ -24,6 +29,12 @@ _STAT_BYTES = 4096
 _SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
 _THREADS = 17
 """Behind the name and its bracket (proc(5): num_threads is field 20)."""
+
+
+_USER, _CHILDREN_SYSTEM = 11, 15
+"""Behind the name and its bracket in ``/proc/PID/stat`` (proc(5): utime is field 14, cstime field 17)."""
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +94,23 @@ def shared_memory(root: int) -> frozenset[Path]:
     return frozenset(found)
 
 
+def _soon(is_so: Callable[[], bool], seconds: float) -> bool:
+    """Look again and again until something is so; returns whether it was within so many seconds."""
+    give_up = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return True
+
+
 def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
     """Stop everything below ``root``, until every thread of it has stopped and no new child is seen.
 
     Returns:
         Whether that was so within ``seconds``; a thread that waits for a disk stops only after that.
     """
-    give_up = time.monotonic() + seconds
-    while not all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, root, spare)):
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    return True
+    return _soon(lambda: all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, living(root, spare))), seconds)
 
 
 def thaw(root: int, spare: Collection[int]) -> None:
@@ -105,13 +121,12 @@ def thaw(root: int, spare: Collection[int]) -> None:
 
 def kill(root: int, seconds: float) -> bool:
     """Kill everything below ``root``, stopped or not, and collect what died. Returns whether nothing is left."""
-    give_up = time.monotonic() + seconds
-    while _signal_all(signal.SIGKILL, root, ()):
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(_LOOK_AGAIN_SECONDS)
+
+    def is_dead() -> bool:
         reap(())
-    return True
+        return not _signal_all(signal.SIGKILL, living(root))
+
+    return _soon(is_dead, seconds)
 
 
 def kill_in(folder: Path, seconds: float) -> bool:
@@ -119,14 +134,7 @@ def kill_in(folder: Path, seconds: float) -> bool:
 
     Only for folders that a server has for itself: whoever works there was started there.
     """
-    give_up = time.monotonic() + seconds
-    while found := _working_in(folder):
-        if time.monotonic() > give_up:
-            return False
-        for pid in found:
-            _signal(pid, signal.SIGKILL)
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    return True
+    return _soon(lambda: not _signal_all(signal.SIGKILL, _working_in(folder)), seconds)
 
 
 def _working_in(folder: Path) -> list[int]:
@@ -150,11 +158,10 @@ def reap(spare: Collection[int]) -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
-def _signal_all(number: signal.Signals, root: int, spare: Collection[int]) -> tuple[int, ...]:
-    found = living(root, spare)
-    for pid in found:
+def _signal_all(number: signal.Signals, pids: Collection[int]) -> Collection[int]:
+    for pid in pids:
         _signal(pid, number)
-    return found
+    return pids
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -207,3 +214,47 @@ def parse_stat(text: str) -> Process:
     head, _, tail = text.rpartition(")")
     fields = tail.split()
     return Process(int(head.partition(" ")[0]), int(fields[1]), fields[0], int(fields[_THREADS]))
+
+
+def usage(root: int) -> Usage:
+    """What ``root`` and everything below it used so far, members that died and were collected included.
+
+    Whoever collects a dead child takes over its CPU time and its bytes (``wait_task_zombie`` in kernel/exit.c), so
+    nothing of a server that was started anew below its supervisor is lost.
+    """
+    from tdelta.records import Usage  # not earlier: supervisors do without
+
+    pids = (root, *(process.pid for process in below(root)))
+    cpu = [_cpu_seconds(pid) for pid in pids]
+    total: Counter[str] = Counter()
+    for pid in pids:
+        total.update(io_bytes(pid))
+    return Usage(
+        cpu_user_seconds=sum(user for user, _ in cpu),
+        cpu_system_seconds=sum(system for _, system in cpu),
+        syscall_read_bytes=total["rchar"],
+        syscall_written_bytes=total["wchar"],
+        device_read_bytes=total["read_bytes"],
+        device_written_bytes=total["write_bytes"],
+    )
+
+
+def _cpu_seconds(pid: int) -> tuple[float, float]:
+    """User and system seconds of a process, with those of its children that were collected.
+
+    The former are in ticks of the kernel's, 10 ms (proc(5): fields 14 to 17); what its threads ran is known in ns
+    (``/proc/PID/task/TID/schedstat``), and is taken where it is more.
+    """
+    fields = (read_text(Path(f"/proc/{pid}/stat")) or "").rpartition(")")[2].split()
+    if len(fields) < _CHILDREN_SYSTEM:
+        return 0.0, 0.0
+    user, system, user_below, system_below = (int(f) / _TICKS_A_SECOND for f in fields[_USER:_CHILDREN_SYSTEM])
+    ran = sum(_ran_ns(thread) for thread in entries(Path(f"/proc/{pid}/task"))) * 1e-9
+    more = max(0.0, ran - user - system)
+    share = user / (user + system) if user + system else 0.5
+    return user + more * share + user_below, system + more * (1.0 - share) + system_below
+
+
+def _ran_ns(thread: Path) -> int:
+    found = (read_text(thread / "schedstat") or "").split()
+    return int(found[0]) if found else 0

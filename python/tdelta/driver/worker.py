@@ -1,6 +1,6 @@
 """What runs in a worker process: one twin, driven through the library its users install.
 
-Started as ``python -m tdelta.driver.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
+Started as ``python -m tdelta.driver.worker PARENT_PID`` (see `tdelta.driver.rpc`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 
 from tdelta import _native
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.worker_protocol import Reply, Request, serve
+from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.measure.usage import spent
 
 _ROOM = frozenset({"full", "io"})

@@ -45,7 +45,21 @@ _hurried = threading.Event()
 _relied_on: list[tuple[str, int]] = []
 
 
-class Worker(Child):
+class _Process(Child):
+    def _write(self, line: bytes) -> None:
+        with signals.held():  # a signal's handler sends, too: a stop must not land within this line
+            super()._write(line)
+
+
+class Supervisor(_Process):
+    """A process between tdelta and programs (`tdelta.driver.supervisor`), which inherits nothing secret."""
+
+    def __init__(self, called: str, program: str = "tdelta.driver.supervisor") -> None:
+        super().__init__(program, os.environ)
+        self.called = called
+
+
+class Worker(_Process):
     """One worker process. Use as a context manager, or call `end`.
 
     Its environment is the parent's, less what would silently change the level of a factor, and what is given here.
@@ -87,12 +101,7 @@ class Worker(Child):
         self.end()
 
     def ask(self, do: str, *, seconds: float = _START_SECONDS, **arguments: object) -> dict[str, Any]:
-        """Send one request and wait for its answer.
-
-        Args:
-            do: the request's name, a ``do_*`` method of the worker's host.
-            seconds: how long to wait; past it the worker is ended.
-            **arguments: its arguments, JSON values.
+        """Send a request, a ``do_*`` method of the worker's host, and wait for its answer; past that time it is ended.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be opened.
@@ -103,7 +112,7 @@ class Worker(Child):
         return self.answer(seconds)
 
     def answer(self, seconds: float = _START_SECONDS) -> dict[str, Any]:
-        """Wait for the answer to a request that was sent (``stop`` has none); raises as `ask` does."""
+        """Wait for the answer to a request that was sent; raises as `ask` does."""
         try:
             found: dict[str, Any] = super().answer(seconds)
         except Declined as refusal:
@@ -111,15 +120,12 @@ class Worker(Child):
         return found
 
     def send(self, do: str, **arguments: object) -> None:
-        """Send one request and do not wait; raises as `Child.send` does."""
         self._is_to_stop = do == "stop"
         self._hurried_seconds = 0.0
         super().send(do, **arguments)
 
     def look(self) -> None:
-        """See whether it, its server or a file system under them stands stopped.
-
-        Called every `LOOK_SECONDS` by whoever waits for it.
+        """See whether it, its server or a file system under them was stopped; called every `LOOK_SECONDS` of a wait.
 
         After ten such seconds, or one where it was to stop anyway (`hurry`), it is ended, and its answer is
         ``ServerLost``; so it is where it was to stop and goes on.
@@ -158,10 +164,6 @@ class Worker(Child):
         if is_stopped(self.pid):
             self.kill()
         self.close(_END_SECONDS)
-
-    def _write(self, line: bytes) -> None:
-        with signals.held():  # its handler sends, too: a stop must not land within this line
-            super()._write(line)
 
     def _wait(self, seconds: float) -> bool:
         """As any child's, in looks: time in which this process itself stood still does not count."""
@@ -217,33 +219,60 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
     return kept | dict(added)
 
 
-_STATEMENT = frozenset(
-    {"sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "offline", "endless", "primary_key"}
+_FIXES: tuple[tuple[str, type[TdeltaError], str], ...] = (
+    ("cannot_open", StorageFault, "use another --dir, or raise ulimit -n"),
+    ("connection", ServerLost, ""),
+    ("auth denied unknown_database tls", UsageError, ""),
+    ("key", EnvironmentFault, "its keys changed, so start a new run"),
+    ("out_of_memory too_many_connections", EnvironmentFault, "close other programs, or use fewer --threads"),
+    ("threads", EnvironmentFault, "raise ulimit -u, or use fewer --threads"),
+    ("library", EngineUnavailable, ""),
+    (
+        "sql constraint no_row script busy locked conflict offline endless primary_key",
+        StatementFault,
+        "see the scripts of the workload",
+    ),
 )
+"""Kinds of answers of a database, the exceptions that they become, and remedies."""
 
 
 def failure(kind: str, said: str) -> TdeltaError:
-    """What a database answered, as an exception: about the disk, a library, a statement, or an internal error."""
+    """A database's answer as an exception: about the disk, a library, a statement, or an internal error."""
     if kind in ("full", "io", "read_only"):
         return StorageFault(disk_refusal(said))
-    if kind == "cannot_open":
-        return StorageFault(Refusal.of("database-answer", said=said, fix="use another --dir, or raise ulimit -n"))
-    if kind == "connection":
-        return ServerLost(Refusal.of("database-says", said=said))
-    if kind in ("auth", "denied", "unknown_database", "tls"):
-        return UsageError(Refusal.of("database-says", said=said))
-    if kind == "key":
-        return EnvironmentFault(Refusal.of("database-answer", said=said, fix="its keys changed, so start a new run"))
-    if kind in ("out_of_memory", "too_many_connections"):
-        return EnvironmentFault(
-            Refusal.of("database-answer", said=said, fix="close other programs, or use fewer --threads")
-        )
-    if kind == "threads":
-        return EnvironmentFault(Refusal.of("database-answer", said=said, fix="raise ulimit -u, or use fewer --threads"))
-    if kind == "library":
-        return EngineUnavailable(Refusal.of("database-says", said=said))
-    if kind in _STATEMENT:
-        return StatementFault(Refusal.of("database-answer", said=said, fix="see the scripts of the workload"))
     if kind == "no_twin":
         return TdeltaError(Refusal.of("no-twin-open"))
+    for kinds, exception, fix in _FIXES:
+        if kind in kinds.split():
+            answer = (
+                Refusal.of("database-answer", said=said, fix=fix) if fix else Refusal.of("database-says", said=said)
+            )
+            return exception(answer)
     return Defect(said)
+
+
+class Refused(Exception):
+    """An answer of a user's database that is a refusal, not a fault until the caller makes it one.
+
+    ``kind`` is its class in short.
+    """
+
+    def __init__(self, kind: str, said: str | Refusal) -> None:
+        super().__init__(str(said))
+        self.kind = kind
+        self.refusal = Refusal.of("database-says", said=said) if isinstance(said, str) else said
+
+
+def answered(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer about a user's database that is no refusal.
+
+    Raises:
+        Refused: it is one.
+        StorageFault: it is one of the disk's.
+    """
+    if "refused" not in answer:
+        return answer
+    kind, said = answer["refused"]
+    if isinstance(fault := failure(kind, said), StorageFault):
+        raise fault
+    raise Refused(kind, said)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 
-from tdelta.engines.registry import ENGINES, servers
-from tdelta.engines.shared.file_classes import FileRules, server_file_class
+from tdelta.engines.registry import profiles, server
+from tdelta.engines.server.evidence import FileRules, server_file_class
 from tdelta.evidence.classes import FileClass
 
 
@@ -23,9 +21,4 @@ def class_of(path: str) -> FileClass:
 
 @cache
 def _rules() -> tuple[FileRules, ...]:
-    modules = [import_module(f"{ENGINES[name]}.evidence") for name in servers() if _has_evidence(name)]
-    return tuple(dict.fromkeys(module.EVIDENCE.files for module in modules))
-
-
-def _has_evidence(name: str) -> bool:
-    return find_spec(f"{ENGINES[name]}.evidence") is not None
+    return tuple(dict.fromkeys(server(one.name).evidence.files for one in profiles() if one.program is not None))

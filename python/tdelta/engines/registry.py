@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.profile import Profile
@@ -13,7 +12,7 @@ from tdelta.errors import UnknownName
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
-    from tdelta.engines.capabilities import RunEngine
+    from tdelta.engines.base import Engine
 
 ENGINES: dict[str, str] = {
     "sqlite": "tdelta.engines.sqlite",
@@ -39,7 +38,7 @@ def profile(name: str) -> Profile:
     return found
 
 
-def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
+def driver(name: str, options: Mapping[str, Any]) -> Engine:
     """An engine, found and ready to be planned with.
 
     Args:
@@ -53,13 +52,13 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
     """
     if name not in ENGINES:
         raise UnknownName("engine", name, set(ENGINES))
-    made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)
+    made: Engine = import_module(f"{ENGINES[name]}.driver").driver(options)
     return made
 
 
-def external(name: str) -> Any:
-    """The module that knows how servers of users are asked, of an engine whose profile has their ``address``."""
-    return import_module(f"{ENGINES[name]}.external")
+def server(name: str) -> Any:
+    """The class of an engine's servers, a `tdelta.engines.server.base.ServerEngine`: ``SERVER`` of its driver."""
+    return import_module(f"{ENGINES[name]}.driver").SERVER
 
 
 def profiles() -> tuple[Profile, ...]:
@@ -70,26 +69,6 @@ def profiles() -> tuple[Profile, ...]:
 def defaults(name: str) -> Mapping[str, Any]:
     """The options that have another default on an engine than elsewhere, by their names; none for an unknown engine."""
     return profile(name).defaults if name in ENGINES else {}
-
-
-@cache
-def study_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """What an engine sets otherwise in studies, by the study's name: those are the ones that were fitted to it.
-
-    Empty for an engine without a module ``studies``, and for an unknown one.
-    """
-    if name not in ENGINES or find_spec(f"{ENGINES[name]}.studies") is None:
-        return {}
-    found: Mapping[str, Mapping[str, Any]] = import_module(f"{ENGINES[name]}.studies").STUDIES
-    return found
-
-
-def external_server_studies(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """What an engine sets otherwise in studies on servers of the user's, by the study's name: ``ON_OWN_SERVERS``."""
-    if name not in ENGINES or find_spec(f"{ENGINES[name]}.studies") is None:
-        return {}
-    found: Mapping[str, Mapping[str, Any]] = getattr(import_module(f"{ENGINES[name]}.studies"), "ON_OWN_SERVERS", {})
-    return found
 
 
 def servers() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,13 +93,21 @@ class MarkerHit:
     markers_found: int
 
 
-def files_of(pid: int, database: Path) -> tuple[TwinFile, ...]:
+def files_of(
+    pid: int, database: Path, class_of: Callable[..., FileClass] = file_class, *, has_folder: bool = False
+) -> tuple[TwinFile, ...]:
     """Every regular file of a twin: those beside its database that share its name, and those its worker has open.
+
+    Args:
+        class_of: the class of a file of this engine's, as `file_class`.
+        has_folder: the folder of the database, with all below it, holds this twin's files only, whatever their names.
 
     Raises:
         EnvironmentFault: the files that the worker has open cannot be listed.
     """
-    return in_order((*_beside(database), *_open_in(pid, database)))
+    named = (path for path in database.parent.iterdir() if path.name.startswith(database.name))
+    found = _named(database.parent.rglob("*") if has_folder else named, database, class_of)
+    return in_order((*found, *_open_in(pid, database, class_of)))
 
 
 def in_order(files: Iterable[TwinFile]) -> tuple[TwinFile, ...]:
@@ -185,21 +193,20 @@ def merged(looks: Iterable[MarkerHit]) -> tuple[MarkerHit, ...]:
     return tuple(files.values())
 
 
-def _beside(database: Path) -> Iterator[TwinFile]:
-    for path in database.parent.iterdir():
-        if path.name.startswith(database.name):
-            try:
-                found = path.lstat()
-            except FileNotFoundError:
-                continue
-            if stat.S_ISREG(found.st_mode):
-                of = file_class(path.name, database.name)
-                yield TwinFile(path.name, str(path), of, (found.st_dev, found.st_ino))
+def _named(paths: Iterable[Path], database: Path, class_of: Callable[..., FileClass]) -> Iterator[TwinFile]:
+    for path in sorted(paths):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISREG(found.st_mode):
+            of = class_of(path.name, database.name)
+            yield TwinFile(path.name, str(path), of, (found.st_dev, found.st_ino))
 
 
-def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
+def _open_in(pid: int, database: Path, class_of: Callable[..., FileClass]) -> Iterator[TwinFile]:
     for file in open_files(pid):
-        of = file_class(file.target.name, database.name, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
+        of = class_of(file.target.name, database.name, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
         yield TwinFile(file.label, file.path, of, file.identity)
 
 

@@ -33,19 +33,34 @@ lost to wake-ups and to the moments in which too few threads are ready."""
 ALIKE = 0.01
 """Twins whose caches meet shares of requests farther apart than this are not twins."""
 
-COUNTERS = {
-    "pages_read": "pages\nread",
-    "pages_written": "pages\nwritten",
-    "pages_encrypted": "pages\nencrypted",
-    "pages_decrypted": "pages\ndecrypted",
-    "log_bytes": "log",
-    "device_read_bytes": "read from\nthe device",
-    "device_written_bytes": "written to\nthe device",
-}
-"""What is counted of an operation, by the engine or the system, and its heading."""
 
-_BRIEF = ("pages_read", "pages_written", "log_bytes")
-"""Counters that a terminal has room for."""
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A count of one operation, as an engine's trials name it, or the system: stored, exported, shown and documented.
+
+    Attributes:
+        title: the heading of its column.
+        meaning: a word about it for docs/json.md, where its name does not suffice.
+        unit: ``bytes``, or empty for a number.
+        is_brief: whether a terminal has room for it.
+    """
+
+    name: str
+    title: str
+    meaning: str = ""
+    unit: str = ""
+    is_brief: bool = False
+
+
+COUNTERS = (
+    Counter("pages_read", "pages\nread", "into the cache, read ahead included", is_brief=True),
+    Counter("pages_written", "pages\nwritten", is_brief=True),
+    Counter("pages_encrypted", "pages\nencrypted"),
+    Counter("pages_decrypted", "pages\ndecrypted"),
+    Counter("log_bytes", "log", "of redo log or WAL", "bytes", is_brief=True),
+    Counter("device_read_bytes", "read from\nthe device", unit="bytes"),
+    Counter("device_written_bytes", "written to\nthe device", unit="bytes"),
+)
 
 _US = 1e6
 _REQUESTS, _MISSES = "buffer_requests", "buffer_reads"
@@ -139,7 +154,7 @@ def of_run(run: FinishedRun) -> Iterator[ServerMeasures]:
                 client_cpu_us=Typical.of(m.client_cpu_seconds * _US / m.operations for m in measured),
                 time=spent,
                 cache=_cache(measured),
-                counted={name: median for name in COUNTERS if (median := _median(measured, name)) is not None},
+                counted={c.name: median for c in COUNTERS if (median := _median(measured, c.name)) is not None},
                 bottleneck=bottleneck(spent, run.cpus, None if kept_to is None else int(kept_to)),
             )
 
@@ -295,12 +310,12 @@ def _hits(cache: CacheUse | None) -> str | Cell:
     return Cell(f"{median:.2f}% ({low:.2f} to {high:.2f})", brief=f"{median:.2f}%")
 
 
-def _count(name: str) -> Callable[[ServerMeasures], str]:
+def _count(counter: Counter) -> Callable[[ServerMeasures], str]:
     def text(measured: ServerMeasures) -> str:
-        value = measured.counted.get(name)
+        value = measured.counted.get(counter.name)
         if value is None:
             return MISSING
-        return amounts((value,), "bytes")[0] if name.endswith("_bytes") else small_count(value)
+        return amounts((value,), counter.unit)[0] if counter.unit else small_count(value)
 
     return text
 
@@ -323,7 +338,7 @@ _COLUMNS = (
     _Column("I/O\npressure", lambda m: _share(m.time.io_pressure), is_brief=False),
     _Column("cache\nhits", lambda m: _hits(m.cache)),
     _Column("cache\nmisses", lambda m: MISSING if m.cache is None else small_count(m.cache.misses), is_brief=False),
-    *(_Column(title, _count(name), is_brief=name in _BRIEF) for name, title in COUNTERS.items()),
+    *(_Column(counter.title, _count(counter), counter.is_brief) for counter in COUNTERS),
 )
 """One that has nothing to say of any server is left out."""
 

@@ -8,7 +8,7 @@ process that runs the engine, before it starts. How depends on whom the engine a
 - A library that executes CPUID itself is given another answer by a preload (``crates/no-aes``), which replaces the
   instruction in the code of the loaded libraries.
 
-Setting a variable proves nothing: `tdelta.engines.sqlite.pricing` times a page cipher of the library under test.
+Setting a variable proves nothing: `tdelta.engines.embedded.pricing` times a page cipher of the library under test.
 """
 
 from __future__ import annotations

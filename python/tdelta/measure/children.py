@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
@@ -68,7 +68,7 @@ class Child:
         environment: its whole environment.
     """
 
-    called: ClassVar[str] = "a process of tdelta's own"
+    called = "a process of tdelta's own"
     """What it is in messages."""
 
     def __init__(self, module: str, environment: Mapping[str, str]) -> None:

@@ -217,6 +217,11 @@ class Measurement:
     delays: RunDelays = part(RunDelays)
     circumstances: Circumstances = part(Circumstances)
 
+    @classmethod
+    def of_one(cls, name: str, elapsed_ns: int, **more: Any) -> Measurement:
+        """Of a trial that is one operation, and no transaction."""
+        return cls(1, elapsed_ns, {name: SpanTotals(1, elapsed_ns)}, {}, total_operations=1, **more)
+
     @property
     def response_ns(self) -> float:
         """Mean response time over the fixed mix, ns per operation: all transaction spans together."""

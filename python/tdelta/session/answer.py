@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tdelta.engines.capabilities import Cautioned
 from tdelta.findings import findings_of
 from tdelta.findings.base import FinishedRun
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, unexplained_cautions, with_cached
@@ -34,9 +33,9 @@ from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions
 from tdelta.session.options import Option
 from tdelta.session.planning import Plan
-from tdelta.session.published import PUBLISHED
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.state import TrialSize
+from tdelta.session.studies import study
 from tdelta.session.values import Flag
 from tdelta.workloads.scan import cut
 
@@ -107,13 +106,10 @@ class Change(NamedTuple):
 
 
 def overridden(request: RunRequest) -> tuple[Change, ...]:
-    if request.tested.study is None:
+    if request.study is None:
         return ()
-    tested = request.tested
-    original = {"study": tested.study, "engine": tested.engine, "study_size": tested.study_size}
-    if tested.baseline is not None:
-        original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
-    return tuple(_changes(request, RunRequest(**original)))
+    names = ["study", "engine", "study_size", *(["baseline", "encrypted"] if request.baseline is not None else [])]
+    return tuple(_changes(request, RunRequest(**{name: getattr(request, name) for name in names})))
 
 
 def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
@@ -250,13 +246,13 @@ def _finished(
             *(one for one in (judgement.order_effect, judgement.hosts) if one is not None),
             *collectors.search.records(),
             collectors.checks.settings_compared(),
-            *(collectors.profiles.records() if plan.request.design.profile else ()),
+            *(collectors.profiles.records() if plan.request.profile else ()),
         ),
         cpus=_cpus(context.store.machine(context.run_id)),
         storages=state.storages,
         data_bytes=state.data_bytes,
-        published=PUBLISHED.get(plan.settings.study, ()),
-        levels={"threads": plan.request.work.threads, "cache": plan.request.twins.cache},
+        published=study(plan.settings.study).figures if plan.settings.study else (),
+        levels={"threads": plan.request.threads, "cache": plan.request.cache},
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,
         is_writing=plan.layout.writes,
@@ -329,9 +325,8 @@ def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
         yield from plan.command.cautions
     yield from storage_cautions(plan)
     engine = plan.engine
-    if isinstance(engine, Cautioned):
-        kinds = (plan.twin_settings(condition, 0) for condition in plan.data_templates().values())
-        yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
+    kinds = (plan.twin_settings(condition, 0) for condition in plan.data_templates().values())
+    yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
     if ending.interrupted:
         yield Caution.of("run-interrupted")
     if plan.source is not None:

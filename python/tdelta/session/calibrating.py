@@ -82,7 +82,7 @@ class _Series:
 
 def for_usual_time(request: RunRequest) -> RunRequest:
     """The same request with the time that a calibration takes where no other is asked for."""
-    seconds = MAX_SECONDS_ON_SERVERS if request.tested.engine in servers() else MAX_SECONDS
+    seconds = MAX_SECONDS_ON_SERVERS if request.engine in servers() else MAX_SECONDS
     return request.replace(max_seconds=seconds)
 
 
@@ -93,7 +93,7 @@ def calibrate_machine(
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> MachineCalibration:
-    """Run identical and injected twins for as long as ``request.decision.max_seconds`` allows, and keep what they say.
+    """Run identical and injected twins for as long as ``request.max_seconds`` allows, and keep what they say.
 
     Args:
         request: as for a run; what is compared, a study and a budget have no place in it. Without ``inject``, 5%.
@@ -105,12 +105,12 @@ def calibrate_machine(
         TdeltaError: as `tdelta.session.conduct`, from any of the runs.
     """
     _check(request)
-    clock = Clock(request.decision.max_seconds, now)
-    seed = fresh_seed() if request.design.seed is None else request.design.seed
-    request = request.replace(seed=seed, inject=request.design.inject or INJECTED)
+    clock = Clock(request.max_seconds, now)
+    seed = fresh_seed() if request.seed is None else request.seed
+    request = request.replace(seed=seed, inject=request.inject or INJECTED)
     series = _run_all(request, observer, clock, make_twins, now)
     observer(Phase("judge", "what all runs say together"))
-    with Store.open(request.where.store) as store:
+    with Store.open(request.store) as store:
         found = _assembled(request, series, store, clock.elapsed())
         add_calibration(store, found)
     return found
@@ -118,15 +118,15 @@ def calibrate_machine(
 
 def _check(request: RunRequest) -> None:
     given = {
-        "STUDY": request.tested.study is not None,
-        "--vary": bool(request.design.vary),
-        "--budget": request.decision.budget is not None,
-        "--baseline and --encrypted": request.tested.baseline is not None or request.tested.encrypted is not None,
-        "--restore": request.tested.restore is not None,
-        "--load-generator": request.work.load_generator is not None,
-        "--hosts": request.work.hosts is not None,
-        "--no-aa": not request.design.aa_control,
-        "--no-bb": request.design.bb_control is False,
+        "STUDY": request.study is not None,
+        "--vary": bool(request.vary),
+        "--budget": request.budget is not None,
+        "--baseline and --encrypted": request.baseline is not None or request.encrypted is not None,
+        "--restore": request.restore is not None,
+        "--load-generator": request.load_generator is not None,
+        "--hosts": request.hosts is not None,
+        "--no-aa": not request.aa_control,
+        "--no-bb": request.bb_control is False,
     }
     wrong = [
         Refusal.of("conflict", one=option, other="a calibration") for option, is_given in given.items() if is_given
@@ -161,7 +161,7 @@ def _run_all(
         except TimeFault as fault:
             if not series.results:
                 least = fault.least_seconds + _CLOSING_SECONDS
-                raise TimeFault(request.decision.max_seconds, least, fault.why) from None
+                raise TimeFault(request.max_seconds, least, fault.why) from None
             break
         except KeyboardInterrupt:
             if not series.results:
@@ -187,7 +187,7 @@ def _run_words(number: int, series: _Series, clock: Clock) -> str:
 
 def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequest:
     """The request of one run, with a seed of its own."""
-    drawn = stream(request.design.seed or 0, "calibrate", number)
+    drawn = stream(request.seed or 0, "calibrate", number)
     return request.replace(
         seed=int(drawn.integers(1 << SEED_BITS)),
         self_test=True,
@@ -217,7 +217,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     runs = [_stored(store, result) for result in sound]
     found = {metric: pooled_noise(runs, metric) for metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)}
     noise = {metric: pooled for metric, pooled in found.items() if pooled is not None}
-    identical, injected = identical_tally(sound), injected_tallies(sound, is_truth=request.work.threads == 1)
+    identical, injected = identical_tally(sound), injected_tallies(sound, is_truth=request.threads == 1)
     pace = _pace(series)
     responses = noise.get(Metric.RESPONSE_TIME)
     first = results[0]
@@ -227,21 +227,21 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     return MachineCalibration(
         calibration_id=fresh_calibration_id(store),
         created_unix_seconds=time.time(),
-        seed=request.design.seed or 0,
+        seed=request.seed or 0,
         key=key,
         run_ids=tuple(result.settings.run_id for result in results),
         rounds_per_run=ROUNDS_PER_RUN,
-        blocks_per_round=request.design.blocks_per_round,
+        blocks_per_round=request.blocks_per_round,
         elapsed_seconds=elapsed_seconds,
-        tolerance=request.decision.tolerance,
+        tolerance=request.tolerance,
         identical=identical,
         injected=injected,
         noise=tuple(pooled.record() for pooled in noise.values()),
         pace=pace,
         minimum_detectable_effect=()
         if responses is None
-        else detectable_effects(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
-        faults=tuple(faults(results, identical, injected, request.decision.tolerance)),
+        else detectable_effects(responses, responses.prior, pace, blocks=request.blocks_per_round),
+        faults=tuple(faults(results, identical, injected, request.tolerance)),
         cautions=(*tally_cautions(len(sound), injected), *_cautions(series)),
         interrupted=series.interrupted,
         machine=first.machine,

@@ -44,7 +44,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     for runs whose strata differ in an option that decides what a trial is.
     """
     request = plan.request
-    of_user = (request.tested.baseline, request.tested.restore, request.work.load_generator)
+    of_user = (request.baseline, request.restore, request.load_generator)
     if plan.hosts is not None or any(given is not None for given in of_user):
         return None
     options = _options(plan)
@@ -63,7 +63,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
 
 def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Plan:
     """The same plan with the newest calibration that fits; one that showed the instrument to lie is told, not used."""
-    if key is None or not plan.request.decision.use_calibration:
+    if key is None or not plan.request.use_calibration:
         return plan
     found = newest_calibration(store, key, since_unix_seconds=time.time() - MOST_DAYS * _DAY_SECONDS)
     if found is None:

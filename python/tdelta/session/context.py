@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta.driver import TrialJob, Twin, Twins
-from tdelta.engines.capabilities import Configured, Scoped
 from tdelta.records import Condition, Event, Phase, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.housing import Housing
@@ -78,9 +77,9 @@ class RunContext:
             TimeFault: not one block fits into the time that was typed.
         """
         if not self.trials and not self.pace.holds_a_block():
-            decision = self.plan.request.decision
-            needed = self.pace.extension(decision.min_rounds)
-            if decision.max_seconds_is_given or needed is None:
+            request = self.plan.request
+            needed = self.pace.extension(request.min_rounds)
+            if request.max_seconds_is_given or needed is None:
                 raise self.pace.fault()
             self.plan = self.plan.extended(needed)
             self.pace.max_seconds = needed
@@ -93,10 +92,7 @@ class RunContext:
         plan = self.plan
         if plan.settings.compares_builds:  # no marker could be missing from files that nothing encrypts
             return []
-        engine, instances = plan.engine, list(plan.instances())
-        if isinstance(engine, Scoped):
-            return [c for c in instances if engine.can_be_searched(plan.twin_settings(c, 0))]
-        return [] if isinstance(engine, Configured) else instances
+        return [c for c in plan.instances() if plan.engine.can_be_searched(plan.twin_settings(c, 0))]
 
     def searched(self) -> list[Condition]:
         return [condition for condition in self.plan.conditions if condition.key in self.state.evidence]
@@ -174,7 +170,7 @@ class Jobs:
             discard=self._discarded(condition, operations) if rate is None else 0,
             rate=rate,
             injected=condition.injected or 0.0,
-            trial_seconds=self._plan.request.design.trial_seconds,
+            trial_seconds=self._plan.request.trial_seconds,
         )
 
     def in_block(self, condition: Condition, block: int) -> TrialJob:

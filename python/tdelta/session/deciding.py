@@ -20,7 +20,7 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.driver import TwinFolder, default_base, sweep
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.own_tables import reads_own_tables
+from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
@@ -181,15 +181,15 @@ def decide(
     """
     began, (steps, impossible) = now(), _steps(given)
     request = RunRequest(**given)
-    base = request.where.directory or default_base()
+    base = request.directory or default_base()
     sweep(base)
     own_folders.ensure(base)
-    with Store.open(request.where.store) as store, ExitStack() as stack:
+    with Store.open(request.store) as store, ExitStack() as stack:
         sitting = _Sitting(store, request, watch, now, rerun=rerun)
         # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
         folder = stack.enter_context(TwinFolder(base, sitting.name))
         sitting.restored = Templates(folder.path / "restored", of_users=True)
-        timed, left = sitting.timed(steps), request.decision.max_seconds - sitting.spent_seconds
+        timed, left = sitting.timed(steps), request.max_seconds - sitting.spent_seconds
         late = sitting.answer(timed, lambda: left - (now() - began))
         with suppress(KeyboardInterrupt, Interrupted):  # every question has what answer it gets
             sitting.deepen(timed, lambda: left - (now() - began))
@@ -242,7 +242,7 @@ class _Sitting:
         for at, step in enumerate(waiting):
             fitting = allot(waiting[at:], left())
             if not (fitting and fitting[0].question is step.question):
-                most_seconds = self._request.decision.max_seconds
+                most_seconds = self._request.max_seconds
                 found.append(_late(step, most_seconds, most_seconds - left()))
                 continue
             begun = self._runs.get(step.question.name)
@@ -285,7 +285,7 @@ class _Sitting:
         return None
 
     def _conducted(self, step: Step, observe: Observer, begun: str | None) -> RunResult:
-        templates = self.restored if step.request.tested.restore is not None else None
+        templates = self.restored if step.request.restore is not None else None
         run_id, began = begun, self._now() - self._store.facts_named(SPENT).get(begun or "", 0.0)
 
         def noted(event: Event) -> None:
@@ -299,7 +299,7 @@ class _Sitting:
         if begun is not None:
             result = resume(begun, self._store.path, noted, max_seconds=step.seconds, templates=templates)
         else:
-            labels = (*self._request.where.labels, self.name)
+            labels = (*self._request.labels, self.name)
             fact = {"name": self.name, "question": step.question.name, "options": self._options, "seconds": self._known}
             request = step.request.replace(max_seconds=float(math.ceil(step.seconds)), labels=labels)
             result = conduct(request, noted, facts={PART_OF: fact}, templates=templates)
@@ -315,7 +315,7 @@ def _is_open(step: Step, result: RunResult) -> bool:
 def _steps(given: Mapping[str, Any]) -> tuple[list[Step], list[Open]]:
     """The questions that this engine, with these options, has a run for; and those that it has none for."""
     steps, impossible = list[Step](), list[Open]()
-    engine = RunRequest(**given).tested.engine
+    engine = RunRequest(**given).engine
     if "baseline" not in given:
         given = {**given, "engine": engine}  # studies have one of their own
     for question in QUESTIONS:
@@ -359,7 +359,7 @@ def _timed(
     steps: Sequence[Step], request: RunRequest, name: str, observe: Observer, restored: Templates | None = None
 ) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
-    clock = Clock(request.decision.max_seconds)
+    clock = Clock(request.max_seconds)
     ready = prepared_inputs(request, name, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
@@ -375,7 +375,7 @@ def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
     pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
     question, staged = step.question, pace.needs.stage_seconds
     least = pace.whole(question.least_rounds) if question.is_workload else pace.answering()
-    whole = pace.whole(question.rounds or step.request.decision.min_rounds)
+    whole = pace.whole(question.rounds or step.request.min_rounds)
     return _SPARE * (staged + least), _SPARE * (staged + whole)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta.design.actions import is_action
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
-from tdelta.engines.registry import external_server_studies, profile, profiles
+from tdelta.engines.registry import profile, profiles
 from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.errors import UsageError
 from tdelta.messages import Caution, Refusal
@@ -38,7 +38,7 @@ def engines_of(found: Study) -> tuple[str, ...]:
 
 
 def _needs_nothing_else(found: Study, engine: str) -> bool:
-    return found.name in external_server_studies(engine) or not needs_private_instances(found)
+    return engine in found.on_own_servers or not needs_private_instances(found)
 
 
 def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def on_external_servers(
     vary = {factor: levels for factor, levels in settings.get("vary", {}).items() if factor in _VARIED}
     if "work" in vary:
         vary["work"] = tuple(level for level in vary["work"] if level in _works(engine))
-    own = external_server_studies(engine).get(name, {})
+    own = study(name).on_own_servers.get(engine, {})
     return {**kept, "vary": {factor: levels for factor, levels in vary.items() if levels}, **own}
 
 

@@ -13,8 +13,8 @@ from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
-from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
-from tdelta.engines.shared.external.own_tables import reads_own_tables
+from tdelta.engines.base import Engine
+from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
@@ -60,7 +60,7 @@ _FACTORS_ALONE = {
 """Factors that no option sets, and whose they are."""
 
 
-def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
+def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
     """Find all that is wrong with a request.
 
     Args:
@@ -70,10 +70,10 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         UsageError: every fault, at once.
     """
     unvaried: dict[str, tuple[Level, ...]] = {
-        "threads": (request.work.threads,),
-        "cache": (request.twins.cache,),
-        **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
-        **({} if request.work.rate is None else {"rate": (request.work.rate,)}),
+        "threads": (request.threads,),
+        "cache": (request.cache,),
+        **({} if request.page_size is None else {"page_size": (request.page_size,)}),
+        **({} if request.rate is None else {"rate": (request.rate,)}),
     }
     require_few(vary)  # before anything is done for each of them
     levels = {**unvaried, **vary}
@@ -93,7 +93,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(_check_study, request, chosen.profile.name),
         partial(check_discard, request),
         *_checks_of_taken(request, vary, chosen),
-        *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
+        *chosen.option_checks(request.values, vary),
     ]
     faults = []
     for check in checks:
@@ -106,17 +106,17 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
 
 def _check_contrast(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
     """Of a comparison of builds: there are two at least, and nothing is encrypted."""
-    contrast = request.design.contrast
+    contrast = request.contrast
     if contrast == ENCRYPTION:
         return
     wrong = []
     has_builds = contrast in VERSIONS and len(vary.get(contrast, ())) >= _FEWEST_BUILDS
-    if not has_builds and request.tested.baseline is None:
+    if not has_builds and request.baseline is None:
         wrong.append(Refusal.of("requires", what="a comparison of builds", needs=_BUILDS))
     encrypting = [f"--vary {name}" for name in COMPARED if name in vary]
     encrypting += [f"--vary work={level}" for level in map(str, vary.get("work", ())) if _needs_keys(level)]
-    encrypting += [f"STUDY {request.tested.study}"] if request.tested.study else []
-    encrypting += ["--self-test"] if request.design.self_test else []
+    encrypting += [f"STUDY {request.study}"] if request.study else []
+    encrypting += ["--self-test"] if request.self_test else []
     if encrypting:
         wrong.append(Refusal.of("conflict", one="a comparison of builds", other=", ".join(encrypting)))
     if wrong:
@@ -139,7 +139,7 @@ def _needs_keys(work: str) -> bool:
 
 
 def _checks_of_taken(
-    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine
+    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine
 ) -> Iterator[Callable[[], object]]:
     """What does not go with options that the engine takes."""
     profile = chosen.profile
@@ -148,7 +148,7 @@ def _checks_of_taken(
         yield partial(check_hosts, request, vary)
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
-    known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}
+    known = {factor: chosen.actions(factor) for factor in _ACTED}
     yield partial(check_actions, request, vary, known, chosen.product)
     if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
@@ -160,8 +160,8 @@ def _checks_of_taken(
 
 def _check_study(request: RunRequest, engine: str) -> None:
     """Refuse a study that servers of the user's do not serve for."""
-    if request.tested.study is not None and request.tested.baseline is not None:
-        check_study(request.tested.study, engine)
+    if request.study is not None and request.baseline is not None:
+        check_study(request.study, engine)
 
 
 def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
@@ -171,7 +171,7 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
         raise UsageError(Refusal.of("option-and-factor", options=both))
 
 
-def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
+def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
     factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
     given = [(option.flag, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", factors.get(name)) for name in vary]
@@ -180,7 +180,7 @@ def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], cho
         if takes is not None and takes not in chosen.profile.takes:
             wrong.setdefault(takes, []).append(typed)
     if wrong:
-        product = chosen.product if request.tested.baseline is None else None
+        product = chosen.product if request.baseline is None else None
         raise UsageError(*(_not_supported(typed, takes, product) for takes, typed in wrong.items()))
 
 
@@ -192,33 +192,28 @@ def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> R
     return Refusal.of("not-supported", what=options, by=product, only=takers)
 
 
-def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
+def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:
     try:
-        if isinstance(chosen, ChecksCiphers):
-            chosen.check_cipher(cipher)
-        elif cipher not in chosen.ciphers:
-            raise UnknownName("cipher", cipher, chosen.ciphers)
+        chosen.check_cipher(cipher)
     except UnknownName as fault:
-        if request.tested.study is None or cipher not in study(request.tested.study).settings.get("vary", {}).get(
-            "cipher", ()
-        ):
+        if request.study is None or cipher not in study(request.study).settings.get("vary", {}).get("cipher", ()):
             raise
         others = ", ".join(name for name in chosen.ciphers if name != PLAIN)
-        asked = {"study": request.tested.study, "cipher": cipher, "product": chosen.product}
+        asked = {"study": request.study, "cipher": cipher, "product": chosen.product}
         raise UsageError(Refusal.of("study-without-cipher", known=others, **asked)) from fault
 
 
 def _check_place(request: RunRequest) -> None:
     """Refuse a folder whose name cannot be stored with the run."""
-    if request.where.directory is not None and not _is_text(request.where.directory):
+    if request.directory is not None and not _is_text(request.directory):
         raise UsageError(Refusal.of("path-not-text", option="--dir"))
 
 
 def _check_database(request: RunRequest) -> None:
-    if request.tested.database is None:
+    if request.database is None:
         return
     wrong = []
-    if not _is_text(request.tested.database):
+    if not _is_text(request.database):
         wrong.append(Refusal.of("path-not-text", option="--database"))
     wrong += _against_own_rows(request, "--database")
     if wrong:
@@ -226,10 +221,10 @@ def _check_database(request: RunRequest) -> None:
 
 
 def _check_restore(request: RunRequest) -> None:
-    if request.tested.restore is None:
+    if request.restore is None:
         return
-    wrong = [] if request.tested.restore.strip() else [Refusal.of("requires", what="--restore", needs="a command")]
-    wrong += [Refusal.of("restore-password", option=option) for option in passwords_in(request.tested.restore)]
+    wrong = [] if request.restore.strip() else [Refusal.of("requires", what="--restore", needs="a command")]
+    wrong += [Refusal.of("restore-password", option=option) for option in passwords_in(request.restore)]
     wrong += _against_own_rows(request, "--restore")
     if wrong:
         raise UsageError(*wrong)
@@ -237,14 +232,14 @@ def _check_restore(request: RunRequest) -> None:
 
 def _against_own_rows(request: RunRequest, option: str) -> Iterator[Refusal]:
     """What does not go with rows that are there already."""
-    if request.tested.study is not None:
-        yield Refusal.of("conflict", one=f"STUDY {request.tested.study}", other=option)
-    if request.tested.size_bytes != OPTIONS["size_bytes"].default:
+    if request.study is not None:
+        yield Refusal.of("conflict", one=f"STUDY {request.study}", other=option)
+    if request.size_bytes != OPTIONS["size_bytes"].default:
         yield Refusal.of("conflict", one="--size", other=option)
-    if request.work.workload in BUILT_IN:
-        yield Refusal.of("conflict", one=f"--workload {request.work.workload}, which has its own tables,", other=option)
-    elif request.work.workload is not None and not Path(request.work.workload).is_dir():
-        yield Refusal.of("path-unusable", path=request.work.workload, fault="no such folder of transactions")
+    if request.workload in BUILT_IN:
+        yield Refusal.of("conflict", one=f"--workload {request.workload}, which has its own tables,", other=option)
+    elif request.workload is not None and not Path(request.workload).is_dir():
+        yield Refusal.of("path-unusable", path=request.workload, fault="no such folder of transactions")
 
 
 def _is_text(path: Path) -> bool:
@@ -265,34 +260,30 @@ def _check_numbers(request: RunRequest) -> None:
     wrong = [
         Refusal.of("out-of-range", what=name, wanted="above 0", found=value)
         for name, value in (
-            ("--size", request.tested.size_bytes),
-            ("--trial-time", request.design.trial_seconds),
-            ("--max-time", request.decision.max_seconds),
-            ("--tolerance", request.decision.tolerance),
+            ("--size", request.size_bytes),
+            ("--trial-time", request.trial_seconds),
+            ("--max-time", request.max_seconds),
+            ("--tolerance", request.tolerance),
         )
         if not value > 0
     ]
     if (
-        request.decision.latency_limit_seconds is not None
-        and not 1e-6 <= request.decision.latency_limit_seconds <= _LONGEST_LATENCY_LIMIT_SECONDS
+        request.latency_limit_seconds is not None
+        and not 1e-6 <= request.latency_limit_seconds <= _LONGEST_LATENCY_LIMIT_SECONDS
     ):
         wrong.append(
             Refusal.of(
                 "out-of-range",
                 what="--latency-limit",
                 wanted="1us to 1h",
-                found=f"{request.decision.latency_limit_seconds:g} s",
+                found=f"{request.latency_limit_seconds:g} s",
             )
         )
-    tests = [
-        flag
-        for flag, is_on in (("--self-test", request.design.self_test), ("--inject", request.design.inject))
-        if is_on
-    ]
-    if tests and request.decision.budget is not None:
+    tests = [flag for flag, is_on in (("--self-test", request.self_test), ("--inject", request.inject)) if is_on]
+    if tests and request.budget is not None:
         wrong.append(Refusal.of("conflict", one=" and ".join(tests), other="--budget"))
-    if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
-        least, most = request.decision.min_rounds, request.decision.max_rounds
+    if request.max_rounds is not None and request.max_rounds < request.min_rounds:
+        least, most = request.min_rounds, request.max_rounds
         wrong.append(
             Refusal.of("out-of-range", what="--rounds", wanted="MIN..MAX with MIN up to MAX", found=f"{least}..{most}")
         )
@@ -300,7 +291,7 @@ def _check_numbers(request: RunRequest) -> None:
         raise UsageError(*wrong)
 
 
-def check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: RunEngine) -> None:
+def check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Engine) -> None:
     """Refuse rebuilds of what is not written for the engine's dialect.
 
     Raises:

@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Protocol
 
-from tdelta.driver.agents.asked import require_ray
-from tdelta.driver.agents.sites import Ended, Sites
+from tdelta.driver.agents.bridge import require_ray
+from tdelta.driver.agents.fleet import Ended, Sites
 from tdelta.errors import UsageError
 from tdelta.inputs import real_path
 from tdelta.messages import Refusal
@@ -68,7 +68,7 @@ class TargetRun:
 
 
 class Nodes(Protocol):
-    """Where runs are made; see `tdelta.driver.agents.sites.Sites`."""
+    """Where runs are made; see `tdelta.driver.agents.fleet.Sites`."""
 
     def place(self, name: str, words: list[str]) -> str | None:
         """Begin a run; returns its node, None where every node has one."""

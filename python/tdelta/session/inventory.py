@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import EngineUnavailable, InventoryError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records.kept import label_fault

@@ -68,7 +68,7 @@ def first_facts(request: RunRequest, kind: RunKind) -> dict[str, object]:
     facts: dict[str, object] = {PROCESS: _this_process()}
     if kind is not RunKind.RUN:
         return {KIND: kind, **facts}
-    labels = checked_labels(request.where.labels)
+    labels = checked_labels(request.labels)
     return {LABELS: list(labels), **facts} if labels else facts
 
 

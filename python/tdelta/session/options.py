@@ -1,4 +1,4 @@
-"""What an option of ``tdelta run`` is. Each is declared once, as a field of a record of `tdelta.session.declared`.
+"""What an option of ``tdelta run`` is. Each is declared once, as a field of `tdelta.session.declared.Options`.
 
 From there come the flags of `run`, `plan` and `calibrate` with their help, the defaults of every engine, who is refused
 what, the JSON of a stored run, the command that repeats it, what a calibration must have in common with a run, which
@@ -42,7 +42,6 @@ class Option:
         of_study: whether changing it changes what a study is.
         decides_defaults: whether the defaults of other options hang on it.
         name: the field's name, by which JSON and Python have it.
-        record: the name of the record that it is a field of.
     """
 
     flag: str
@@ -61,7 +60,6 @@ class Option:
     of_study: bool = True
     decides_defaults: bool = False
     name: str = ""
-    record: str = ""
 
     @property
     def has_open_loop_default(self) -> bool:
@@ -105,12 +103,12 @@ def option(flag: str, value: Value, about: str, default: Any = None, *, compare:
         value: its kind of value.
         about: what it is, for people.
         default: its value where it is not typed.
-        compare: whether two records differ where it does.
+        compare: whether two requests differ where it does.
         more: what else an `Option` says.
     """
     return dataclasses.field(compare=compare, metadata={_DECLARED: Option(flag, value, about, default, **more)})
 
 
-def options_of(record: str, kind: type[Any]) -> Iterator[Option]:
+def options_of(kind: type[Any]) -> Iterator[Option]:
     for field in dataclasses.fields(kind):
-        yield dataclasses.replace(field.metadata[_DECLARED], name=field.name, record=record)
+        yield dataclasses.replace(field.metadata[_DECLARED], name=field.name)

@@ -176,7 +176,7 @@ class Pace:
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._plan = plan.of_one_round()
         self._elapsed = elapsed
-        self.max_seconds = plan.request.decision.max_seconds
+        self.max_seconds = plan.request.max_seconds
         self.needs = resource_estimate(self._plan)
         self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
@@ -208,7 +208,7 @@ class Pace:
 
     def filled(self, trial_seconds: float) -> None:
         """Take note of the length of a trial that was found, where it is longer than was asked for."""
-        longer = max(1.0, trial_seconds / self._plan.request.design.trial_seconds)
+        longer = max(1.0, trial_seconds / self._plan.request.trial_seconds)
         for stage in (Stage.LAP, Stage.BLOCK):
             self._estimates[stage] *= longer
 
@@ -281,13 +281,13 @@ class Pace:
 
     def shortest(self, *, searches: bool = True) -> float:
         """What is left until an answer of one round, as short as can be."""
-        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round))
+        blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
         ahead = self.ahead_of_blocks(laps=LOOKED_AT if searches else 1, prices=False)
         return self.set_up_left() + ahead + blocks + self.behind_blocks(searches=searches)
 
     def answering(self) -> float:
         """What is left until a run of so many blocks that it can have an answer, in as many rounds as that takes."""
-        blocks = self._plan.request.design.blocks_per_round
+        blocks = self._plan.request.blocks_per_round
         missing = max(0, BLOCKS_OF_ANSWER - min(FEWEST_BLOCKS, blocks))
         again = math.ceil(BLOCKS_OF_ANSWER / blocks) - 1
         around = self.ahead_of_blocks(laps=1, prices=False) + self.of(Stage.ROWS) + self.of(Stage.END)
@@ -295,7 +295,7 @@ class Pace:
 
     def whole(self, rounds: int) -> float:
         """What is left until an answer of so many whole rounds."""
-        one = self.ahead_of_blocks() + self.blocks(self._plan.request.design.blocks_per_round) + self.of(Stage.ROWS)
+        one = self.ahead_of_blocks() + self.blocks(self._plan.request.blocks_per_round) + self.of(Stage.ROWS)
         once = self.of(Stage.SEARCH) + self.calls(self._timed)
         spared = max(0, self.needs.laps - 1) * self.of(Stage.LAP)  # later rounds know how a cache misses at rest
         of_rounds = rounds * (one + self.of(Stage.END)) - max(0, rounds - 1) * spared
@@ -395,9 +395,9 @@ def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
 
 def _trial_seconds(plan: Plan, condition: Condition) -> float:
     """About how long a trial takes. Twins that derive a key for each operation take the longest there are."""
-    usual = plan.request.design.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
+    usual = plan.request.trial_seconds * _SLOWDOWN + _TRIAL_GAP_SECONDS
     derives = plan.workload.connects and condition.level("cipher") != "none"
-    return LONGEST_TRIALS * plan.request.design.trial_seconds if derives else usual
+    return LONGEST_TRIALS * plan.request.trial_seconds if derives else usual
 
 
 def _part_seconds(plan: Plan, needs: ResourceEstimate, condition: Condition) -> float:
@@ -407,6 +407,6 @@ def _part_seconds(plan: Plan, needs: ResourceEstimate, condition: Condition) -> 
     """
     if plan.step(condition):
         return needs.step_seconds
-    traced = _trial_seconds(plan, condition) if plan.request.design.trace else 0.0
+    traced = _trial_seconds(plan, condition) if plan.request.trace else 0.0
     applied = needs.applied_trials * _trial_seconds(plan, condition)
     return _trial_seconds(plan, condition) + applied + traced + (needs.cold_seconds if plan.is_cold(condition) else 0.0)

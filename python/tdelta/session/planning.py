@@ -16,16 +16,16 @@ from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
-from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
+from tdelta.driver.agents.bridge import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers
-from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
+from tdelta.engines.base import Engine
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
+from tdelta.engines.server.external_driver import ExternalDriver
+from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.engines.shared.estimates import templates
-from tdelta.engines.shared.external.driver import ExternalDriver
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
@@ -56,7 +56,7 @@ class Plan:
     """
 
     request: RunRequest
-    engine: RunEngine
+    engine: Engine
     workload: Workload
     scale: float
     settings: RunSettings
@@ -89,7 +89,7 @@ class Plan:
 
     def rate(self, condition: Condition) -> Level | None:
         """At which rate operations fall due, a level of the factor ``rate``; None in a closed loop."""
-        return dict(condition.levels).get("rate", self.request.work.rate)
+        return dict(condition.levels).get("rate", self.request.rate)
 
     def is_cold(self, condition: Condition) -> bool:
         return self.layout.is_cold(condition)
@@ -126,10 +126,10 @@ class Plan:
         if all(any(c.stratum == stratum for c in of) for of in twins):
             return None
         counts = [sum(c.stratum == stratum for c in self.in_round(n)) for n in range(number + 1)]
-        return self.request.design.blocks_per_round * counts[:-1].count(counts[-1])
+        return self.request.blocks_per_round * counts[:-1].count(counts[-1])
 
     def trials_in(self, number: int) -> int:
-        return self.request.design.blocks_per_round * len(self.in_round(number))
+        return self.request.blocks_per_round * len(self.in_round(number))
 
     def of_one_round(self) -> Plan:
         """The same with no more B/B twins than a round has, the largest: what is there at once."""
@@ -148,7 +148,7 @@ class Plan:
 
     def extended(self, max_seconds: float) -> Plan:
         """The same with more time than the default, which holds not even the shortest run."""
-        found = self.request.decision.max_seconds
+        found = self.request.max_seconds
         cautions = (*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds))
         return dataclasses.replace(self._with(max_seconds=max_seconds), cautions=cautions)
 
@@ -208,14 +208,14 @@ class Plan:
     @property
     def agents(self) -> AgentsRequest | None:
         """The load agents; None where the load is of tdelta's own worker."""
-        work = self.request.work
-        return None if work.agents is None else AgentsRequest(work.agents, work.ray)
+        request = self.request
+        return None if request.agents is None else AgentsRequest(request.agents, request.ray)
 
     @property
     def hosts(self) -> HostsRequest | None:
         """The hosts that the run's twins change between; None where they are on this machine."""
-        work = self.request.work
-        return None if work.hosts is None else HostsRequest(work.hosts, work.ray)
+        request = self.request
+        return None if request.hosts is None else HostsRequest(request.hosts, request.ray)
 
     def hosts_in(self, number: int) -> Mapping[Condition, int]:
         """The host of each twin of a round, by the first condition of its instance; empty without hosts."""
@@ -265,7 +265,7 @@ def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ..
     return sum(float(of["threads"]) for of in levels), max(caches)
 
 
-def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> RunEngine:
+def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Engine:
     """The engine that a request asks for, ready to be planned with.
 
     Args:
@@ -279,8 +279,8 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Run
     """
     dsns = external_dsns(request.values)
     if dsns is not None:
-        return ExternalDriver(dsns, servers, compares_builds=request.design.contrast != ENCRYPTION)
-    return driver(request.tested.engine, request.values)
+        return ExternalDriver(dsns, servers, compares_builds=request.contrast != ENCRYPTION)
+    return driver(request.engine, request.values)
 
 
 def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: ReachedServers | None = None) -> Plan:
@@ -295,51 +295,50 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         EngineUnavailable: the engine is not installed.
     """
     chosen = engine_of(request, servers)
-    if request.tested.study is not None:
-        study(request.tested.study)  # it must exist; its settings are in the request already
-    workload = load(request.work.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
+    if request.study is not None:
+        study(request.study)  # it must exist; its settings are in the request already
+    workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
     check_rebuild(vary, workload, chosen)
     vary, left_out = available(_with_versions(vary, chosen), chosen.crypto)
     conditions = _laid_out(request, vary)
-    seed = fresh_seed() if request.design.seed is None else request.design.seed
+    seed = fresh_seed() if request.seed is None else request.seed
     if workload.connects and not chosen.profile.connects:
         raise UsageError(Refusal.of("unsupported", what="\\connect", by=f"{chosen.product}, which runs in the process"))
-    key = request.twins.key
-    if isinstance(chosen, Keyed) and request.design.contrast == ENCRYPTION:
+    key = request.key
+    if request.contrast == ENCRYPTION:
         key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))
     settings = RunSettings(
         run_id=run_id,
         seed=seed,
-        study=request.tested.study or "",
+        study=request.study or "",
         engine=chosen.profile.name,
         workload=workload.name,
         conditions=conditions,
-        tolerance=request.decision.tolerance,
-        budget=request.decision.budget,
-        metric=request.decision.metric,
+        tolerance=request.tolerance,
+        budget=request.budget,
+        metric=request.metric,
         options=request.replace(seed=seed, key=key).to_json(),
         database=None if source is None else source.facts(),
         external_servers=None if servers is None else servers.facts(),
     )
-    scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
-    base = request.where.directory or default_base()
+    scale = workload.scale_for(request.size_bytes) if source is None else 1.0
+    base = request.directory or default_base()
     of_servers = () if servers is None else (*servers.cautions, *_work_cautions(request, servers))
     cautions = (*left_out, *of_servers)
     made = Plan(request, chosen, workload, scale, settings, base, cautions, source)
-    if isinstance(chosen, ChecksLayout):
-        chosen.check_layout(made.layout)
+    chosen.check_layout(made.layout)
     return made
 
 
 def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Caution]:
     """What a study leaves to servers of the user's, and what of their statements is not known."""
-    name = request.tested.study
+    name = request.study
     if name is not None:
-        settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.tested.study_size)
-        yield from study_cautions(name, settings, request.design.vary)
-    if request.design.trace and not servers.meters_cpu:
+        settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.study_size)
+        yield from study_cautions(name, settings, request.vary)
+    if request.trace and not servers.meters_cpu:
         yield Caution.of("trace-without-cpu")
 
 
@@ -361,35 +360,34 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     """The conditions; with B/B twins only where it is certain already that there are to be any."""
     return lay_out(
         vary,
-        contrast=request.design.contrast,
-        threads=request.work.threads,
-        self_test=request.design.self_test,
-        aa_control=request.design.aa_control,
-        bb_control=request.design.bb_control is True,
-        inject=request.design.inject,
+        contrast=request.contrast,
+        threads=request.threads,
+        self_test=request.self_test,
+        aa_control=request.aa_control,
+        bb_control=request.bb_control is True,
+        inject=request.inject,
     )
 
 
-def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ...]]:
+def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]:
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
-    vary = dict(request.design.vary)
-    if request.design.contrast != ENCRYPTION:
+    vary = dict(request.vary)
+    if request.contrast != ENCRYPTION:
         return vary
     has_default = _default_cipher(chosen) in chosen.ciphers
-    if not (request.design.self_test or request.design.inject) or (not vary and has_default):
+    if not (request.self_test or request.inject) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone
     return vary
 
 
-def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> Mapping[str, tuple[Level, ...]]:
+def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
-    found = chosen.versions_compared() if isinstance(chosen, Versioned) else {}
-    return {**vary, **{factor: tuple(builds) for factor, builds in found.items()}}
+    return {**vary, **{factor: tuple(builds) for factor, builds in chosen.versions_compared().items()}}
 
 
-def _default_cipher(chosen: RunEngine) -> str:
+def _default_cipher(chosen: Engine) -> str:
     """AES-256, or what comes first of an engine that has none of that name."""
     encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
     return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdelta.design import fresh_seed
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
+from tdelta.engines.server.pairs import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.measure import (
@@ -64,7 +64,7 @@ def prepared_inputs(
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
-        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.shared.external.reached.reached`.
+        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.server.pairs.reached`.
     """
     dsns = external_dsns(request.values)
     if dsns is not None:
@@ -103,11 +103,11 @@ def with_enough_time(plan: Plan, clock: Clock) -> Plan:
         Pace(plan, clock.elapsed).require()
         _require_time_as_pressed(plan, clock)
     except TimeFault:
-        decision, pace = plan.request.decision, Pace(plan, clock.elapsed)
-        if decision.max_seconds_is_given:
+        request, pace = plan.request, Pace(plan, clock.elapsed)
+        if request.max_seconds_is_given:
             raise
         pace.pressed(clock.slowdown())
-        needed = pace.extension(decision.min_rounds)
+        needed = pace.extension(request.min_rounds)
         if needed is None:
             raise
         plan = plan.extended(needed)
@@ -157,10 +157,10 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
 def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
     """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
     request = plan.request
-    whole = elapsed_seconds + Pace(plan).whole(request.decision.min_rounds)
-    if whole <= request.decision.max_seconds:
+    whole = elapsed_seconds + Pace(plan).whole(request.min_rounds)
+    if whole <= request.max_seconds:
         return None
-    rounds, given = request.decision.min_rounds, about(request.decision.max_seconds)
+    rounds, given = request.min_rounds, about(request.max_seconds)
     return Caution.of("time-short", rounds=rounds, needed=about(whole), given=given)
 
 
@@ -170,7 +170,7 @@ def with_bb_twin(plan: Plan) -> Plan:
     Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. Two servers
     of the user's have both controls or neither: a second copy of the data on one alone would take its cache.
     """
-    if plan.request.design.bb_control is not None:
+    if plan.request.bb_control is not None:
         return plan
     grown = plan.decided(bb_control=True)
     if not grown.bb_twins:
@@ -187,12 +187,12 @@ def with_enough_rounds(plan: Plan) -> Plan:
     Few rounds hardly show how much copies differ: simulated intervals of 5 rounds of 6 blocks are up to 14% narrower
     than those of 4 rounds of 8.
     """
-    design, decision = plan.request.design, plan.request.decision
-    if design.blocks_per_round_is_given or plan.request.tested.study is not None or decision.max_rounds is not None:
+    request = plan.request
+    if request.blocks_per_round_is_given or request.study is not None or request.max_rounds is not None:
         return plan
-    for blocks in range(design.blocks_per_round, _FEWEST_BLOCKS - 1, -1):
+    for blocks in range(request.blocks_per_round, _FEWEST_BLOCKS - 1, -1):
         shorter = plan.of_blocks(blocks)
-        if Pace(shorter).whole(FEWEST_ROUNDS) <= decision.max_seconds:
+        if Pace(shorter).whole(FEWEST_ROUNDS) <= request.max_seconds:
             return shorter
     return plan
 
@@ -201,8 +201,8 @@ def _lacking(plan: Plan) -> str | None:
     """What a run does not fit into, in words; None where it fits."""
     pace, request = Pace(plan), plan.request
     needs, seconds, memory = pace.needs, pace.shortest(), free_memory_bytes()
-    if seconds > request.decision.max_seconds:
-        given = about(request.decision.max_seconds)
+    if seconds > request.max_seconds:
+        given = about(request.max_seconds)
         return f"the shortest run with it requires about {about(seconds)}, --max-time is {given}"
     if plan.hosts is not None:  # whether there is room on them, they see themselves
         return None
@@ -229,9 +229,9 @@ def dry_run(
     if write_workload is not None:
         _require_proposal(request)
         require_free_folder(write_workload)
-    if request.design.seed is None:
+    if request.seed is None:
         request = request.replace(seed=fresh_seed())
-    clock, name = Clock(request.decision.max_seconds), f"dry-run-{os.getpid()}"
+    clock, name = Clock(request.max_seconds), f"dry-run-{os.getpid()}"
     with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, name, observe) as inputs:
         source = inputs.source
         outlook = _outlook(request, inputs, clock)
@@ -242,7 +242,7 @@ def dry_run(
 
 
 def _require_proposal(request: RunRequest) -> None:
-    if (request.tested.database is None and request.tested.restore is None) or request.work.workload is not None:
+    if (request.database is None and request.restore is None) or request.workload is not None:
         raise UsageError(
             Refusal.of(
                 "requires", what="--write-workload", needs="--database FILE or --restore CMD, without --workload"
@@ -264,14 +264,14 @@ def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
     return DryRun(
         conditions=tuple(condition.key for condition in made.conditions),
         seconds_least=staged_seconds + pace.answering(),
-        seconds_at_least=staged_seconds + pace.whole(request.decision.min_rounds),
-        seconds_at_most=made.request.decision.max_seconds,
+        seconds_at_least=staged_seconds + pace.whole(request.min_rounds),
+        seconds_at_most=made.request.max_seconds,
         disk_bytes=pace.needs.disk_bytes,
         disk_free_bytes=free_disk_bytes(made.base),
         memory_bytes=pace.needs.memory_bytes,
         memory_free_bytes=free_memory_bytes() or 0,
         directory=str(made.base),
-        trials_at_least=sum(made.trials_in(number) for number in range(request.decision.min_rounds)),
+        trials_at_least=sum(made.trials_in(number) for number in range(request.min_rounds)),
         faults=faults,
         cautions=(
             *made.cautions,

@@ -120,7 +120,7 @@ def remember_size(context: RunContext, twins: Twins[Any]) -> None:
         stratum: statistics.median(t.measurement.elapsed_ns / t.measurement.operations for t in trials) / 1e9
         for stratum, trials in _baseline_trials(context).items()
     }
-    wanted = plan.request.design.trial_seconds
+    wanted = plan.request.trial_seconds
     if any(not (1 / _MOST_OFF < took.get(s, 0.0) * n / wanted < _MOST_OFF) for s, n in size.operations.items()):
         twins.remember(_size_name(plan), None)  # what is slow or cold has its own rules
         return

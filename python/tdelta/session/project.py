@@ -76,7 +76,7 @@ class ProjectRun:
 
     @property
     def title(self) -> str:
-        return f"{self.study or 'run'} on {self.request.tested.engine}"
+        return f"{self.study or 'run'} on {self.request.engine}"
 
 
 def read_project(path: Path, content: str | None = None) -> Project:
@@ -392,11 +392,11 @@ def project_text(values: Mapping[str, object], path: Path) -> str:
 
 def _faults_of(run: ProjectRun) -> Iterator[Refusal]:
     """What a dry run of it is refused for."""
-    tested = run.request.tested
+    request = run.request
     try:
-        if tested.database is not None or tested.restore is not None:
+        if request.database is not None or request.restore is not None:
             require_data(run.request)
-        elif tested.baseline is not None or tested.encrypted is not None:
+        elif request.baseline is not None or request.encrypted is not None:
             check(run.request)
         else:
             yield from (Fault(run.title, 0, refusal).placed() for refusal in dry_run(run.request).faults)

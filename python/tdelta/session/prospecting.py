@@ -100,9 +100,9 @@ def from_pilot(
     began = now()
     keeps_trial = "trial_seconds" in given
     results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
-    with Store.open(request.where.store, must_exist=True) as store:
+    with Store.open(request.store, must_exist=True) as store:
         runs = [_measured(store, result.settings.run_id) for result in results]
-    taught = [run for run in runs if teaches(run, request.decision.metric)]
+    taught = [run for run in runs if teaches(run, request.metric)]
     if not taught:
         raise UsageError(Refusal.of("pilot-too-short", found=seconds))
     planned = dataclasses.replace(
@@ -114,7 +114,7 @@ def from_pilot(
     observer(Phase("simulate", "how long a run must be"))
     learned = {run.settings.run_id for run in taught}
     cautions = (*_failed(results), *_too_short([run for run in runs if run.settings.run_id not in learned]))
-    found = prospect(taught, planned, asked, request.decision.metric, pilot_seconds=now() - began, cautions=cautions)
+    found = prospect(taught, planned, asked, request.metric, pilot_seconds=now() - began, cautions=cautions)
     return _with_options(found, request, asked)
 
 
@@ -147,12 +147,12 @@ def _conduct_pilot(
     """A run of identical twins for each length of trial, the time shared out evenly among those to come."""
     _, now = conduct_with
     began, results = now(), list[RunResult]()
-    multiples = (1,) if keeps_trial or request.work.cold else _SERVER_MULTIPLES if request.is_served else _MULTIPLES
+    multiples = (1,) if keeps_trial or request.cold else _SERVER_MULTIPLES if request.is_served else _MULTIPLES
     for number, multiple in enumerate(multiples):
         left = seconds - (now() - began)
         if results and left < _FEWEST_LEFT_SECONDS:
             break
-        length = multiple * request.design.trial_seconds
+        length = multiple * request.trial_seconds
         observer(Phase("pilot", f"identical copies, trials of {length:g} s ({number + 1} of {len(multiples)})"))
         pilot = _of_identical_twins(request, length, left / (len(multiples) - number))
         try:
@@ -166,7 +166,7 @@ def _conduct_pilot(
             raise TimeFault(seconds, least, fault.why, "--pilot-time") from None
         except KeyboardInterrupt as stopped:
             if results:
-                where = [] if request.where.store is None else ["--store", str(request.where.store)]
+                where = [] if request.store is None else ["--store", str(request.store)]
                 words = shlex.join(["tdelta", "plan", *_ids(results), *where])
                 stopped.add_note(f"what the pilot measured is kept: {words}")
             raise
@@ -235,10 +235,8 @@ def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, 
     """
     if not measured.options.get("self_test"):
         return measured.conditions
-    vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.design.vary}
-    return lay_out(
-        vary, threads=request.work.threads, aa_control=request.design.aa_control, inject=request.design.inject
-    )
+    vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.vary}
+    return lay_out(vary, threads=request.threads, aa_control=request.aa_control, inject=request.inject)
 
 
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:
@@ -249,14 +247,14 @@ def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun
         block_conditions=len(unpaired) + (len(unpaired) < len(conditions)),
         plain=sum(c.role in (Role.BASELINE, Role.AA) for c in of_stratum),
         judged=sum(c.role.is_judged for c in conditions),
-        trial_seconds=request.design.trial_seconds,
-        blocks_per_round=request.design.blocks_per_round,
+        trial_seconds=request.trial_seconds,
+        blocks_per_round=request.blocks_per_round,
     )
 
 
 def _set_up_seconds(request: RunRequest) -> float:
     """What `--dry-run` says of the set-up, where it can say it without making anything."""
-    if request.tested.database is not None or request.tested.restore is not None or request.is_served:
+    if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
     return made.engine.estimate(made.layout).set_up_seconds(len(made.data_templates()))
@@ -271,14 +269,14 @@ def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric
         "assurance": None if asked.assurance == PlanQuery().assurance else asked.assurance,
         "max_seconds": asked.max_seconds,
         "metric": None if metric is None else metric.value,
-        "store": None if request.where.store is None else str(request.where.store.absolute()),
+        "store": None if request.store is None else str(request.store.absolute()),
     }
     found = dataclasses.replace(found, again={name: value for name, value in again.items() if value is not None})
     if found.advised_rounds is None:
         return found
     seconds = _MARGIN * found.layout.seconds(found.advised_rounds)
     advised = request.replace(
-        trial_seconds=request.design.trial_seconds if found.advice.trial_gain == 1.0 else found.layout.trial_seconds,
+        trial_seconds=request.trial_seconds if found.advice.trial_gain == 1.0 else found.layout.trial_seconds,
         blocks_per_round=found.layout.blocks_per_round,
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 from tdelta.engines.registry import defaults, servers
-from tdelta.engines.shared.external.dsn import engines
+from tdelta.engines.server.dsn import engines
 from tdelta.errors import UnknownName
-from tdelta.session.declared import DecisionOptions, Design, Tested, TwinOptions, Where, Work
+from tdelta.session.declared import Options
 from tdelta.session.external_servers import on_external_servers
 from tdelta.session.options import Option, options_of
 from tdelta.session.studies import study
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RunRequest:
+class RunRequest(Options):
     """What was asked of ``tdelta run``, parsed but not yet checked against engine and workload.
 
     It is made from the options that are given, by their fields' names; the rest is as on the command line: the study's
@@ -28,20 +28,12 @@ class RunRequest:
         UsageError: this version cannot run the study.
     """
 
-    tested: Tested
-    work: Work
-    twins: TwinOptions
-    design: Design
-    decision: DecisionOptions
-    where: Where
-
     def __init__(self, **given: Any) -> None:
         self._set(_completed({name: _option(name).value.taken(value) for name, value in given.items()}))
 
     def _set(self, values: Mapping[str, Any]) -> None:
-        for record, kind in _RECORDS.items():
-            own = {name: values[name] for name, option in OPTIONS.items() if option.record == record}
-            object.__setattr__(self, record, kind(**own))
+        for name in OPTIONS:
+            object.__setattr__(self, name, values[name])
 
     @classmethod
     def _of(cls, values: Mapping[str, Any]) -> RunRequest:
@@ -69,23 +61,19 @@ class RunRequest:
 
     @property
     def values(self) -> dict[str, Any]:
-        return {name: getattr(getattr(self, option.record), name) for name, option in OPTIONS.items()}
+        return {name: getattr(self, name) for name in OPTIONS}
 
     @property
     def is_served(self) -> bool:
-        return self.tested.engine in servers() or self.tested.baseline is not None
+        return self.engine in servers() or self.baseline is not None
 
     def changed(self) -> Iterator[Option]:
         """The options that are not as they would be on this engine if nothing were typed."""
-        usual = RunRequest(engine=self.tested.engine).values
+        usual = RunRequest(engine=self.engine).values
         return (OPTIONS[name] for name, value in self.values.items() if value != usual[name])
 
 
-_RECORDS: Mapping[str, type[Any]] = get_type_hints(RunRequest)
-
-OPTIONS: Mapping[str, Option] = {
-    option.name: option for record, kind in _RECORDS.items() for option in options_of(record, kind)
-}
+OPTIONS: Mapping[str, Option] = {option.name: option for option in options_of(Options)}
 """Every option by its name, in the order in which help texts have them."""
 
 

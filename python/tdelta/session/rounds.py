@@ -96,8 +96,8 @@ class RoundRunner:
         self._start_seconds = self._clock.elapsed() - began - self._lap_seconds
         if first_block == 0 and not self._interruption.requested:
             self._pace.require_block()
-        self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
-        for place in range(self._plan.request.design.blocks_per_round):
+        self._context.observe(RoundStarted(number, self._plan.request.blocks_per_round))
+        for place in range(self._plan.request.blocks_per_round):
             is_first = self._next_block == first_block
             if self._interruption.requested or not (is_first or self._has_time_for_block(place)):
                 break
@@ -105,7 +105,7 @@ class RoundRunner:
             with self._pace.timed(self._pace.block_stage):
                 self._block(number, place, {c: twins[c] for c in self._plan.in_round(number)})
             self._next_block += 1
-        is_whole = self._next_block - first_block == self._plan.request.design.blocks_per_round
+        is_whole = self._next_block - first_block == self._plan.request.blocks_per_round
         if is_whole and self._has_settled and not self._interruption.requested:
             self._keep_caches(twins)
         self._collect(Round(number, twins, self._jobs))
@@ -153,7 +153,7 @@ class RoundRunner:
 
     def _has_time_for(self, seconds: float) -> bool:
         """Whether the fewest blocks of a round, and what is to come behind them, fit after so many seconds."""
-        blocks = min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round)
+        blocks = min(FEWEST_BLOCKS, self._plan.request.blocks_per_round)
         return self._clock.left() >= seconds + self._pace.blocks(blocks) + self._context.behind_blocks()
 
     def _start(self, number: int, stack: ExitStack) -> dict[Condition, tuple[str, Twin]]:
@@ -287,7 +287,7 @@ class RoundRunner:
         started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
-        if self._plan.request.design.trace and not self._interruption.requested:
+        if self._plan.request.trace and not self._interruption.requested:
             measured = self._traced(block, twins, measured, order)
         for position, index in enumerate(order):
             condition = conditions[index]

@@ -18,11 +18,11 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
-from tdelta.driver.agents.pool import AgentPool
+from tdelta.driver.agents.load_agents import AgentPool
 from tdelta.driver.files import default_templates
 from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
+from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference.decisions import should_stop
 from tdelta.inference.run_analysis import analyze_run, gate_answered, interim_estimates
@@ -84,9 +84,9 @@ def conduct(
         StoreError: the store cannot be used.
         KeyboardInterrupt: before there was anything to say.
     """
-    clock = Clock(request.decision.max_seconds, now)
-    request = request.replace(seed=fresh_seed() if request.design.seed is None else request.design.seed)
-    with Store.open(request.where.store) as store, interruptible(Interruption(), clock, clock.fault):
+    clock = Clock(request.max_seconds, now)
+    request = request.replace(seed=fresh_seed() if request.seed is None else request.seed)
+    with Store.open(request.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), prepared_inputs(request, run_id, observer, templates) as inputs:
             made = with_enough_rounds(with_bb_twin(plan(request, run_id, inputs.source, inputs.servers)))
@@ -136,9 +136,9 @@ def resume(
         settings = store.settings(found)
         request = RunRequest.from_json(settings.options)
         if max_seconds is not None:
-            request = request.replace(max_seconds=min(max_seconds, request.decision.max_seconds))
+            request = request.replace(max_seconds=min(max_seconds, request.max_seconds))
         _require_same_versions(found, store.versions(found))
-        clock = Clock(request.decision.max_seconds, now)
+        clock = Clock(request.max_seconds, now)
         with (
             interruptible(Interruption(), clock, clock.fault),
             prepared_inputs(request, found, observer, templates) as inputs,
@@ -252,10 +252,10 @@ def _announce(context: RunContext, short: Caution | None) -> None:
     plan, request = context.plan, context.plan.request
     planned = RunPlanned(
         settings=plan.settings,
-        blocks_per_round=request.design.blocks_per_round,
-        rounds_min=request.decision.min_rounds,
-        trial_seconds=request.design.trial_seconds,
-        deadline_seconds=request.decision.max_seconds,
+        blocks_per_round=request.blocks_per_round,
+        rounds_min=request.min_rounds,
+        trial_seconds=request.trial_seconds,
+        deadline_seconds=request.max_seconds,
         directory=str(plan.base),
     )
     context.observe(planned)
@@ -314,8 +314,8 @@ def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:
                 raise runner.loss
             continue
         # fewer rounds than were asked for are worse than a short one: the effects of layout differ between rounds
-        blocks = context.plan.request.design.blocks_per_round
-        needed = runner.seconds_for(1 if done < context.plan.request.decision.min_rounds else -(-blocks // 2))
+        blocks = context.plan.request.blocks_per_round
+        needed = runner.seconds_for(1 if done < context.plan.request.min_rounds else -(-blocks // 2))
         ended = _why_to_stop(context, number - 1, done, needed)
     return ended
 
@@ -332,12 +332,10 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
     request, settings, pace = context.plan.request, context.plan.settings, context.pace
     with pace.timed(Stage.LOOK):
         looks = interim_estimates(context.trials, settings)
-    precise = should_stop(
-        looks, budget=request.decision.budget, rounds_done=done, first_look=request.decision.min_rounds
-    )
-    if precise and request.decision.budget is not None:
+    precise = should_stop(looks, budget=request.budget, rounds_done=done, first_look=request.min_rounds)
+    if precise and request.budget is not None:
         precise = gate_answered(context.trials, settings)
-    used_up = request.decision.max_rounds is not None and done >= request.decision.max_rounds
+    used_up = request.max_rounds is not None and done >= request.max_rounds
     late = context.clock.left() < needed + pace.closing()
     is_late = late and not precise and not used_up
     context.observe(InterimAnalysis(number, looks, context.clock.left(), precise or used_up or late, is_late))

@@ -18,13 +18,20 @@ from tdelta.driver.protocol import Tables
 from tdelta.driver.rows import require_no_markers
 from tdelta.driver.templates import Templates
 from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
-from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
+from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
-from tdelta.engines.shared.external.acts import data_bytes
-from tdelta.engines.shared.external.own_tables import MOST_COMPARED_BYTES, OwnTables, compared_tables, described
-from tdelta.engines.shared.external.reached import ReachedServers
-from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, connected
-from tdelta.errors import DatabaseFault, Defect, UsageError, WorkloadError
+from tdelta.engines.server.external_actions import data_bytes
+from tdelta.engines.server.external_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    MOST_COMPARED_BYTES,
+    OwnTables,
+    compared_tables,
+    connected,
+    described,
+)
+from tdelta.engines.server.pairs import ReachedServers
+from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
@@ -83,13 +90,13 @@ def staged(
         WorkloadError: the workload does not fit it.
         StorageFault: there is no room for copies.
     """
-    if request.tested.database is None and request.tested.restore is None:
+    if request.database is None and request.restore is None:
         yield None
         return
     check(request)
     engine = engine_of(request)
     data = _user_data(request, engine)
-    base = request.where.directory or default_base()
+    base = request.directory or default_base()
     sweep(base)
     require_writable(base)
     require_space(base, data.needed_bytes, remedy="or name another folder (--dir)")
@@ -103,25 +110,23 @@ def require_data(request: RunRequest) -> None:
     Raises:
         TdeltaError: as `staged`, before a byte is copied.
     """
-    if request.tested.database is None and request.tested.restore is None:
+    if request.database is None and request.restore is None:
         return
     check(request)
     _user_data(request, engine_of(request))
 
 
-def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
-    file, command = request.tested.database, request.tested.restore
-    if file is not None and isinstance(engine, TakesFiles):
-        _require_other_than_store(file, request)
-        return engine.user_file(file)
-    if command is not None and isinstance(engine, TakesDumps):
-        return engine.user_dump(command)
-    raise Defect(f"{engine.product} takes neither files nor dumps")  # whatever profiles say it takes
+def _user_data(request: RunRequest, engine: Engine) -> UserData:
+    file, command = request.database, request.restore
+    if file is None:
+        return engine.user_dump(command or "")
+    _require_other_than_store(file, request)
+    return engine.user_file(file)
 
 
 def _require_other_than_store(database: Path, request: RunRequest) -> None:
     """To read and close the store's file, even once, would drop the locks that this process holds on it."""
-    store = request.where.store or default_path()
+    store = request.store or default_path()
     if store.exists() and database.exists() and store.samefile(database):
         raise UsageError(Refusal.of("store-as-database", database=str(database)))
 
@@ -136,13 +141,13 @@ def own_source(request: RunRequest, servers: ReachedServers, observe: Observer) 
     observe(Phase("examine", "tables, keys and rows of your schema on both servers"))
     schemas, access = servers.own(), servers.access
     database = described(schemas, access)
-    folder = request.work.workload or ""
+    folder = request.workload or ""
     workload = read_user_workload(Path(folder), database, profile(servers.pair.baseline.identity.engine).dialect)
     require_reading(workload, folder)
     constants, named = database.variables(), Names(folder, f"schema {servers.schema}", servers.schema)
     for place in (BASELINE_PLACE, ENCRYPTED_PLACE):
         with connected(schemas[place], access) as worker:
-            choose(workload, named, Trier(worker, constants), observe, request.decision.max_seconds)
+            choose(workload, named, Trier(worker, constants), observe, request.max_seconds)
     size_bytes = data_bytes(schemas[BASELINE_PLACE])
     has_keys_only = size_bytes > MOST_COMPARED_BYTES
     tables = compared_tables(database, has_keys_only=has_keys_only)
@@ -190,7 +195,7 @@ def _only_reads(piece: Piece) -> bool:
 
 
 class _Staging:
-    def __init__(self, request: RunRequest, engine: RunEngine, data: UserData, copy: Staged, observe: Observer) -> None:
+    def __init__(self, request: RunRequest, engine: Engine, data: UserData, copy: Staged, observe: Observer) -> None:
         self._request = request
         self._dialect = engine.profile.dialect
         self._data = data
@@ -207,8 +212,8 @@ class _Staging:
         done = self._copy.complete(found.database, tables, additions, self._observe)
         constants = {**done.database.variables(), **key_variables(wanted.keys, done.database)}
         with self._copy.scratch(constants) as trier:
-            named = Names(self._request.work.workload, self._data.named, self._data.title)
-            max_seconds = self._request.decision.max_seconds
+            named = Names(self._request.workload, self._data.named, self._data.title)
+            max_seconds = self._request.max_seconds
             chosen = choose(wanted, named, trier, self._observe, max_seconds)
         nondeterministic_tables = (
             self._nondeterministic_tables(chosen.workload, constants, tables) if done.may_vary else ()
@@ -228,8 +233,8 @@ class _Staging:
         )
 
     def _wanted(self, database: Database) -> Workload | Proposal:
-        if self._request.work.workload is not None:
-            return read_user_workload(Path(self._request.work.workload), database, self._dialect)
+        if self._request.workload is not None:
+            return read_user_workload(Path(self._request.workload), database, self._dialect)
         if not database.rows:
             raise DatabaseFault(self._data.named, Refusal.of("no-rows"))
         return propose(database, self._dialect)

@@ -1,7 +1,7 @@
 """Published tables, kept as CSV with their source: what ``tdelta analyze published:NAME`` reads, word for word.
 
 They are CSV files as `tdelta analyze` takes them of anybody, so that what is shown of a published study went through
-the same importer as a user's own files. `tdelta.session.published` takes its figures from here as well.
+the same importer as a user's own files. `tdelta.session.studies` takes its figures from here as well.
 """
 
 from __future__ import annotations

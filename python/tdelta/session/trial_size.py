@@ -168,11 +168,11 @@ def discarded(request: RunRequest, operations: int) -> int:
 
     Caches are cold after another twin's trial. None of a cold trial, which is about its head.
     """
-    if request.work.cold:
+    if request.cold:
         return 0
-    if request.design.warmup_seconds is None:
+    if request.warmup_seconds is None:
         return -(-operations // _HEAD)
-    share = min(_MOST_DISCARDED, request.design.warmup_seconds / request.design.trial_seconds)
+    share = min(_MOST_DISCARDED, request.warmup_seconds / request.trial_seconds)
     return round(operations * share)
 
 
@@ -183,7 +183,7 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
 
 def _fill(plan: Plan, seats: _Seats, baseline: Condition, capacity: _Capacity) -> _Filled:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
-    wanted = plan.request.design.trial_seconds
+    wanted = plan.request.trial_seconds
     rate = plan.rate(baseline)
     if rate is not None and (share := share_of_capacity(rate)) is not None:
         at_most = capacity.of(baseline)
@@ -213,7 +213,7 @@ def _closed(plan: Plan, seats: _Seats, baseline: Condition, wanted: float) -> _F
 
 def _cold(plan: Plan, twin: Twin, first_op: int, operations: int) -> _Filled:
     """As many operations as can be cold, however short: the next would find in the caches what they brought."""
-    deadline = trial_deadline_seconds(plan.request.design.trial_seconds)
+    deadline = trial_deadline_seconds(plan.request.trial_seconds)
     measured = twin.trial(_job(plan, _STREAM + 1, operations, first_op, seconds=deadline))
     return _Filled(operations, measured.elapsed_ns / 1e9)
 
@@ -248,7 +248,7 @@ def _bounded(plan: Plan, seats: _Seats, stratum: int, filled: _Filled) -> _Fille
     operations = filled.operations
     treatments = [condition for condition in plan.strata[stratum] if condition.role is Role.TREATMENT]
     slowest = max((_probed(plan, seats, condition) for condition in treatments), default=0.0)
-    longest = LONGEST_TRIALS * plan.request.design.trial_seconds
+    longest = LONGEST_TRIALS * plan.request.trial_seconds
     if operations * slowest <= longest:
         return filled
     fewer = min(operations, max(_FEWEST_SLOW_OPERATIONS, int(longest / slowest)))
@@ -258,7 +258,7 @@ def _bounded(plan: Plan, seats: _Seats, stratum: int, filled: _Filled) -> _Fille
 def _probed(plan: Plan, seats: _Seats, condition: Condition) -> float:
     """About how long an operation takes under this condition, s, from very few of them."""
     operations = max(_PROBED_OPERATIONS, int(condition.level("threads")))
-    deadline = trial_deadline_seconds(plan.request.design.trial_seconds)
+    deadline = trial_deadline_seconds(plan.request.trial_seconds)
     with seats.twin(condition) as (twin, first_op):
         measured: Measurement = twin.trial(_job(plan, _STREAM, operations, first_op, seconds=deadline))
     return measured.elapsed_ns / 1e9 / max(1, measured.operations)
@@ -271,5 +271,5 @@ def _job(plan: Plan, stream: int, operations: int, first_op: int, seconds: float
         operations,
         first_op,
         deadline_seconds=seconds,
-        trial_seconds=plan.request.design.trial_seconds,
+        trial_seconds=plan.request.trial_seconds,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
-from tdelta.driver.agents.asked import require_address, require_ray
+from tdelta.driver.agents.bridge import require_address, require_ray
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_generator.command import LoadGenerator, parse_load
 from tdelta.errors import UsageError
@@ -29,23 +29,23 @@ def check_work(
     Raises:
         UsageError: every fault.
     """
-    if request.work.cold and "work" in levels:
+    if request.cold and "work" in levels:
         raise UsageError(Refusal.of("conflict", one="--cold", other="--vary work=…"))
-    works = (_COLD,) if request.work.cold else levels.get("work", ())
+    works = (_COLD,) if request.cold else levels.get("work", ())
     faults = []
     paced = [*_paced(request, levels)]
     if _COLD in works:
-        threads = max(map(int, levels.get("threads", (request.work.threads,))))
+        threads = max(map(int, levels.get("threads", (request.threads,))))
         wrong = paced + ([f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else [])
         if wrong:
             faults.append(Refusal.of("conflict", one=", ".join(wrong), other=f"cold caches on {product}"))
     if set(works).difference(TRANSACTIONS):
         given = {
-            "--inject": request.design.inject,
-            "--load-generator": request.work.load_generator,
-            "--database": request.tested.database,
+            "--inject": request.inject,
+            "--load-generator": request.load_generator,
+            "--database": request.database,
         }
-        wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
+        wrong = paced + [option for option, value in (given | {"--restore": request.restore}).items() if value]
         if wrong:
             faults.append(
                 Refusal.of(
@@ -75,7 +75,7 @@ def check_actions(
     faults = []
     for factor, level in (*(("work", level) for level in works), *(("during", level) for level in beside)):
         asked, known = parse_action(level), actions.get(factor, {})
-        if asked.name not in known and request.tested.baseline is not None:
+        if asked.name not in known and request.baseline is not None:
             faults.append(Refusal.of("unsupported", what=f"{factor}={asked.name}", by="your own servers"))
         elif asked.name not in known:
             has = ", ".join(known) or "none"
@@ -84,9 +84,9 @@ def check_actions(
             faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:
         given = {
-            "--load-generator": request.work.load_generator,
-            "--trace": request.design.trace,
-            "--cold": request.work.cold,
+            "--load-generator": request.load_generator,
+            "--trace": request.trace,
+            "--cold": request.cold,
         }
         wrong = [f for f, value in given.items() if value]
         wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
@@ -120,9 +120,9 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     if "replication" not in levels:
         return
     given = {
-        "--load-generator": request.work.load_generator,
-        "--trace": request.design.trace,
-        "--cold": request.work.cold,
+        "--load-generator": request.load_generator,
+        "--trace": request.trace,
+        "--cold": request.cold,
     }
     wrong = [f for f, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
@@ -137,24 +137,24 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     Raises:
         UsageError: every fault.
     """
-    agents = request.work.agents
+    agents = request.agents
     if agents is None:
-        if request.work.ray is not None and request.work.hosts is None:
+        if request.ray is not None and request.hosts is None:
             raise UsageError(Refusal.of("requires", what="--ray", needs="--agents N or --hosts N"))
         return
     given = {
-        "--load-generator": request.work.load_generator,
-        "--cold": request.work.cold,
+        "--load-generator": request.load_generator,
+        "--cold": request.cold,
         "--vary replication": levels.get("replication"),
     }
     wrong = [name for name, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     faults = [Refusal.of("conflict", one=", ".join(wrong), other="--agents")] if wrong else []
-    fewest = min(int(level) for level in levels.get("threads", (request.work.threads,)))
+    fewest = min(int(level) for level in levels.get("threads", (request.threads,)))
     if fewest < agents:
         faults.append(Refusal.of("requires", what=f"--agents {agents}", needs=f"--threads {agents} or more"))
-    faults += _ray_faults(request.work.ray)
+    faults += _ray_faults(request.ray)
     if faults:
         raise UsageError(*faults)
 
@@ -165,27 +165,27 @@ def check_hosts(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     Raises:
         UsageError: every fault.
     """
-    if request.work.hosts is None:
+    if request.hosts is None:
         return
     elsewhere = ("replication", "server", "storage", "aes_instructions")
     given = {
-        "--agents": request.work.agents,
-        "--load-generator": request.work.load_generator,
-        "--restore": request.tested.restore,
-        "--encrypted-dir": request.twins.encrypted_dir,
-        "--profile": request.design.profile,
+        "--agents": request.agents,
+        "--load-generator": request.load_generator,
+        "--restore": request.restore,
+        "--encrypted-dir": request.encrypted_dir,
+        "--profile": request.profile,
         **{f"--vary {factor}": levels.get(factor) for factor in elsewhere},
     }
     wrong = [name for name, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level not in ("warm", "cold")]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     faults = [Refusal.of("conflict", one=", ".join(wrong), other="--hosts")] if wrong else []
-    if request.work.hosts < _FEWEST_HOSTS:
-        faults.append(Refusal.of("out-of-range", what="--hosts", wanted="2 or more", found=request.work.hosts))
-    if request.work.ray is None:
+    if request.hosts < _FEWEST_HOSTS:
+        faults.append(Refusal.of("out-of-range", what="--hosts", wanted="2 or more", found=request.hosts))
+    if request.ray is None:
         faults.append(Refusal.of("requires", what="--hosts", needs="--ray ADDRESS"))
-    if request.work.agents is None:  # else `check_agents` has them
-        faults += _ray_faults(request.work.ray)
+    if request.agents is None:  # else `check_agents` has them
+        faults += _ray_faults(request.ray)
     if faults:
         raise UsageError(*faults)
 
@@ -209,7 +209,7 @@ def check_storage(request: RunRequest, levels: Mapping[str, Sequence[Level]]) ->
     """
     if "storage" not in levels:
         return
-    wrong = ["--encrypted-dir"] if request.twins.encrypted_dir is not None else []
+    wrong = ["--encrypted-dir"] if request.encrypted_dir is not None else []
     wrong += ["--vary replication"] if "replication" in levels else []
     for factor in ("work", "during"):
         acts = (level for level in levels.get(factor, ()) if parse_action(str(level)).name in ACTIONS)
@@ -224,12 +224,12 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     Raises:
         UsageError: every fault.
     """
-    if not request.design.trace:
+    if not request.trace:
         return
     given = {
-        "--load-generator": request.work.load_generator,
-        "--cold": request.work.cold,
-        "--inject": request.design.inject,
+        "--load-generator": request.load_generator,
+        "--cold": request.cold,
+        "--inject": request.inject,
     }
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
@@ -239,7 +239,7 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
     """What has operations fall due while there is something else to do."""
-    if request.work.rate is not None:
+    if request.rate is not None:
         yield "--rate"
     if "rate" in levels:
         yield "--vary rate"
@@ -251,14 +251,14 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
     Raises:
         UsageError: every fault.
     """
-    if request.work.load_generator is None:
-        if request.work.load_operations is not None:
+    if request.load_generator is None:
+        if request.load_operations is not None:
             raise UsageError(Refusal.of("requires", what="--load-operations", needs="--load-generator"))
         return
-    wrong = [*_paced(request, levels), *(["--inject"] if request.design.inject else [])]
+    wrong = [*_paced(request, levels), *(["--inject"] if request.inject else [])]
     if wrong:
         raise UsageError(Refusal.of("conflict", one=", ".join(wrong), other="--load-generator"))
-    load_generator(request, protocol, levels.get("threads", (request.work.threads,)))
+    load_generator(request, protocol, levels.get("threads", (request.threads,)))
 
 
 def load_generator(request: RunRequest, protocol: str, threads: Sequence[Level]) -> LoadGenerator | None:
@@ -267,19 +267,14 @@ def load_generator(request: RunRequest, protocol: str, threads: Sequence[Level])
     Raises:
         LoadGeneratorError: all that is wrong with it.
     """
-    if request.work.load_generator is None:
+    if request.load_generator is None:
         return None
     levels = [int(level) for level in threads]
-    return parse_load(
-        request.work.load_generator, protocol, threads_levels=levels, operations=request.work.load_operations
-    )
+    return parse_load(request.load_generator, protocol, threads_levels=levels, operations=request.load_operations)
 
 
 def check_discard(request: RunRequest) -> None:
     """Raise ``UsageError`` for a head that is not recorded as long as the trial."""
-    if (
-        request.design.warmup_seconds is not None
-        and not 0 <= request.design.warmup_seconds < request.design.trial_seconds
-    ):
-        given = {"warmup": request.design.warmup_seconds, "trial": request.design.trial_seconds}
+    if request.warmup_seconds is not None and not 0 <= request.warmup_seconds < request.trial_seconds:
+        given = {"warmup": request.warmup_seconds, "trial": request.trial_seconds}
         raise UsageError(Refusal.of("warmup-too-long", **given))

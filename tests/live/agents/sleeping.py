@@ -11,7 +11,7 @@ from pathlib import Path
 from tdelta import _native
 from tdelta.driver.dbapi import explained
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.worker_protocol import Reply, Request, serve
+from tdelta.driver.rpc import Reply, Request, serve
 
 FAST_SECONDS, SLOW_SECONDS = 0.001, 0.003
 

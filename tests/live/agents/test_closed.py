@@ -14,8 +14,8 @@ import pytest
 
 from support.refused import refused
 from tdelta.driver import TrialJob
-from tdelta.driver.agents.asked import AgentsRequest
-from tdelta.driver.agents.pool import AgentLoad, AgentPool, AgentsTrial
+from tdelta.driver.agents.bridge import AgentsRequest
+from tdelta.driver.agents.load_agents import AgentLoad, AgentPool, AgentsTrial
 from tdelta.errors import ServerLost
 
 HERE = Path(__file__).parent

@@ -11,8 +11,7 @@ import pytest
 
 from support.running import workers_of
 from tdelta.driver import Worker
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.twins import PROGRAM
+from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.errors import TdeltaError
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.details import run_blocks
@@ -48,8 +47,8 @@ def changed(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
     """Have encrypted twins be opened with other options than they are to have."""
     options = DuckdbEngine.options
 
-    def given(self: DuckdbEngine, path: Path, settings: DuckdbSettings, key: str | None, **more: object) -> dict:
-        made = options(self, path, settings, key, **more)
+    def given(self: DuckdbEngine, path: Path, settings: DuckdbSettings, key: str | None) -> dict:
+        made = options(self, path, settings, key)
         return made if key is None else {**made, **changes}
 
     monkeypatch.setattr(DuckdbEngine, "options", given)

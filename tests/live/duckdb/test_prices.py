@@ -2,18 +2,21 @@ import statistics
 from pathlib import Path
 
 from support.running import Place
+from tdelta.driver import TwinFolder
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.statements import BLOCK_BYTES
-from tdelta.engines.duckdb.twins import PROGRAM, ask_block_prices
+from tdelta.engines.embedded.pricing import ask_prices
 
 from .conftest import ENGINE
 
 
-def asked(home: Path, cipher: str) -> dict[str, float]:
-    home.mkdir()
-    found = ask_block_prices(DuckdbEngine(), PROGRAM, home, {}, DuckdbSettings(cipher, 1, 2, 64))
+def asked(base: Path, cipher: str) -> dict[str, float]:
+    with TwinFolder(base, "prices") as folder:
+        before = set(folder.path.iterdir())
+        found = ask_prices(DuckdbEngine(), folder, {}, DuckdbSettings(cipher, 1, 2, 64))
+        assert set(folder.path.iterdir()) == before
+    assert found is not None
     assert found["page_bytes"] == BLOCK_BYTES
-    assert not home.exists()
     passes = found["passes"]
     assert isinstance(passes, dict)
     return {name: statistics.median(each) for name, each in passes.items()}

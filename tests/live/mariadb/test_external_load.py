@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from support.loads import run
 from support.processes import eventually
 from support.refused import Part, refused
 from support.running import require
 from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.driver import Worker
-from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run, with_server
+from tdelta.driver.load_generator.command import Work, parse_load
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.trial import CommandLoad, with_server
 from tdelta.errors import Defect, LoadFault
 from tdelta.measure.starting import die_with_parent
 

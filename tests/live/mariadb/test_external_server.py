@@ -6,9 +6,9 @@ import pytest
 from support.external_servers import ExternalServers, HostileGlobals, LookedAt
 from support.own_engines import PASSWORD
 from support.refused import Part, has, refused
-from tdelta.engines.shared.external.pairs import own_schemas, pair
-from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
+from tdelta.engines.server.discovery import FoundServer, examine, schema_name
+from tdelta.engines.server.pairs import own_schemas, pair
+from tdelta.engines.server.schemas import RunSchema
 from tdelta.errors import ExternalServerFault, InvalidTwins
 
 from . import own

@@ -4,7 +4,7 @@ import pytest
 
 from support.leaking import all_searched, asking, running, settings_of, states
 from support.running import server_of
-from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.registry import dialects
 from tdelta.errors import StatementFault
@@ -24,12 +24,12 @@ COVERED = {
 
 
 @pytest.fixture(scope="module")
-def engine() -> MariadbEngine:
-    return MariadbEngine(server_of("mariadb"))
+def engine() -> MariaDb:
+    return MariaDb(server_of("mariadb"))
 
 
 @pytest.fixture(scope="module")
-def evidence(engine: MariadbEngine, tmp_path_factory: pytest.TempPathFactory) -> tuple[FileEvidence, ...]:
+def evidence(engine: MariaDb, tmp_path_factory: pytest.TempPathFactory) -> tuple[FileEvidence, ...]:
     return all_searched(engine, tmp_path_factory.mktemp("leaks"), SCOPES)
 
 
@@ -61,7 +61,7 @@ def test_what_a_scope_does_not_cover_is_listed_and_no_failed_check(evidence: tup
     assert FileClass.REDO in clear["cipher=aes-256,scope=data"]
 
 
-def test_a_twin_without_an_index_is_told_by_the_statements_that_lack_it(engine: MariadbEngine, tmp_path: Path) -> None:
+def test_a_twin_without_an_index_is_told_by_the_statements_that_lack_it(engine: MariaDb, tmp_path: Path) -> None:
     workload = load("order-entry", dialects())
     statements = sampled(PROFILE.dialect, {one.name: one.text for one in workload.transactions})
     with running(engine, tmp_path / "plans", settings_of("none")) as server, asking(server) as twin:

@@ -16,11 +16,10 @@ from tdelta.driver.answers import checksums
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import Worker
 from tdelta.engines.mariadb.profile import PROFILE
-from tdelta.engines.shared.describing import describe
-from tdelta.engines.shared.mysql_catalog import MySqlCatalog
-from tdelta.engines.shared.mysql_family import client_target
-from tdelta.engines.shared.private.restore import RestoreTarget, restore
-from tdelta.engines.shared.sessions import WorkerSession, asking
+from tdelta.engines.server.catalog import describe
+from tdelta.engines.server.mysql_family import MySqlCatalog, client_target
+from tdelta.engines.server.restore import RestoreTarget, restore
+from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
@@ -108,7 +107,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
     (tmp_path / "dump.sql").write_text(DUMP)
     restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
     options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
-    with contextlib.closing(WorkerSession(options)) as session:
+    with contextlib.closing(Session(options)) as session:
         database = describe(MySqlCatalog(), asking(session), "twin").database
         proposal = propose(database, PROFILE.dialect)
         for key in proposal.keys:
@@ -228,7 +227,7 @@ def test_money_is_updated_and_tables_that_keep_their_history_are_tables(
     )
     restore("mariadb -u {user} {database} < {folder}/dump.sql", target, 60.0)
     options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
-    with contextlib.closing(WorkerSession(options)) as session:
+    with contextlib.closing(Session(options)) as session:
         database = describe(MySqlCatalog(), asking(session), "twin").database
     assert {table.name: table.stored_columns for table in database.tables} == {
         "account": ("id", "balance"),

@@ -10,7 +10,7 @@ import pytest
 from support.running import require
 from support.runs import ServerPlace, occupied
 from tdelta.driver.evp_calls import environment, read
-from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.records import TimedCalls
 
 from .test_observation import engine, filled
@@ -55,7 +55,7 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
     yield from occupied("mariadb", tmp_path)
 
 
-def page_calls(engine: MariadbEngine, folder: Path, behind: str = "") -> tuple[TimedCalls, int]:
+def page_calls(engine: MariaDb, folder: Path, behind: str = "") -> tuple[TimedCalls, int]:
     """What MariaDB's calls for pages took while it read a table from the disk, and how many pages it was."""
     folder.mkdir()
     counts = folder / "calls"
@@ -68,7 +68,7 @@ def page_calls(engine: MariadbEngine, folder: Path, behind: str = "") -> tuple[T
 
 
 @pytest.mark.alone  # what calls take by the clock is compared with what was injected
-def test_injected_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_path: Path) -> None:
+def test_injected_time_is_in_the_calls(engine: MariaDb, burning: Path, tmp_path: Path) -> None:
     plain, pages = page_calls(engine, tmp_path / "plain")
     assert pages > 100
     assert plain.starts >= pages

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.runs import ALONE, BRIEF, MOST_SECONDS, occupied
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.installed import find_servers
 from tdelta.messages.checks import BUILDS, FILES, IN_FORCE, NO_MARKER, UNENCRYPTED
 
 LIMIT = ("--max-time", f"{MOST_SECONDS:.0f}s")

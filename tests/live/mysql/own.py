@@ -10,12 +10,12 @@ from pathlib import Path
 
 from support.serving import KEY, settings
 from tdelta import _native
-from tdelta.driver.database_answers import Refused
-from tdelta.driver.servers import Server as Private
-from tdelta.driver.servers import place_for
-from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.servers import DATABASE, recipe_of
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server as Private
+from tdelta.driver.workers import Refused
+from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.server.base import DATABASE, recipe_of
+from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable
 
 INSTALL = "scripts/need-servers"
@@ -44,7 +44,7 @@ def programs() -> object:
 @contextlib.contextmanager
 def two(base: Path) -> Iterator[tuple[Server, Server]]:
     """A plain server and an encrypted one; their user may do everything, without a password."""
-    engine = MysqlEngine(find_servers("mysql")[0])
+    engine = MySql(find_servers("mysql")[0])
     with contextlib.ExitStack() as stack:
         found = []
         for name, scope in (("p", "none"), ("e", "data")):

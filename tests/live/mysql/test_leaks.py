@@ -2,7 +2,7 @@ import pytest
 
 from support.leaking import all_searched, states
 from support.running import server_of
-from tdelta.engines.mysql.private import MysqlEngine
+from tdelta.engines.mysql.driver import MySql
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence
 
@@ -13,7 +13,7 @@ LEFT = {"data": {*KINDS} - {"tables"}, "all": {"temp tables", "temp"}}
 
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[FileEvidence, ...]:
-    return all_searched(MysqlEngine(server_of("mysql")), tmp_path_factory.mktemp("leaks"), SCOPES)
+    return all_searched(MySql(server_of("mysql")), tmp_path_factory.mktemp("leaks"), SCOPES)
 
 
 def test_a_plain_server_shows_markers_in_every_class_that_holds_rows(evidence: tuple[FileEvidence, ...]) -> None:

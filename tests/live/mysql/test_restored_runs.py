@@ -7,7 +7,7 @@ from support.codes import check_refused
 from support.data import text_of
 from support.own_scripts import write_workload
 from support.running import Place, Ran, require, waited_for
-from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.server.installed import find_servers
 
 from .own import INSTALL, programs
 

@@ -18,9 +18,10 @@ from support.serving import (
     until,
 )
 from tdelta.driver.acting import Halt
-from tdelta.driver.servers import Server, copy_data
-from tdelta.engines.servers import DATABASE
-from tdelta.engines.shared.sessions import AdminConnection
+from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.server import Server
+from tdelta.engines.server.base import DATABASE
+from tdelta.engines.server.sessions import admin_session
 from tdelta.errors import EnvironmentFault
 
 _MARKERS = "CREATE TABLE tdelta_marker (marker VARBINARY(64)) AS SELECT 16 AS id, RANDOM_BYTES(64) AS marker"
@@ -67,7 +68,7 @@ class TestMysql(PrivateServers):
         """A table that is being copied when the action is to end is left as it is, and nobody waits for it."""
         halt = Halt()
         halt.ask()
-        with closing(AdminConnection({**server.recipe.connect, "database": DATABASE})) as reader:
+        with closing(admin_session({**server.recipe.connect, "database": DATABASE})) as reader:
             reader.run("START TRANSACTION")
             reader.run("SELECT a FROM t LIMIT 1")  # the copy has to wait for it
             with (

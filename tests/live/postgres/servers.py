@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers import Server, place_for
-from tdelta.engines.postgres.driver import gocryptfs_program
-from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.server import Server
+from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
-from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind
 
@@ -36,10 +36,10 @@ def require(there: object) -> None:
     pytest.skip(f"not installed: {INSTALL}")
 
 
-def stock_engine() -> PostgresEngine:
+def stock_engine() -> Postgres:
     """The newest PostgreSQL here, its encrypted twins on gocryptfs."""
     require(shutil.which("gocryptfs"))
-    return PostgresEngine(stock_binary(), Gocryptfs(gocryptfs_program()))
+    return Postgres(stock_binary(), Gocryptfs(gocryptfs_program()))
 
 
 def stock_binary() -> ServerBinary:
@@ -54,7 +54,7 @@ def stock_binary() -> ServerBinary:
 
 
 @contextmanager
-def running(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Iterator[Server]:
+def running(engine: Postgres, folder: Path, settings: ServerSettings) -> Iterator[Server]:
     with made(engine, folder, settings) as server:
         server.start(initialize=True)
         for statement in engine.schema_sql(settings):
@@ -62,7 +62,7 @@ def running(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> I
         yield server
 
 
-def made(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Server:
+def made(engine: Postgres, folder: Path, settings: ServerSettings) -> Server:
     """A server's folders and files; it is not started."""
     recipe = recipe_of(engine, place_for(folder, engine.socket_name), settings, KEY if settings.is_encrypted else None)
     hidden = {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))

@@ -3,11 +3,11 @@ from typing import Any
 from support.external_servers import ExternalServers, LookedAt
 from support.own_engines import PASSWORD
 from support.refused import Part, refused
-from tdelta.engines.shared.external.dsn import parse_dsn
-from tdelta.engines.shared.external.pairs import pair
-from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import connect
-from tdelta.engines.shared.sessions import WorkerSession
+from tdelta.engines.server.discovery import connect
+from tdelta.engines.server.dsn import parse_dsn
+from tdelta.engines.server.pairs import pair
+from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.sessions import Session
 from tdelta.errors import ExternalServerFault, InvalidTwins
 
 from . import own
@@ -44,4 +44,4 @@ class TestPostgresExternalServers(ExternalServers):
             connect("--baseline", dsn, passwords, own.Session)
         asked = Passwords({}, lambda _prompt: PASSWORD)
         with refused(ExternalServerFault, "database-answer", fix="name an existing database in the DSN"):
-            connect("--baseline", parse_dsn(missing), asked, WorkerSession)
+            connect("--baseline", parse_dsn(missing), asked, Session)

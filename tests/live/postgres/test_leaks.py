@@ -1,7 +1,7 @@
 import pytest
 
 from support.leaking import all_searched, condition, states
-from tdelta.engines.shared.server_files import ENCRYPTED_FILE
+from tdelta.engines.server.evidence import ENCRYPTED_FILE
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence
 

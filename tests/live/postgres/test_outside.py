@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from support.loads import run
 from support.processes import eventually
 from support.running import require
 from tdelta import _native
-from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run
+from tdelta.driver.load_generator.command import Work, parse_load
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.trial import CommandLoad
 from tdelta.errors import LoadFault
 from tdelta.measure.starting import die_with_parent
 

@@ -12,11 +12,11 @@ from tdelta.driver.answers import checksums
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import Worker
 from tdelta.engines.postgres.catalog import PostgresCatalog
-from tdelta.engines.postgres.private import client_target
+from tdelta.engines.postgres.driver import client_target
 from tdelta.engines.postgres.profile import PROFILE
-from tdelta.engines.shared.describing import Described, describe
-from tdelta.engines.shared.private.restore import RestoreTarget, restore
-from tdelta.engines.shared.sessions import asking
+from tdelta.engines.server.catalog import Described, describe
+from tdelta.engines.server.restore import RestoreTarget, restore
+from tdelta.engines.server.sessions import asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables

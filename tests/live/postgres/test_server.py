@@ -18,17 +18,16 @@ from support.processes import until
 from support.refused import Part, has, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
-from tdelta.driver.servers import Server, place_for
 from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.tree import shared_memory
-from tdelta.driver.tree_usage import usage
-from tdelta.engines.postgres.driver import protection_for
-from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.driver.servers.server import Server
+from tdelta.driver.tree import shared_memory, usage
+from tdelta.engines.postgres.driver import Postgres, protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerSettings, recipe_of
-from tdelta.engines.shared.private.actions import TwinRows
+from tdelta.engines.server.actions import TwinRows
+from tdelta.engines.server.base import ServerSettings, recipe_of
 from tdelta.errors import EnvironmentFault, ServerFault, UsageError
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
@@ -53,18 +52,18 @@ MARKER = b"tdelta-marker-9f27c1"
 
 
 @pytest.fixture(scope="module")
-def engine() -> PostgresEngine:
+def engine() -> Postgres:
     return stock_engine()
 
 
 @pytest.fixture(scope="module")
-def plain(engine: PostgresEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def plain(engine: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running(engine, tmp_path_factory.mktemp("plain") / "server", PLAIN) as server:
         yield marked(engine, server)
 
 
 @pytest.fixture(scope="module")
-def encrypted(engine: PostgresEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def encrypted(engine: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running(engine, tmp_path_factory.mktemp("encrypted") / "server", ENCRYPTED) as server:
         yield marked(engine, server)
 
@@ -75,7 +74,7 @@ def server(request: pytest.FixtureRequest) -> Server:
     return found
 
 
-def marked(engine: PostgresEngine, server: Server) -> Server:
+def marked(engine: Postgres, server: Server) -> Server:
     psql(
         server,
         "CREATE TABLE notes (id int PRIMARY KEY, note text)",
@@ -104,7 +103,7 @@ def shown_by(server: Server, source: str) -> list[bytes]:
     return shown
 
 
-def test_twins_share_every_setting_that_is_compared(engine: PostgresEngine, plain: Server, encrypted: Server) -> None:
+def test_twins_share_every_setting_that_is_compared(engine: Postgres, plain: Server, encrypted: Server) -> None:
     settings = answers(plain, engine.facts)
     assert settings == answers(encrypted, engine.facts)
     assert (settings["data_checksums"], settings["fsync"], settings["collation"]) == ("on", "on", "C.UTF-8")
@@ -166,7 +165,7 @@ def test_the_file_system_is_one_of_the_servers_processes_so_that_its_cpu_counts(
 
 
 def test_a_twin_is_told_from_one_that_is_not_encrypted_as_asked(
-    engine: PostgresEngine, plain: Server, encrypted: Server
+    engine: Postgres, plain: Server, encrypted: Server
 ) -> None:
     found = {server: answers(server, engine.cipher_facts(ENCRYPTED)) for server in (plain, encrypted)}
     assert engine.cipher_fault(PLAIN, found[plain]) is None
@@ -175,7 +174,7 @@ def test_a_twin_is_told_from_one_that_is_not_encrypted_as_asked(
     assert engine.cipher_fault(PLAIN, found[encrypted])
 
 
-def test_what_a_session_did_is_counted_once_it_was_told_to_say(engine: PostgresEngine, server: Server) -> None:
+def test_what_a_session_did_is_counted_once_it_was_told_to_say(engine: Postgres, server: Server) -> None:
     before = counters(engine, server)
     work = (
         "SET work_mem = '64kB'",
@@ -203,12 +202,12 @@ def test_what_a_session_did_is_counted_once_it_was_told_to_say(engine: PostgresE
     assert grown["checkpoints"] == 1
 
 
-def counters(engine: PostgresEngine, server: Server) -> dict[str, int]:
+def counters(engine: Postgres, server: Server) -> dict[str, int]:
     lines = [line for query in engine.counters for line in psql(server, query).splitlines()]
     return {name: int(value) for name, value in (line.split("|") for line in lines)}
 
 
-def test_misses_of_the_buffers_are_counted_after_a_restart(engine: PostgresEngine, server: Server) -> None:
+def test_misses_of_the_buffers_are_counted_after_a_restart(engine: Postgres, server: Server) -> None:
     server.stop()
     server.start()
     before = counters(engine, server)
@@ -221,7 +220,7 @@ def test_misses_of_the_buffers_are_counted_after_a_restart(engine: PostgresEngin
 
 @pytest.mark.parametrize("settings", [ENCRYPTED, ServerSettings("chacha20", "all")], ids=lambda s: s.cipher)
 def test_a_copy_of_a_loaded_server_starts_elsewhere_under_other_settings(
-    engine: PostgresEngine, tmp_path: Path, settings: ServerSettings
+    engine: Postgres, tmp_path: Path, settings: ServerSettings
 ) -> None:
     loading = dataclasses.replace(settings, is_loading=True)
     with running(engine, tmp_path / "loaded", loading) as loaded:
@@ -240,7 +239,7 @@ def stored(server: Server) -> Path:
     return recipe.mount.ciphertext if recipe.mount else recipe.place.data
 
 
-def test_a_wrong_key_mounts_nothing_and_says_so(engine: PostgresEngine, tmp_path: Path) -> None:
+def test_a_wrong_key_mounts_nothing_and_says_so(engine: Postgres, tmp_path: Path) -> None:
     with made(engine, tmp_path / "server", ENCRYPTED) as server:
         server.start(initialize=True)
         server.stop()
@@ -292,14 +291,14 @@ def wait_until_gone(folder: Path, pids: list[int]) -> None:
     until(lambda: not folder.exists() and not any(Path(f"/proc/{pid}").exists() for pid in pids))
 
 
-def test_a_server_whose_file_system_dies_is_ended_and_leaves_nothing(engine: PostgresEngine, tmp_path: Path) -> None:
+def test_a_server_whose_file_system_dies_is_ended_and_leaves_nothing(engine: Postgres, tmp_path: Path) -> None:
     with running(engine, tmp_path / "server", ENCRYPTED) as server:
         os.kill(processes_of(server)["gocryptfs"], signal.SIGKILL)
     assert mounts_below(tmp_path) == ()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_aes_instructions_are_hidden_from_the_file_system(engine: PostgresEngine, tmp_path: Path) -> None:
+def test_the_aes_instructions_are_hidden_from_the_file_system(engine: Postgres, tmp_path: Path) -> None:
     if reason := cannot_hide(CryptoKind(engine.crypto)):
         pytest.skip(reason)
     hidden = hidden_environment(CryptoKind(engine.crypto))
@@ -308,7 +307,7 @@ def test_the_aes_instructions_are_hidden_from_the_file_system(engine: PostgresEn
         assert b"GODEBUG=" + hidden["GODEBUG"].encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
 
 
-def test_the_proof_reads_pages_through_the_file_system(engine: PostgresEngine, encrypted: Server) -> None:
+def test_the_proof_reads_pages_through_the_file_system(engine: Postgres, encrypted: Server) -> None:
     queries = engine.proof_sql(ENCRYPTED, 1500)
     assert psql(encrypted, queries["encrypted"]) == str(1500 * 16384)
     assert psql(encrypted, queries["plain"]) == "2"
@@ -360,8 +359,9 @@ def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_pat
     with pytest.raises(UsageError, match=r"expected dm-crypt.*found ext4"):
         require_encrypted(fscrypt.parent)
     protection = protection_for(stock_binary(), fscrypt)
-    assert protection == EncryptedFolder(fscrypt, "fscrypt (AES-256-XTS) under ext4")
-    engine, settings = PostgresEngine(stock_binary(), protection), ServerSettings("directory", "all")
+    assert isinstance(protection, EncryptedFolder)
+    assert (protection.path, protection.encryption) == (fscrypt, "fscrypt (AES-256-XTS) under ext4")
+    engine, settings = Postgres(stock_binary(), protection), ServerSettings("directory", "all")
     home = engine.home(settings)
     assert home == fscrypt
     assert engine.home(PLAIN) is None
@@ -380,9 +380,7 @@ def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_pat
 # What follows writes and recycles the log, in which the tests above look for markers.
 
 
-def test_a_server_is_started_anew_after_a_crash_and_stormed(
-    engine: PostgresEngine, request: pytest.FixtureRequest
-) -> None:
+def test_a_server_is_started_anew_after_a_crash_and_stormed(engine: Postgres, request: pytest.FixtureRequest) -> None:
     for name, settings in (("plain", PLAIN), ("encrypted", ENCRYPTED)):
         server: Server = request.getfixturevalue(name)
         check_restarts(engine, server, settings, "notes")
@@ -392,7 +390,7 @@ def test_a_server_is_started_anew_after_a_crash_and_stormed(
 
 
 def test_a_base_backup_of_what_a_file_system_encrypts_is_plain_and_backups_are_restored(
-    engine: PostgresEngine, encrypted: Server, tmp_path: Path
+    engine: Postgres, encrypted: Server, tmp_path: Path
 ) -> None:
     place = place_for(tmp_path / "beside", engine.socket_name)
     notes = TwinRows((("notes", ("id", "note")),), (MARKER,))
@@ -401,7 +399,7 @@ def test_a_base_backup_of_what_a_file_system_encrypts_is_plain_and_backups_are_r
 
 
 def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
-    engine: PostgresEngine, plain: Server, tmp_path: Path
+    engine: Postgres, plain: Server, tmp_path: Path
 ) -> None:
     place = place_for(tmp_path / "beside", engine.socket_name)
     asked: list[ServerSettings] = []
@@ -422,7 +420,7 @@ def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
     assert not place.folder.exists()
 
 
-def test_a_base_backup_ends_when_the_action_is_to_end(engine: PostgresEngine, plain: Server, tmp_path: Path) -> None:
+def test_a_base_backup_ends_when_the_action_is_to_end(engine: Postgres, plain: Server, tmp_path: Path) -> None:
     halt = Halt()
     halt.ask()
     place = place_for(tmp_path / "beside", engine.socket_name)

@@ -15,8 +15,8 @@ import pytest
 from support.running import PATIENCE_SECONDS, Place
 from tdelta.driver import TwinFolder, Worker
 from tdelta.driver.protocol import CipherProof
+from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.pricing import prove
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.aes import OPENSSL_WORD, PreloadMode
 

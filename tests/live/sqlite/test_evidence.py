@@ -12,9 +12,9 @@ from support.codes import details, file_states
 from support.refused import Part, check_messages, has
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
 from tdelta.driver import TrialJob, file_scanner
+from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.twins import SqliteTwin
 from tdelta.evidence import MarkerHit
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
@@ -111,17 +111,17 @@ def test_a_temporary_file_in_the_clear_makes_the_run_invalid_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a build would spill that keeps sorts in files and does not encrypt them."""
-    look = exposure.Exposure.scan
+    look = exposure.SqliteExposure.scan
     held = []
 
-    def spilling(self: exposure.Exposure) -> None:
+    def spilling(self: exposure.SqliteExposure) -> None:
         if not self._database.read_bytes().startswith(b"SQLite"):
             spilled = self._database.with_name(f"{self._database.name}-etilqs_spill")
             spilled.write_bytes(os.urandom(4000) + self._needles[3] + os.urandom(4000))
             held.append(spilled.name)
         look(self)
 
-    monkeypatch.setattr(exposure.Exposure, "scan", spilling)
+    monkeypatch.setattr(exposure.SqliteExposure, "scan", spilling)
     result = run_here(tmp_path, aa_control=False)
     check = check_of(result, NO_MARKER)
     assert (check.ok, result.decision) == (False, Decision.INVALID)
@@ -143,14 +143,14 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[list[str]] = []
-    look, evidence = exposure.Exposure.scan, SqliteTwin.evidence
+    look, evidence = exposure.SqliteExposure.scan, EmbeddedTwin.evidence
 
-    def heard_look(self: exposure.Exposure) -> None:
+    def heard_look(self: exposure.SqliteExposure) -> None:
         if heard[-1][-1] != "look":  # as many as the trial is long
             heard[-1].append("look")
         look(self)
 
-    def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
+    def heard_evidence(self: EmbeddedTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         heard.append([])
         worker, order = self.worker, heard[-1]
         send, answer = worker.send, worker.answer
@@ -159,8 +159,8 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
             patched.setattr(worker, "answer", lambda *given: (order.append("answer"), answer(*given))[1])
             return evidence(self, job, needles)
 
-    monkeypatch.setattr(exposure.Exposure, "scan", heard_look)
-    monkeypatch.setattr(SqliteTwin, "evidence", heard_evidence)
+    monkeypatch.setattr(exposure.SqliteExposure, "scan", heard_look)
+    monkeypatch.setattr(EmbeddedTwin, "evidence", heard_evidence)
     run_here(tmp_path, aa_control=False)
     asked = [
         "facts",
@@ -201,16 +201,16 @@ def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, dict[str, ReadState]] = {}
-    take = exposure.Exposure.scan_afterwards
+    take = exposure.SqliteExposure.scan_afterwards
 
-    def read_as_well(self: exposure.Exposure) -> None:
+    def read_as_well(self: exposure.SqliteExposure) -> None:
         files = [path for path in regular_files(self._database.parent) if path.name.startswith(self._database.name)]
         readings = read_files(files, parse_markers([f"hex:{self._needles[0].hex()}"]))
         kind = "plain" if self._database.read_bytes().startswith(b"SQLite") else "encrypted"
         seen[kind] = {one.path.name.removeprefix(self._database.name): one.state for one in readings}
         take(self)
 
-    monkeypatch.setattr(exposure.Exposure, "scan_afterwards", read_as_well)
+    monkeypatch.setattr(exposure.SqliteExposure, "scan_afterwards", read_as_well)
     run_here(tmp_path, aa_control=False)
     assert seen["plain"] == {"": ReadState.PLAIN, "-wal": ReadState.PLAIN, "-shm": ReadState.MIXED}
     assert seen["encrypted"] == {"": ReadState.ENCRYPTED, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}

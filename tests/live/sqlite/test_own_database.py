@@ -19,9 +19,9 @@ from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
 from tdelta.driver import TwinFolder, Worker
-from tdelta.driver.database_answers import Refused, answered
-from tdelta.engines.sqlite.convert import convert
+from tdelta.driver.workers import Refused, answered
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.user_file import convert
 from tdelta.errors import StorageFault
 from tdelta.messages import Message
 from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
@@ -260,12 +260,11 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
     engine, settings = SqliteEngine(), TwinSettings(cipher, page_size, "wal", "normal", reserved_bytes, 1, 1_000_000)
     with sourced(tmp_path, path) as source, TwinFolder(tmp_path / "twins", "run") as folder:
         key = KEY if engine.needs_key(cipher) else None
-        made, _, sums = convert(engine, folder, source.job(), settings, "load-0", key)
+        made = folder.file("load-0")
+        _, sums = convert(engine, folder, source.job(), settings, made, key)
         assert sums == source.checksums
         with Worker(program=WORKER) as worker:
-            worker.ask(
-                "open", library="sqlite3mc", options=engine.reading_options(str(made), settings, key), connections=1
-            )
+            worker.ask("open", **engine.reading(made, settings, key))
             names = (
                 "page_size",
                 "encoding",
@@ -295,9 +294,10 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
         for cipher in CIPHERS:
             settings = TwinSettings(cipher, 4096, "wal", "normal", 80, 1, 1_000_000)
             key = KEY if engine.needs_key(cipher) else None
-            path, _, _ = convert(engine, folder, source.job(), settings, f"load-{cipher}", key)
+            path = folder.file(f"load-{cipher}")
+            convert(engine, folder, source.job(), settings, path, key)
             head = path.read_bytes()[:100]
-            assert engine.looks_plain(head) is (cipher == "none")
+            assert engine.shows_itself(path) is (cipher == "none")
             assert head[20] == 80 or cipher in ("sqlcipher",)  # its header is salt
             sizes[cipher] = path.stat().st_size
     assert len(set(sizes.values())) == 1, sizes
@@ -306,7 +306,7 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
 def test_no_answer_of_a_worker_holds_the_key_of_a_conversion_that_fails(tmp_path: Path, small: Path) -> None:
     step = {"sql": "", "is_keyed": True, "schema": None, "reserved_bytes": 0}
     with Worker(program=WORKER) as worker:
-        worker.ask("open", library="sqlite3mc", options=SqliteEngine().conversion_options(str(small)), connections=1)
+        worker.ask("open", **SqliteEngine().converting(small))
         for sql in (
             "ATTACH DATABASE '/nowhere/x.db' AS twin KEY :key",
             "PRAGMA rekey = :key nonsense",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.dbapi import explained
+from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request, serve
 
 
 class ToyHost(Host):

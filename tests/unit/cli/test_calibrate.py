@@ -41,7 +41,7 @@ def test_without_options_it_takes_ten_minutes_and_else_the_defaults_of_a_run(ask
 def test_on_a_server_it_takes_an_hour_and_a_servers_defaults(asked: FakeCalibration) -> None:
     assert call("calibrate", "--engine", "mariadb").code == 0
     (request,) = asked.requests
-    assert (request.decision.max_seconds, request.design.trial_seconds, request.design.blocks_per_round) == (
+    assert (request.max_seconds, request.trial_seconds, request.blocks_per_round) == (
         3600.0,
         2.0,
         8,

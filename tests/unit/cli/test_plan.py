@@ -61,12 +61,10 @@ def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakePro
     words = "--threads 4 --blocks 8 --size 20MB --vary cipher=aes-128 --pilot-time 40s --max-time 30m"
     call("plan", *words.split())
     ((request, asked, seconds, given),) = session.pilots
-    assert (request.work.threads, request.design.blocks_per_round, request.tested.size_bytes) == (4, 8, 20_000_000)
-    assert request.design.vary == {"cipher": ("aes-128",)}
+    assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
+    assert request.vary == {"cipher": ("aes-128",)}
     assert (asked.max_seconds, seconds) == (1800.0, 40.0)
-    assert request.decision.max_seconds == RunRequest().decision.max_seconds, (
-        "--max-time is the planned run's, not the pilot's"
-    )
+    assert request.max_seconds == RunRequest().max_seconds, "--max-time is the planned run's, not the pilot's"
     assert given == {"threads", "blocks_per_round", "size_bytes", "vary"}
 
 

@@ -28,9 +28,9 @@ class FakeSession:
 
     def conduct(self, request: RunRequest, _observer: Callable[[Event], None]) -> RunResult:
         self.requests.append(request)
-        if request.tested.engine not in self.answers:
+        if request.engine not in self.answers:
             raise EngineUnavailable(Refusal.of("defect", said="not here"))
-        return self.answers[request.tested.engine]
+        return self.answers[request.engine]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_file_is_found_from_a_folder_below_and_left_alone_if_it_is_not_wante
     monkeypatch.chdir(folder / "below")
     fake = conducting(monkeypatch, sqlite=s.slower())
     assert [call("run").code, call("run", "--no-project").code] == [0, 0]
-    assert [one.work.threads for one in fake.requests] == [2, 1]
+    assert [one.threads for one in fake.requests] == [2, 1]
     assert call("run", "--no-project", "--project", "x").code == 2
 
 

@@ -231,19 +231,19 @@ def test_what_the_session_refuses_is_a_message_and_not_a_traceback(monkeypatch: 
 def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> None:
     request = RunRequest()
     named = {
-        "engine": request.tested.engine,
-        "library": request.tested.library,
-        "threads": str(request.work.threads),
-        "cache": f"{100 * request.twins.cache:g}%",
+        "engine": request.engine,
+        "library": request.library,
+        "threads": str(request.threads),
+        "cache": f"{100 * request.cache:g}%",
         "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
-        "synchronous": request.twins.synchronous,
-        "size_bytes": f"{request.tested.size_bytes // 10**6}MB",
-        "trial_seconds": f"{request.design.trial_seconds:g}s",
-        "blocks_per_round": str(request.design.blocks_per_round),
-        "max_seconds": f"{request.decision.max_seconds:g}s",
-        "tolerance": f"{100 * request.decision.tolerance:g}%",
-        "metric": request.decision.metric.value,
+        "synchronous": request.synchronous,
+        "size_bytes": f"{request.size_bytes // 10**6}MB",
+        "trial_seconds": f"{request.trial_seconds:g}s",
+        "blocks_per_round": str(request.blocks_per_round),
+        "max_seconds": f"{request.max_seconds:g}s",
+        "tolerance": f"{100 * request.tolerance:g}%",
+        "metric": request.metric.value,
     }
     helps = {option.name: getattr(option, "help", "") for option in run.params}
     assert {name: helps[name].rsplit("[", 1)[-1].rstrip("]").split(";")[0] for name in named} == named
-    assert f"[{request.decision.min_rounds}, " in helps["min_rounds"]
+    assert f"[{request.min_rounds}, " in helps["min_rounds"]

@@ -20,7 +20,7 @@ from tdelta.driver.acting import (
     of_recorded,
     prepared,
 )
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.records import Measurement, Usage
 

@@ -14,7 +14,7 @@ from tdelta import _native
 from tdelta.driver.agents.chunks import HandOut
 from tdelta.driver.dbapi import explained
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.worker_protocol import Reply, Request, listen
+from tdelta.driver.rpc import Reply, Request, listen
 
 CLOSED = {"seed": 1, "stream": 2, "operations": 400, "discard": 40, "first_op": 0, "deadline_ns": 60_000_000_000}
 NUMBER = 5
@@ -60,10 +60,10 @@ def test_operations_are_those_of_the_chunks_after_those_that_are_not_recorded() 
 
     def say(said: Request) -> None:
         wants.append(said)
-        host.feed({"number": NUMBER - 1, "chunk": [300, 400]})  # of a trial that is over
-        host.feed({"number": NUMBER, "chunk": later.pop(0)})
+        host.now_feed({"number": NUMBER - 1, "chunk": [300, 400]})  # of a trial that is over
+        host.now_feed({"number": NUMBER, "chunk": later.pop(0)})
 
-    host.speak_by(say)
+    host.say = say
     outcome = host.ran([(40, 50), (50, 51)])["ok"]["outcome"]
     assert outcome["stopped_by"] == "count"
     assert outcome["operations"] == 10 + 1 + 20 + 3
@@ -73,7 +73,7 @@ def test_operations_are_those_of_the_chunks_after_those_that_are_not_recorded() 
 
 def test_what_is_complete_wants_nothing() -> None:
     host = Fed(connections=1)
-    host.speak_by(lambda said: pytest.fail(str(said)))
+    host.say = lambda said: pytest.fail(str(said))
     outcome = host.ran([(40, 42)], is_complete=True)["ok"]["outcome"]
     assert (outcome["operations"], outcome["waited_ns"]) == (2, 0)
 
@@ -86,7 +86,7 @@ def test_a_trial_that_waits_for_a_chunk_ends_when_it_is_to_stop() -> None:
             time.sleep(0.001)
         host.request_stop()
 
-    host.speak_by(say)
+    host.say = say
     outcome = host.ran([(40, 50)])["ok"]["outcome"]
     assert (outcome["stopped_by"], outcome["operations"]) == ("signal", 10)
 
@@ -109,9 +109,9 @@ def test_several_processes_do_every_operation_of_a_trial_once() -> None:
         def say(_said: Request) -> None:
             with asking:
                 chunk = handed.next(number)
-            host.feed({"number": NUMBER, "chunk": chunk})
+            host.now_feed({"number": NUMBER, "chunk": chunk})
 
-        host.speak_by(say)
+        host.say = say
         segment = {"from": number - 1, "to": 2 * number - 1, "of": 3}
         assert host.ran(firsts[number], segment=segment)["ok"]["outcome"]["stopped_by"] == "count"
         return host.bound
@@ -125,7 +125,7 @@ def test_a_chunk_is_given_at_once_while_a_trial_runs() -> None:
     class Busy(TwinHost):
         given: list[object] = []  # noqa: RUF012 - of one test
 
-        def feed(self, request: Request) -> None:
+        def now_feed(self, request: Request) -> None:
             self.given.append(request["chunk"])
 
     lines = "".join(f"{json.dumps(request)}\n" for request in ({"do": "hello"}, {"do": "feed", "chunk": [1, 2]}))

@@ -17,8 +17,8 @@ from support.processes import is_gone, is_running
 from support.refused import Part, check_messages, coded, refused
 from tdelta.driver import Worker, workers
 from tdelta.driver.answers import WORKER
+from tdelta.driver.rpc import listen
 from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import listen
 from tdelta.driver.workers import failure
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
@@ -242,7 +242,7 @@ def test_what_goes_on_beside_a_trial_is_begun_without_waiting_for_what_came_befo
             super().__init__()
             self.begun: list[object] = []
 
-        def aside(self, order: dict[str, object]) -> None:
+        def now_aside(self, order: dict[str, object]) -> None:
             self.begun.append(order["said"])
 
     host = Busy()

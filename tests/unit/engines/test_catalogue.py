@@ -5,9 +5,9 @@ import pytest
 from support.refused import Part, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.registry import driver
-from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.external.only import UNTRIED
-from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
+from tdelta.engines.server.base import ServerBinary
+from tdelta.engines.server.driver import UNTRIED
+from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, WHEELS, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.report.drawing import draw
@@ -16,7 +16,7 @@ from tdelta.report.listings import engines_blocks
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
     monkeypatch.setattr(
-        "tdelta.engines.shared.private.driver.installed_servers",
+        "tdelta.engines.server.driver.installed_servers",
         lambda kind: [one for one in servers if one.kind == kind],
     )
 
@@ -25,7 +25,7 @@ def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
 def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No server is here, and libraries are called by their products' names."""
     found(monkeypatch)
-    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", lambda library: library.product)
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.ask_library", lambda name: {"text": WHEELS[name].product})
 
 
 def test_every_engine_of_the_design_is_listed_the_libraries_of_the_one_that_runs_first() -> None:
@@ -42,7 +42,9 @@ def test_a_library_is_listed_with_its_own_ciphers_and_whose_code_encrypts() -> N
 
 
 def test_an_installed_library_says_itself_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", lambda library: f"{library.product} 9.9")
+    monkeypatch.setattr(
+        "tdelta.engines.sqlite.driver.ask_library", lambda name: {"text": f"{WHEELS[name].product} 9.9"}
+    )
     listed = catalogue()[0]
     assert listed.library.startswith("SQLite3 Multiple Ciphers 9.9, ")
     assert "apsw-sqlite3mc" in listed.library
@@ -51,10 +53,10 @@ def test_an_installed_library_says_itself_what_it_is(monkeypatch: pytest.MonkeyP
 def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(_library: Library) -> str:
+    def refuse(_name: str) -> dict[str, str]:
         raise EngineUnavailable(Refusal.of("database-says", said="no-client"))
 
-    monkeypatch.setattr("tdelta.engines.sqlite.driver.describe_library", refuse)
+    monkeypatch.setattr("tdelta.engines.sqlite.driver.ask_library", refuse)
     listed = catalogue()[0]
     assert (listed.available, listed.notes) == (False, "no-client")
 

@@ -1,10 +1,10 @@
 import pytest
 
 from support.data import rows_of
-from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
-from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
+from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
+from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
-from tdelta.engines.shared.file_classes import server_file_class
+from tdelta.engines.server.evidence import server_file_class
 from tdelta.evidence import FileClass
 
 FILES = {"mariadb": OF_MARIADB.files, "mysql": OF_MYSQL.files, "postgres": OF_POSTGRES.files}

@@ -6,17 +6,17 @@ import pytest
 
 from support.refused import Part, has, refused
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
-from tdelta.engines.mariadb.private import MariadbEngine
-from tdelta.engines.mysql.private import PERCONA, MysqlEngine
-from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.mysql.driver import PERCONA, MySql
+from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4
 PLACE = ServerPaths(Path("/twins/a"), Path("/twins/a/s"))
-MARIADB = MariadbEngine(ServerBinary("mariadb", "MariaDB", Path("/usr/sbin/mariadbd"), "10.11.19", ""))
-MYSQL = MysqlEngine(
+MARIADB = MariaDb(ServerBinary("mariadb", "MariaDB", Path("/usr/sbin/mariadbd"), "10.11.19", ""))
+MYSQL = MySql(
     ServerBinary(
         "mysql",
         "MySQL",
@@ -27,14 +27,10 @@ MYSQL = MysqlEngine(
         Path("/cache/root"),
     )
 )
-INSTALLED = MysqlEngine(
-    ServerBinary("mysql", "MySQL", Path("/usr/sbin/mysqld"), "8.4.1", "", loader=Path("/lib64/ld.so"))
-)
-PERCONAS = MysqlEngine(
-    ServerBinary("mysql", PERCONA, Path("/usr/sbin/mysqld"), "8.4.2", "", loader=Path("/lib64/ld.so"))
-)
+INSTALLED = MySql(ServerBinary("mysql", "MySQL", Path("/usr/sbin/mysqld"), "8.4.1", "", loader=Path("/lib64/ld.so")))
+PERCONAS = MySql(ServerBinary("mysql", PERCONA, Path("/usr/sbin/mysqld"), "8.4.2", "", loader=Path("/lib64/ld.so")))
 ENGINES = (MARIADB, MYSQL, PERCONAS)
-Engine = MariadbEngine | MysqlEngine
+Engine = MariaDb | MySql
 CIPHERED = [(engine, scope) for engine in ENGINES for scope in engine.scopes if scope != "none"]
 
 

@@ -19,9 +19,7 @@ EXCUSED = {
     "store": "it is an SQLite file itself, read by Python's own sqlite3",
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
     "measure/machine.py": "what tdelta itself was installed with",
-    "session/declared": "help texts say for whom an option is, with examples",
-    "session/studies.py": "a study is a published experiment on an engine",
-    "session/published.py": "as above",
+    "session/declared.py": "help texts say for whom an option is, with examples",
     "driver/load_generator": "what the commands of other tools take: their protocols, options and variables",
     "evidence/headers.py": "what the first bytes of files say, those of no engine among them, without a run",
 }

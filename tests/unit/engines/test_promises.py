@@ -1,8 +1,8 @@
-from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
-from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
+from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
+from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
-from tdelta.engines.servers import ServerSettings
-from tdelta.engines.shared.private.driver import covered
+from tdelta.engines.server.base import ServerSettings
+from tdelta.engines.server.driver import covered
 from tdelta.evidence import FileClass
 
 EVIDENCE = {"mariadb": OF_MARIADB, "mysql": OF_MYSQL, "postgres": OF_POSTGRES}

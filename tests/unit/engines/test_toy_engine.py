@@ -21,6 +21,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", ":".join((str(TOYS), *filter(None, sys.path))))  # of its workers
 
 
+def test_a_toy_engine_is_small() -> None:
+    assert sum(len(file.read_text().splitlines()) for file in (TOYS / "toy_engine").glob("*.py")) <= 300
+
+
 def test_a_toy_engine_is_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def call(*arguments: str) -> str:
         with pytest.raises(SystemExit) as ended:

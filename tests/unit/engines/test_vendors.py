@@ -11,10 +11,10 @@ import sqlglot
 from sqlglot import exp
 
 from support.data import text_of
-from tdelta.engines.oracle.external import OracleServers
+from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.registry import dialects, profile
-from tdelta.engines.shared.sessions import statements
-from tdelta.engines.sqlserver.external import SqlServers
+from tdelta.engines.server.sessions import statements
+from tdelta.engines.sqlserver.driver import SqlServer
 from tdelta.workloads import load
 
 VENDORS = ("oracle", "sqlserver")
@@ -57,7 +57,7 @@ def test_every_statement_is_of_a_kind_that_the_parser_knows_or_is_excused(vendor
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_what_sessions_set_is_read_back_in_the_order_of_the_query(vendor: str) -> None:
     (asked,) = [tree for name, tree in parsed(vendor) if name == "in_force"]
-    wanted = {"oracle": OracleServers, "sqlserver": SqlServers}[vendor].in_force.expected
+    wanted = {"oracle": Oracle, "sqlserver": SqlServer}[vendor].in_force.expected
     assert asked.named_selects == [*wanted]
     known = statements(f"tdelta.engines.{vendor}")
     set_by = " ".join(text for name, text in known.items() if name.startswith("session_")).lower().replace("_", " ")

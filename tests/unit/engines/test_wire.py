@@ -14,7 +14,7 @@ import pytest
 from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer, refuses_login, rows, talks_no_tls
 from tdelta.driver import TrialJob
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
-from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
 

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from tdelta.engines.shared.private.instances import device_statistics
+from tdelta.engines.server.private_twin import device_statistics
 
 
 def test_the_device_of_a_folder_is_found_by_its_number(tmp_path: Path) -> None:

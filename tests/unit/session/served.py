@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from support.fake_twins import FakeTwin, FakeTwins, Script
-from tdelta.engines.mariadb.private import MariadbEngine
-from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.server.base import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.messages import Refusal
@@ -19,7 +19,7 @@ BINARIES = {
     "mariadb": ServerBinary("mariadb", "MariaDB", Path("/nowhere/sbin/mariadbd"), "10.11.19", "mariadbd  Ver 10.11.19"),
     "mysql": ServerBinary("mysql", "MySQL", Path("/nowhere/sbin/mysqld"), "9.7.4", "mysqld  Ver 9.7.4"),
 }
-ENGINES = {"mariadb": MariadbEngine, "mysql": MysqlEngine}
+ENGINES = {"mariadb": MariaDb, "mysql": MySql}
 OPTIONS = {"engine": "mariadb", "scope": "data"}
 
 
@@ -29,7 +29,7 @@ def engine(name: str = "mariadb") -> ServerEngine:
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every request for a server get these."""
-    monkeypatch.setattr("tdelta.engines.shared.private.driver.newest", lambda profile, _: BINARIES[profile.name])
+    monkeypatch.setattr("tdelta.engines.server.driver.newest", lambda profile, _: BINARIES[profile.name])
 
 
 def facts(settings: ServerSettings) -> dict[str, str]:

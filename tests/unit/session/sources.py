@@ -42,6 +42,6 @@ def source(folder: Path, **changes: object) -> Source:
 def staging(made: Callable[[], Source]) -> Callable[..., object]:
     @contextmanager
     def staged(request: RunRequest, *_: object) -> Iterator[Source | None]:
-        yield None if request.tested.database is None else made()
+        yield None if request.database is None else made()
 
     return staged

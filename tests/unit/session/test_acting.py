@@ -7,12 +7,11 @@ import pytest
 from support.refused import Part, refused
 from tdelta.engines.mariadb.actions import ACTIONS as OF_MARIADB
 from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
-from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.protection import Protection
-from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.driver import Postgres
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Protection
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.private.actions import ServerAction, knobs_of
+from tdelta.engines.server.actions import ServerAction, knobs_of
+from tdelta.engines.server.base import ServerBinary
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.work import check_actions
@@ -23,7 +22,7 @@ _RESTARTS = {"restart", "recovery", "storm"}
 
 
 def of_postgres(protection: Protection) -> Mapping[str, ServerAction]:
-    return PostgresEngine(_POSTGRES, protection).actions
+    return Postgres(_POSTGRES, protection).actions
 
 
 def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, ServerAction]) -> None:
@@ -43,9 +42,9 @@ def test_what_an_engine_has_is_taken(protection: Protection) -> None:
 
 @pytest.mark.parametrize("study", ["backup", "convert", "restart"])
 def test_a_server_has_what_the_studies_do_to_it(study: str) -> None:
-    check(RunRequest(study=study).design.vary, OF_MARIADB)
-    check(RunRequest(study=study, engine="mysql").design.vary, OF_MYSQL)
-    check(RunRequest(study=study, engine="postgres").design.vary, of_postgres(_GOCRYPTFS))
+    check(RunRequest(study=study).vary, OF_MARIADB)
+    check(RunRequest(study=study, engine="mysql").vary, OF_MYSQL)
+    check(RunRequest(study=study, engine="postgres").vary, of_postgres(_GOCRYPTFS))
 
 
 def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:

@@ -10,8 +10,8 @@ from sqlcipher3 import _sqlite3
 
 from support.reading import outline
 from support.refused import has, refused
-from tdelta.engines.shared.external.kind import DATA, Encryption, Scope
-from tdelta.engines.shared.external.pairs import _encrypts
+from tdelta.engines.server.base import DATA, Encryption, Scope
+from tdelta.engines.server.pairs import _encrypts
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.errors import InvalidTwins, UsageError
 from tdelta.messages.checks import BUILDS, CHECKS, FILES, IN_FORCE, NO_MARKER, UNENCRYPTED

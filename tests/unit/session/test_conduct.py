@@ -321,7 +321,7 @@ def test_resume_goes_on_with_new_rounds_and_blocks_and_keeps_every_trial(sitting
 
 @pytest.mark.parametrize(("given", "taken"), [(-1.0, -1.0), (1.0, 0.0)], ids=["less", "more"])
 def test_a_sitting_may_have_less_time_than_the_run_and_not_more(sitting: Sitting, given: float, taken: float) -> None:
-    whole = sitting.request().decision.max_seconds
+    whole = sitting.request().max_seconds
     again = interrupted_at_block(sitting, 1)
     result = again.resume(max_seconds=whole + given)
     assert next(e for e in again.events if isinstance(e, RunPlanned)).deadline_seconds == whole + taken
@@ -358,7 +358,7 @@ def test_a_run_that_died_after_its_last_round_is_resumed_without_another(sitting
 def test_a_check_that_failed_before_the_interruption_stays_failed(sitting: Sitting) -> None:
     differing = sitting.scripted(
         rows=rows_that_differ(from_trial=1),
-        before_trial=press_ctrl_c(at_stream=sitting.request().design.blocks_per_round),
+        before_trial=press_ctrl_c(at_stream=sitting.request().blocks_per_round),
     )
     differing.conduct()
     result = Sitting(sitting.base).resume()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import samples as s
 from tdelta.driver import TwinFolder
 from tdelta.driver.templates import Templates
-from tdelta.engines.shared.external.reached import ReachedServers
+from tdelta.engines.server.pairs import ReachedServers
 from tdelta.errors import EngineUnavailable, Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
@@ -59,15 +59,15 @@ class Runs:
         facts: Mapping[str, Any],
         templates: Templates | None,
     ) -> RunResult:
-        assert (templates is not None) is (request.tested.restore is not None)
+        assert (templates is not None) is (request.restore is not None)
         name = facts[deciding.PART_OF]["question"]
         self.made.append(name)
-        self.given_seconds[name] = request.decision.max_seconds
+        self.given_seconds[name] = request.max_seconds
         with Store.open(self.store) as store:
             run_id = store.fresh_run_id()
             settings = s.settings(run_id=run_id)
-            store.create_run(settings, {}, {}, {LABELS: list(request.where.labels), **facts})
-        return self.ended(name, run_id, request.decision.max_seconds / 2, observe)
+            store.create_run(settings, {}, {}, {LABELS: list(request.labels), **facts})
+        return self.ended(name, run_id, request.max_seconds / 2, observe)
 
     def resume(
         self,
@@ -156,7 +156,7 @@ def test_a_plan_asks_what_the_engine_can_answer(tmp_path: Path) -> None:
     names = [one.question.name for one in steps]
     assert names[:4] == [DAILY, "encrypt", "backup", "restart"]
     assert "replication" not in (*names, *(one.question.name for one in left))
-    assert {one.request.tested.engine for one in steps} == {RunRequest().tested.engine}
+    assert {one.request.engine for one in steps} == {RunRequest().engine}
     assert sum(one.seconds for one in steps) == pytest.approx(7200.0)
 
 
@@ -187,7 +187,7 @@ def test_the_least_time_of_an_operation_is_that_of_an_answer(tmp_path: Path) -> 
 
 def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
     steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path, "budget": 0.05}, quiet)
-    assert all((one.request.decision.budget is None) is not one.question.is_workload for one in steps)
+    assert all((one.request.budget is None) is not one.question.is_workload for one in steps)
 
 
 def test_the_rows_of_a_file_are_used_where_an_operation_does_not_refuse_them(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_the_rows_of_a_file_are_used_where_an_operation_does_not_refuse_them(tmp
     assert own["cache"]
     assert not own["backup"]
     assert not own["restart"]
-    assert all((one.request.tested.database is not None) is one.has_own_rows for one in steps)
+    assert all((one.request.database is not None) is one.has_own_rows for one in steps)
 
 
 def test_a_decision_makes_each_run_once(runs: Runs) -> None:
@@ -382,22 +382,22 @@ def test_own_servers_answer_what_needs_a_schema_alone() -> None:
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, impossible = deciding._steps({**dsns, "max_seconds": 600.0})
     assert [one.question.name for one in steps] == [DAILY, "rate", "spill"]
-    assert {one.request.tested.engine for one in impossible} == {"mariadb"}
-    assert all(one.request.tested.baseline is None for one in impossible)
+    assert {one.request.engine for one in impossible} == {"mariadb"}
+    assert all(one.request.baseline is None for one in impossible)
 
 
 def test_what_cannot_read_the_users_schema_makes_one_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "read.sql").write_text("SELECT 1;")
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, _ = deciding._steps({**dsns, "schema": "shop", "workload": str(tmp_path), "max_seconds": 600.0})
-    found = {one.question.name: (one.request.tested.schema, one.has_own_rows) for one in steps}
+    found = {one.question.name: (one.request.schema, one.has_own_rows) for one in steps}
     assert found == {DAILY: ("shop", True), "rate": ("shop", True), "spill": (None, False)}
 
 
 def test_a_schema_that_is_made_has_the_name_that_was_given() -> None:
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, _ = deciding._steps({**dsns, "schema": "shop", "max_seconds": 600.0})
-    assert {one.request.tested.schema for one in steps} == {"shop"}
+    assert {one.request.schema for one in steps} == {"shop"}
 
 
 @pytest.mark.parametrize("changed", [{"rerun": True}, {"threads": 2}])

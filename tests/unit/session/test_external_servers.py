@@ -5,13 +5,12 @@ from typing import Any, cast
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has, refused
-from tdelta.engines.mariadb.external import MariaDbServers
-from tdelta.engines.shared.external.dsn import parse_dsn
-from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
-from tdelta.engines.shared.external.pairs import Difference, Pair
-from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
-from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.external.twins import Access
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.server.base import DATA, Encryption, Identity, Scope
+from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.server.dsn import parse_dsn
+from tdelta.engines.server.external_twins import Access
+from tdelta.engines.server.pairs import Difference, Pair, ReachedServers, external_dsns, reached
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.messages import Caution
 from tdelta.records import Metric, Role, RunSettings
@@ -30,7 +29,7 @@ def server(option: str, dsn: str, *, is_encrypted: bool) -> FoundServer:
         option=option,
         dsn=parse_dsn(dsn),
         connection=cast(Any, None),
-        kind=MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "bench@%")),
+        kind=MariaDb(Identity("mariadb", "MariaDB", "10.11.19", "bench@%")),
         encryption=Encryption((scope,), can_be_asked=False, remedy=""),
         settings={},
     )
@@ -55,7 +54,7 @@ def planned(found: ReachedServers, **asked: Any) -> Plan:
 
 def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
     request = RunRequest(**TYPED)
-    assert (request.tested.engine, request.design.trial_seconds, request.decision.max_seconds) == ("mysql", 2.0, 600.0)
+    assert (request.engine, request.trial_seconds, request.max_seconds) == ("mysql", 2.0, 600.0)
     assert engine_of(request).profile.name == "mysql"  # until the server says otherwise
     assert planned(servers()).settings.engine == "mariadb"
 
@@ -126,7 +125,7 @@ def test_a_bb_twin_has_a_schema_on_the_encrypted_server() -> None:
     settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
-    assert with_bb_twin(planned(servers())).request.design.bb_control is True
+    assert with_bb_twin(planned(servers())).request.bb_control is True
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:
@@ -170,8 +169,8 @@ def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: p
     assert loads(RunSettings, dumps(settings)).external_servers == settings.external_servers
     request = RunRequest(engine="mysql", baseline="mysql://a@b/?password-file=secret", encrypted="mysql://a@c")
     again = RunRequest.from_json(request.to_json())
-    assert parse_dsn(str(again.tested.baseline)).password_file == str(tmp_path / "secret")
-    assert parse_dsn(str(again.tested.encrypted)) == parse_dsn("mysql://a@c")
+    assert parse_dsn(str(again.baseline)).password_file == str(tmp_path / "secret")
+    assert parse_dsn(str(again.encrypted)) == parse_dsn("mysql://a@c")
 
 
 def test_servers_that_were_not_reached_make_no_twins() -> None:

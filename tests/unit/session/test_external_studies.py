@@ -1,6 +1,6 @@
 import pytest
 
-from tdelta.engines.registry import external_server_studies, profiles
+from tdelta.engines.registry import profiles
 from tdelta.errors import UsageError
 from tdelta.session.external_servers import check_study, engines_of, needs_private_instances, study_cautions
 from tdelta.session.planning import check
@@ -23,7 +23,7 @@ def test_they_run_on_the_servers_of_every_engine_that_are_reached_by_an_address(
 
 def test_others_run_where_the_engine_says_how_and_analyses_nowhere() -> None:
     (engine,) = engines_of(study("backup"))
-    assert "backup" in external_server_studies(engine)
+    assert engine in study("backup").on_own_servers
     assert not engines_of(study("restart"))
     assert not any(engines_of(one) for one in studies() if not one.runs)
 
@@ -34,17 +34,17 @@ def test_each_of_them_is_a_request_without_a_fault(name: str, servers: dict[str,
     request = RunRequest(study=name, **servers)
     conditions = check(request)
     assert {str(one.level("cipher")) for one in conditions} == {"none", "encrypted"}
-    assert not {"cache", "scope", "aes_instructions", "storage"} & request.design.vary.keys()
+    assert not {"cache", "scope", "aes_instructions", "storage"} & request.vary.keys()
 
 
 def test_a_warehouse_is_cold_where_sql_empties_the_caches() -> None:
-    assert RunRequest(study="warehouse", **MYSQL).design.vary["work"] == ("load", "rebuild", "warm")
+    assert RunRequest(study="warehouse", **MYSQL).vary["work"] == ("load", "rebuild", "warm")
 
 
 def test_what_is_typed_goes_before_what_the_study_sets() -> None:
     request = RunRequest(study="order-entry", threads=2, **MYSQL)
-    assert request.work.threads == 2
-    assert request.work.workload == "order-entry"
+    assert request.threads == 2
+    assert request.workload == "order-entry"
 
 
 @pytest.mark.parametrize("name", ["backup", "convert", "replicate", "restart"])

@@ -12,7 +12,7 @@ import pytest
 
 from support import samples as s
 from tdelta.cli.main import cli
-from tdelta.driver.agents.sites import Ended
+from tdelta.driver.agents.fleet import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, RunResult, Trial

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.refused import has, refused
-from tdelta.driver.agents.asked import HostsRequest
+from tdelta.driver.agents.bridge import HostsRequest
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest, dry_run
 from tdelta.session.calibrating import calibrate_machine
@@ -19,7 +19,7 @@ from .served import installed
 def servers(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
     found = importlib.util.find_spec("json")
-    monkeypatch.setattr("tdelta.driver.agents.asked.importlib.util.find_spec", lambda _name: found)
+    monkeypatch.setattr("tdelta.driver.agents.bridge.importlib.util.find_spec", lambda _name: found)
 
 
 ASKED = {"engine": "mariadb", "seed": 1, "hosts": 2, "ray": "head:6379"}

@@ -20,8 +20,8 @@ def test_options_for_all_give_way_to_those_of_a_target(tmp_path: Path) -> None:
     )
     assert found.at_once == 3
     assert [target.name for target in found.targets] == ["a", "b"]
-    assert [target.request.work.threads for target in found.targets] == [2, 4]
-    assert [target.request.tested.engine for target in found.targets] == ["sqlite", "duckdb"]
+    assert [target.request.threads for target in found.targets] == [2, 4]
+    assert [target.request.engine for target in found.targets] == ["sqlite", "duckdb"]
     assert found.targets[0].words == ("--threads", "2", "--max-time", "5m", "--label", "a", "--label", "all")
 
 

@@ -7,15 +7,15 @@ from typing import Any, cast
 import pytest
 
 from support.refused import check_messages, refused
-from tdelta.engines.mariadb.external import MariaDbServers
-from tdelta.engines.mysql.external import MySqlServers
-from tdelta.engines.postgres.external import PostgresServers
-from tdelta.engines.shared.external import own_tables
-from tdelta.engines.shared.external.kind import Identity
-from tdelta.engines.shared.external.own_tables import compared_tables, reads_own_tables
-from tdelta.engines.shared.external.pairs import _own_faults
-from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.external.servers import schema_name
+from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.postgres.driver import Postgres
+from tdelta.engines.server import external_twins as own_tables
+from tdelta.engines.server.base import Identity
+from tdelta.engines.server.discovery import schema_name
+from tdelta.engines.server.external_twins import compared_tables, reads_own_tables
+from tdelta.engines.server.pairs import _own_faults
+from tdelta.engines.server.schemas import RunSchema
 from tdelta.errors import Defect, InvalidTwins, UsageError, WorkloadError
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
@@ -95,9 +95,9 @@ def test_a_schema_is_the_users_if_the_workload_makes_no_tables(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("kind", "asked", "expected"),
     [
-        (MariaDbServers, "@@SESSION.tx_read_only", "1"),
-        (MySqlServers, "@@SESSION.transaction_read_only", "1"),
-        (PostgresServers, "current_setting('default_transaction_read_only')", "on"),
+        (MariaDb, "@@SESSION.tx_read_only", "1"),
+        (MySql, "@@SESSION.transaction_read_only", "1"),
+        (Postgres, "current_setting('default_transaction_read_only')", "on"),
     ],
 )
 def test_sessions_are_set_to_read_only_and_the_server_must_confirm_it(kind: Any, asked: str, expected: str) -> None:
@@ -179,7 +179,7 @@ def test_schemas_that_differ_and_empty_ones_have_a_message_each(
 )
 def test_two_servers_have_both_controls_or_neither(asked: dict[str, Any], controls: bool) -> None:
     request = RunRequest(**{**TYPED, **asked})
-    assert (request.design.aa_control, request.design.bb_control) == (controls, controls)
+    assert (request.aa_control, request.bb_control) == (controls, controls)
 
 
 def test_the_users_schema_may_be_called_whatever_can_be_quoted() -> None:

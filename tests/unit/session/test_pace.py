@@ -115,13 +115,13 @@ def test_on_a_pressed_machine_a_run_is_refused_before_its_set_up(engine: str, mo
 
 def test_a_default_time_that_holds_not_even_the_shortest_run_is_extended_to_the_fewest_rounds() -> None:
     usual = plan(RunRequest(seed=1), "r")
-    clock = Clock(usual.request.decision.max_seconds, lambda: 0.0)
+    clock = Clock(usual.request.max_seconds, lambda: 0.0)
     assert with_enough_time(usual, clock) is usual
     large = plan(RunRequest(seed=1, size_bytes=1_000_000_000), "r")
     extended = with_enough_time(large, clock)
-    assert has(extended.cautions, "time-extended", found=large.request.decision.max_seconds)
-    assert Pace(large).whole(3) < extended.request.decision.max_seconds < 1.5 * Pace(large).whole(3)
-    assert clock.left() == extended.request.decision.max_seconds == extended.settings.options["max_seconds"]
+    assert has(extended.cautions, "time-extended", found=large.request.max_seconds)
+    assert Pace(large).whole(3) < extended.request.max_seconds < 1.5 * Pace(large).whole(3)
+    assert clock.left() == extended.request.max_seconds == extended.settings.options["max_seconds"]
 
 
 def test_rounds_are_shorter_where_the_time_holds_too_few_of_the_usual_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,12 +131,12 @@ def test_rounds_are_shorter_where_the_time_holds_too_few_of_the_usual_length(mon
         return plan(RunRequest(**{"seed": 1, "engine": "mariadb", "bb_control": True, **options}), "r")
 
     usual = made()
-    blocks, whole = usual.request.design.blocks_per_round, Pace(usual).whole(FEWEST_ROUNDS)
-    assert with_enough_rounds(made(max_seconds=1.01 * whole)).request.design.blocks_per_round == blocks
+    blocks, whole = usual.request.blocks_per_round, Pace(usual).whole(FEWEST_ROUNDS)
+    assert with_enough_rounds(made(max_seconds=1.01 * whole)).request.blocks_per_round == blocks
     shorter = with_enough_rounds(made(max_seconds=0.9 * whole))
-    assert 4 <= shorter.request.design.blocks_per_round < blocks
+    assert 4 <= shorter.request.blocks_per_round < blocks
     assert Pace(shorter).whole(FEWEST_ROUNDS) <= 0.9 * whole
-    assert shorter.settings.options["blocks_per_round"] == shorter.request.design.blocks_per_round
+    assert shorter.settings.options["blocks_per_round"] == shorter.request.blocks_per_round
     hopeless, typed = made(max_seconds=0.3 * whole), made(max_seconds=0.9 * whole, blocks_per_round=blocks)
     assert with_enough_rounds(hopeless) is hopeless
     assert with_enough_rounds(typed) is typed

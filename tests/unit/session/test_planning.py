@@ -152,7 +152,7 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
 
 def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
     usual, connecting = (dry_run(RunRequest(workload=name, bb_control=False)) for name in ("point-select", "connect"))
-    trials = usual.trials_at_least / 3 + RunRequest().decision.min_rounds  # of one condition, with its warm-ups
+    trials = usual.trials_at_least / 3 + RunRequest().min_rounds  # of one condition, with its warm-ups
     assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
 
 

@@ -33,9 +33,8 @@ def unit_costs(engine: str, state: RunState) -> UnitCosts:
     def settings(of: Condition, _size: int) -> Any:
         return SimpleNamespace(cipher=of.level("cipher"), aes_instructions="on")
 
-    plan: Any = SimpleNamespace(
-        request=RunRequest(engine=engine), engine=SimpleNamespace(profile=profile(engine)), twin_settings=settings
-    )
+    known = SimpleNamespace(profile=profile(engine), page_size=lambda _settings: None)
+    plan: Any = SimpleNamespace(request=RunRequest(engine=engine), engine=known, twin_settings=settings)
     context: Any = SimpleNamespace(plan=plan, state=state)
     return UnitCosts(context)
 

@@ -92,8 +92,8 @@ def test_paths_are_meant_from_the_files_folder(tmp_path: Path, monkeypatch: pyte
 def test_the_files_that_a_dsn_names_are_meant_from_there_too(tmp_path: Path) -> None:
     text = 'baseline = "mysql://a@b/?password-file=p"\nencrypted = "mysql://a@c/?password-file=/q"'
     (found,) = requests(tmp_path, text)
-    assert f"password-file={tmp_path}/p" in str(found.tested.baseline)
-    assert "password-file=/q" in str(found.tested.encrypted)
+    assert f"password-file={tmp_path}/p" in str(found.baseline)
+    assert "password-file=/q" in str(found.encrypted)
 
 
 def test_each_study_runs_on_each_engine_in_turn(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_the_nearer_option_goes_first_and_what_is_typed_before_all(tmp_path: Pat
         [study.spill]
         max-time = "3m"
     """
-    found = [(one.work.threads, one.decision.max_seconds) for one in requests(tmp_path, text)]
+    found = [(one.threads, one.max_seconds) for one in requests(tmp_path, text)]
     assert found == [(1, 60.0), (2, 120.0), (1, 180.0), (2, 180.0)]
-    assert {one.decision.max_seconds for one in requests(tmp_path, text, max_seconds=5.0)} == {5.0}
+    assert {one.max_seconds for one in requests(tmp_path, text, max_seconds=5.0)} == {5.0}
 
 
 def test_a_study_or_an_engine_that_is_typed_leaves_its_runs(tmp_path: Path) -> None:

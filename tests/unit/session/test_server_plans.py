@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has, refused
-from tdelta.engines.servers import ServerSettings
+from tdelta.engines.server.base import ServerSettings
 from tdelta.errors import EngineUnavailable, LoadGeneratorError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
@@ -156,7 +156,7 @@ def test_a_load_generator_is_checked_before_anything_is_made() -> None:
 
 def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("tdelta.engines.shared.private.binaries._FOLDERS", ())
+    monkeypatch.setattr("tdelta.engines.server.installed._FOLDERS", ())
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
     for name, remedy in (("mariadb", "apt-get install mariadb-server"), ("mysql", "scripts/mysql-server")):
@@ -177,7 +177,7 @@ def two_versions(monkeypatch: pytest.MonkeyPatch) -> None:
         Path(f"/opt/{v}"): dataclasses.replace(BINARIES["mariadb"], version=v, text=v) for v in ("10.11.19", "11.8.3")
     }
     monkeypatch.setattr(
-        "tdelta.engines.shared.private.driver.named_servers", lambda _, paths: {path: found[path] for path in paths}
+        "tdelta.engines.server.driver.named_servers", lambda _, paths: {path: found[path] for path in paths}
     )
 
 
@@ -215,9 +215,7 @@ def test_two_paths_of_one_version_are_told_apart_and_one_program_is_cautioned_of
     program = tmp_path / "mariadbd"
     program.write_text("the same", encoding="utf-8")
     binary = dataclasses.replace(BINARIES["mariadb"], path=program)
-    monkeypatch.setattr(
-        "tdelta.engines.shared.private.driver.named_servers", lambda _, paths: dict.fromkeys(paths, binary)
-    )
+    monkeypatch.setattr("tdelta.engines.server.driver.named_servers", lambda _, paths: dict.fromkeys(paths, binary))
     of = made(vary={"server": ("/a/b", "/a/c")})
     labels = ["10.11.19 (/a/b)", "10.11.19 (/a/c)"]
     assert list(dict.fromkeys(c.level("server") for c in of.conditions)) == labels

@@ -2,18 +2,18 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.design.actions import parse_action
-from tdelta.engines.registry import ENGINES, dialects, study_settings
+from tdelta.engines.registry import ENGINES, dialects
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.answer import overridden
-from tdelta.session.request import RunRequest
-from tdelta.session.studies import studies
+from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.studies import Study, studies
 from tdelta.workloads import load
 
 
 @pytest.mark.parametrize("asked", [{"rate": 100.0}, {"rate": "50%"}, {"vary": {"rate": ("50%", "80%")}}])
 def test_trials_of_an_open_loop_are_longer_whoever_asks(asked: dict[str, object]) -> None:
-    assert RunRequest(**asked).design.trial_seconds == 2.0
-    assert RunRequest(**{**asked, "trial_seconds": 0.5}).design.trial_seconds == 0.5
+    assert RunRequest(**asked).trial_seconds == 2.0
+    assert RunRequest(**{**asked, "trial_seconds": 0.5}).trial_seconds == 0.5
 
 
 def test_without_a_study_nothing_is_added() -> None:
@@ -23,9 +23,9 @@ def test_without_a_study_nothing_is_added() -> None:
 
 def test_order_entry_is_the_published_factorial() -> None:
     request = RunRequest(study="order-entry")
-    assert request.design.vary == {"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")}
-    assert (request.work.threads, request.work.workload) == (4, "order-entry")
-    assert request.decision.max_seconds < 360, "the issue allows six minutes"
+    assert request.vary == {"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off")}
+    assert (request.threads, request.workload) == (4, "order-entry")
+    assert request.max_seconds < 360, "the issue allows six minutes"
     assert overridden(request) == ()
     assert overridden(request.replace(bb_control=True)) == (), "which the run decides by its time"
 
@@ -33,14 +33,14 @@ def test_order_entry_is_the_published_factorial() -> None:
 def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
     request = RunRequest(study="warehouse")
     works = ("load", "rebuild", "warm", "cold")
-    assert request.design.vary == {"work": works, "cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls")}, (
+    assert request.vary == {"work": works, "cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls")}, (
         "software AES, as published"
     )
-    assert RunRequest(study="warehouse", engine="mariadb").design.vary == {"work": works}, "the cipher is its own"
-    assert (request.tested.engine, request.work.workload, request.twins.cache) == ("duckdb", "warehouse", 1.2)
-    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+    assert RunRequest(study="warehouse", engine="mariadb").vary == {"work": works}, "the cipher is its own"
+    assert (request.engine, request.workload, request.cache) == ("duckdb", "warehouse", 1.2)
+    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
     published = RunRequest(study="warehouse", study_size="published")
-    rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.tested.size_bytes))
+    rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.size_bytes))
     assert rows == {"fact_sales": pytest.approx(100_000_000, rel=0.01)}
 
 
@@ -48,20 +48,20 @@ def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
 def test_the_warehouse_fits_every_engine(engine: str) -> None:
     for size in ("", "published"):
         request = RunRequest(**{"study": "warehouse", "engine": engine} | ({"study_size": size} if size else {}))
-        assert (request.design.warmup_seconds or 0.0) < request.design.trial_seconds
-        assert (request.decision.max_seconds > 900) is (size == "published")
+        assert (request.warmup_seconds or 0.0) < request.trial_seconds
+        assert (request.max_seconds > 900) is (size == "published")
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
 def test_spilling_fits_every_engine_and_has_less_memory_than_data(engine: str) -> None:
     request = RunRequest(study="spill", engine=engine)
     assert overridden(request) == ()
-    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
-    assert load(request.work.workload or "", dialects()).spills
-    memory = request.twins.session_memory or request.twins.cache * request.tested.size_bytes
-    assert memory < request.tested.size_bytes
+    assert request.max_seconds <= 900, "the issue allows fifteen minutes"
+    assert load(request.workload or "", dialects()).spills
+    memory = request.session_memory or request.cache * request.size_bytes
+    assert memory < request.size_bytes
     has_scopes = engine in ("mariadb", "duckdb")
-    assert request.design.vary.get("scope") == (("data", "+temp") if has_scopes else None)
+    assert request.vary.get("scope") == (("data", "+temp") if has_scopes else None)
 
 
 RUN = [(one.name, engine) for one in studies() if one.runs for engine in ENGINES if one.runs_on(engine)]
@@ -72,8 +72,8 @@ def test_a_study_is_its_own_settings_and_short(study: str, engine: str) -> None:
     request = RunRequest(study=study, engine=engine)
     assert overridden(request) == ()
     minutes = 25 if study == "read-only-sweep" else 15
-    assert request.decision.max_seconds <= 60 * minutes
-    for level in request.design.vary.get("during", ()):
+    assert request.max_seconds <= 60 * minutes
+    for level in request.vary.get("during", ()):
         parse_action(str(level))
 
 
@@ -85,20 +85,19 @@ def test_a_study_runs_on_the_engines_that_it_has_settings_for_or_on_any() -> Non
     assert not by_name["response-times"].runs_on("sqlite"), "it runs nothing"
 
 
-def test_what_a_study_sets_for_an_engine_stands_in_that_engines_folder() -> None:
-    by_name = {one.name: one for one in studies()}
-    for engine in ENGINES:
-        own = study_settings(engine)
-        assert own.keys() <= by_name.keys()
-        for name, settings in own.items():
-            assert by_name[name].runs_on(engine)
-            assert settings.items() <= by_name[name].settings_for(engine, "").items()
-    assert study_settings("unknown") == {}
+@pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
+def test_a_file_of_a_study_names_engines_and_options_that_exist(study: Study) -> None:
+    assert {*study.of_engines, *study.on_own_servers} <= ENGINES.keys()
+    own = {**study.of_engines, "": study.settings, "published": study.at_published_size}
+    for settings in (*own.values(), *study.on_own_servers.values()):
+        assert settings.keys() <= OPTIONS.keys()
+    for engine, settings in study.of_engines.items():
+        assert settings.items() <= study.settings_for(engine, "").items()
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
     request = RunRequest(study="order-entry", threads=1, seed=5)
-    assert request.work.threads == 1
+    assert request.threads == 1
     assert overridden(request) == (("threads", "1", "4"),)
 
 
@@ -118,14 +117,14 @@ def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None
 
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:
     request = RunRequest(study="order-entry", vary={"cipher": ("chacha20",)})
-    assert request.design.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
+    assert request.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
     assert overridden(request) == (("cipher", "chacha20", "aes-128, aes-256"),)
 
 
 def test_a_setting_of_the_study_can_be_varied_instead() -> None:
     request = RunRequest(study="order-entry", vary={"threads": (1, 4)})
-    assert request.work.threads == RunRequest().work.threads
-    assert request.design.vary["threads"] == (1, 4)
+    assert request.threads == RunRequest().threads
+    assert request.vary["threads"] == (1, 4)
     assert overridden(request) == (("threads", "1, 4", "4"),)
 
 

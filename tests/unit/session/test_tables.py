@@ -11,8 +11,7 @@ import pytest
 
 from tdelta.cli.main import main
 from tdelta.records.analysis import Model
-from tdelta.session.published import PUBLISHED
-from tdelta.session.studies import studies
+from tdelta.session.studies import studies, study
 from tdelta.session.tables import table, tables
 
 PERCENTAGES = ("percona-pg-tde", "percona-pg-tde-wal", "scaleway", "scaleway-load")
@@ -93,9 +92,9 @@ def test_what_runs_show_beside_them_is_what_analyze_makes_of_the_same_files() ->
         "dml-trace": quotients("dml-trace", "elapsed"),
     }
     for name, found in by_name.items():
-        assert sorted(found.values()) == pytest.approx(sorted(f.ratio for f in PUBLISHED[name] if f.ratio))
+        assert sorted(found.values()) == pytest.approx(sorted(f.ratio for f in study(name).figures if f.ratio))
     warehouse = [*quotients("warehouse", "cpu").values(), *quotients("warehouse", "elapsed").values()]
-    assert sorted(warehouse) == pytest.approx(sorted(f.ratio for f in PUBLISHED["warehouse"] if f.ratio))
+    assert sorted(warehouse) == pytest.approx(sorted(f.ratio for f in study("warehouse").figures if f.ratio))
 
 
 def test_the_reconstructed_response_times_give_the_published_interval() -> None:

@@ -15,12 +15,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from tdelta.driver.load_generator.client_home import from_users_home
-from tdelta.driver.load_generator.connections import MYSQL, Connection
+from tdelta.driver.load_generator.connections import MYSQL, Connection, from_users_home
 from tdelta.driver.load_generator.pgbench import Pgbench
-from tdelta.driver.load_generator.results import Finished, LoadResult, histograms_of, unreadable
 from tdelta.driver.load_generator.sysbench import Sysbench
-from tdelta.driver.load_generator.tools import Amount, Filled, KnownTool, Tool, ToolRequest
+from tdelta.driver.load_generator.tools import (
+    Amount,
+    Filled,
+    Finished,
+    Given,
+    LoadResult,
+    Tool,
+    ToolRequest,
+    histograms_of,
+    unreadable,
+)
 from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
@@ -69,15 +77,17 @@ def passwords_in(command: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-TOOLS: tuple[KnownTool, ...] = (Sysbench(), Pgbench())
+TOOLS: tuple[Tool, ...] = (Sysbench(), Pgbench())
 """The load tools whose options and reports are known."""
 
 _PLACES = ("{socket}", "{host}", "{port}", "{passfile}")
 _MARKS = {"{operations}": Amount.ASKED, "{operations_per_thread}": Amount.ASKED, "{seconds}": Amount.TIMED}
 
 
-class AnyCommand:
-    """The tool that knows nothing; see `tdelta.driver.load_generator.tools.Tool`.
+class AnyCommand(Tool):
+    """The tool that knows nothing: nothing is added to its words.
+
+    The command has what it needs by placeholders, or in its environment.
 
     Args:
         operations: a pattern whose group is the number of operations in what the command prints.
@@ -89,14 +99,17 @@ class AnyCommand:
         self.name = PurePath(program).name or program
         self._operations = operations
 
-    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
-        """Nothing is added: what the command needs is written with placeholders, or in its environment."""
-        text = " ".join(words)
-        amount = next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN)
-        cautions = [Caution.of("load-timed")] if amount is Amount.TIMED else []
-        if asked.protocol == MYSQL and not any(place in text for place in _PLACES):
-            cautions.append(Caution.of("load-names-no-twin", product="MySQL"))
-        return Filled(words=tuple(words), amount=amount, cautions=tuple(cautions))
+    def _given(self, words: Sequence[str]) -> Given:
+        return Given({}, tuple(words))
+
+    def _added(self, given: Given, _asked: ToolRequest) -> tuple[Amount, list[str]]:
+        text = " ".join(given.others)
+        return next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN), []
+
+    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, asked)
+        if asked.protocol == MYSQL and not any(place in word for word in given.others for place in _PLACES):
+            yield Caution.of("load-names-no-twin", product="MySQL")
 
     def read(self, finished: Finished) -> LoadResult:
         """What the pattern finds; the report of a tool that was run by a script; else one operation."""
@@ -206,7 +219,7 @@ class LoadGenerator:
         script = _script_index(self.head + self.filled.words)
         rest = [expand(word, values, is_script=1 + i == script) for i, word in enumerate(words)]
         at = len(self.head) - 1  # behind the tool's own name, where no option of a wrapper can be meant
-        added = self.tool.connection_words(self.filled.words, connection) if isinstance(self.tool, KnownTool) else ()
+        added = self.tool.connection_words(self.filled.words, connection)
         return (self.head[0], *rest[:at], *added, *rest[at:])
 
     def connection_faults(self, connection: Connection) -> tuple[Refusal, ...]:

@@ -10,23 +10,25 @@ import getopt
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePath
 
 from tdelta.driver.load_generator.connections import POSTGRES, Connection
-from tdelta.driver.load_generator.results import (
+from tdelta.driver.load_generator.tools import (
+    Amount,
     Finished,
+    Given,
     LoadResult,
     TimesSeen,
+    Tool,
+    ToolRequest,
     histograms_of,
     number,
     only_seen,
     totals_of,
     unreadable,
 )
-from tdelta.driver.load_generator.tools import Amount, Filled, ToolRequest, threads_fault
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -72,72 +74,60 @@ _RETRIES = r"^total number of retries: (\d+)"
 _FAILED = r"^number of failed transactions: (\d+)"
 _LINES_AT_ONCE = 1 << 16
 _LEAST_COLUMNS = 6
-_SAMPLE_OPTIONS = {
-    "sampling-rate": "would leave times out of the log that the results are read from",
-    "aggregate-interval": "would sum the log up that the results are read from",
-}
-_NO_LOAD = {
+_REFUSED = {
     "initialize": "makes tables; the copies' tables are made before a run, and `--load-generator` only works on them",
     "init-steps": "belongs to -i, which makes tables; `--load-generator` only works on them",
     "show-script": "shows a script and is no load",
     "version": "is no load",
     "help": "is no load",
+    "sampling-rate": "would leave times out of the log that the results are read from",
+    "aggregate-interval": "would sum the log up that the results are read from",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The user's words, sorted: options by their long name (or their letter), and what is no option."""
+class Pgbench(Tool):
+    name = "pgbench"
+    install = "install the package postgresql-contrib, or add PostgreSQL's own bin folder to PATH"
+    threads = "client"
 
-    options: Mapping[str, str]
-    others: tuple[str, ...]
-    fault: Refusal | None = None
-
-    @classmethod
-    def of(cls, words: Sequence[str]) -> _Given:
+    def _given(self, words: Sequence[str]) -> Given:
         try:
             pairs, others = getopt.gnu_getopt(list(words), _SHORT, _LONG.split())
         except getopt.GetoptError as error:
-            return cls({}, (), Refusal.of("invalid", kind="pgbench option", fault=error.msg))
+            return Given({}, fault=Refusal.of("invalid", kind="pgbench option", fault=error.msg))
         names = ((name.lstrip("-"), value) for name, value in pairs)
-        return cls({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
+        return Given({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
-    def own(self, name: str) -> str | None:
-        """An option's value if it is the user's own: given, and without a placeholder."""
-        value = self.options.get(name)
-        return None if value is None or "{" in value else value
-
-
-class Pgbench:
-    """The tool; see `tdelta.driver.load_generator.tools.Tool`."""
-
-    name = "pgbench"
-    install = "install the package postgresql-contrib, or add PostgreSQL's own bin folder to PATH"
-
-    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
-        """Check the words behind ``pgbench`` and add clients, transactions, seed and log where left out."""
-        given = _Given.of(words)
+    def _added(self, given: Given, _asked: ToolRequest) -> tuple[Amount, list[str]]:
+        """Clients, transactions, seed and log where left out."""
         amount, ending = _amount(given)
-        clients = given.options.get("client", "{threads}")
-        added = ["--client={threads}"] if "client" not in given.options else []
-        added += [f"--jobs={_jobs(clients)}"] if "jobs" not in given.options else []
-        added += ending
-        added += ["--random-seed={seed}"] if "random-seed" not in given.options else []
-        added += ["--log"] if "log" not in given.options else []
-        added += ["--log-prefix={log}"] if "log-prefix" not in given.options else []
-        own = given.own("client")
-        return Filled(
-            words=(*added, *words),
-            added=tuple(added),
-            amount=amount,
-            threads=int(own) if own and own.isdecimal() else None,
-            cautions=tuple(_cautions(given, amount)),
-            faults=tuple(_faults(given, asked)),
-        )
+        jobs = _jobs(given.options.get("client", "{threads}"))
+        first = given.missing(client="{threads}", jobs=jobs)
+        return amount, [*first, *ending, *given.missing(random_seed="{seed}", log="", log_prefix="{log}")]
+
+    def _faults(self, given: Given, asked: ToolRequest) -> Iterator[Refusal]:
+        if asked.protocol != POSTGRES:
+            yield Refusal.of("unsupported", what="pgbench", by=f"{asked.protocol} servers, only by PostgreSQL")
+        for name in ("host", "port"):
+            if given.own(name) is not None:
+                yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
+        for name, why in _REFUSED.items():
+            if name in given.options:
+                yield Refusal.of("load-option", option=f"--{name}", why=why)
+        if given.own("log-prefix") is not None:
+            yield Refusal.of("load-option", option="--log-prefix", why="tdelta reads the log from a private folder")
+        if "time" in given.options and "transactions" in given.options:
+            yield Refusal.of("conflict", one="-t", other="-T")
+        yield from _database_faults(given)
+
+    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, asked)
+        if "no-vacuum" not in given.options and "file" not in given.options:
+            yield Caution.of("pgbench-vacuums")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
         """Host (a socket's folder), port and user; the database where none is named."""
-        given = _Given.of(words)
+        given = self._given(words)
         wanted = {
             "host": connection.client_host,
             "port": str(connection.client_port),
@@ -238,7 +228,7 @@ def _read_log(path: Path, scripts: Sequence[str], times: TimesSeen, failed: Coun
                     failed[time] += count
 
 
-def _amount(given: _Given) -> tuple[Amount, list[str]]:
+def _amount(given: Given) -> tuple[Amount, list[str]]:
     if "time" in given.options:
         return Amount.TIMED, []
     asked = given.options.get("transactions")
@@ -252,37 +242,7 @@ def _jobs(clients: str) -> str:
     return str(min(int(clients), os.cpu_count() or 1)) if clients.isdecimal() else "{jobs}"
 
 
-def _cautions(given: _Given, amount: Amount) -> Iterator[Caution]:
-    if amount is Amount.TIMED:
-        yield Caution.of("load-timed")
-    if "no-vacuum" not in given.options and "file" not in given.options:
-        yield Caution.of("pgbench-vacuums")
-
-
-def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
-    if given.fault is not None:
-        yield given.fault
-        return
-    if asked.protocol != POSTGRES:
-        yield Refusal.of("unsupported", what="pgbench", by=f"{asked.protocol} servers, only by PostgreSQL")
-    for name in ("host", "port"):
-        if given.own(name) is not None:
-            yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
-    refused = {**_NO_LOAD, **_SAMPLE_OPTIONS}
-    yield from (
-        Refusal.of("load-option", option=f"--{name}", why=refused[name]) for name in refused if name in given.options
-    )
-    if given.own("log-prefix") is not None:
-        yield Refusal.of("load-option", option="--log-prefix", why="tdelta reads the log from a private folder")
-    if "time" in given.options and "transactions" in given.options:
-        yield Refusal.of("conflict", one="-t", other="-T")
-    yield from _database_faults(given)
-    own = given.own("client")
-    if own is not None and (fault := threads_fault("--client", own, asked.threads_levels)):
-        yield fault
-
-
-def _database_faults(given: _Given) -> Iterator[Refusal]:
+def _database_faults(given: Given) -> Iterator[Refusal]:
     if "d" in given.options:
         yield Refusal.of("load-option", option="-d", why="ambiguous: write the database last, or --debug")
     if len(given.others) > 1:

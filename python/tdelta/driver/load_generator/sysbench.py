@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from tdelta.driver.load_generator.connections import MYSQL, Connection
-from tdelta.driver.load_generator.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
-from tdelta.driver.load_generator.tools import Amount, Filled, ToolRequest, threads_fault
+from tdelta.driver.load_generator.tools import (
+    Amount,
+    Finished,
+    Given,
+    LoadResult,
+    Tool,
+    ToolRequest,
+    histograms_of,
+    number,
+    only_seen,
+    unreadable,
+)
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -31,61 +40,38 @@ _IGNORED = r"^ *ignored errors: +(\d+) "
 _RECONNECTS = r"^ *reconnects: +(\d+) "
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The user's words, sorted: options by their one name, and what is no option."""
+class Sysbench(Tool):
+    name = "sysbench"
+    install = "install the package sysbench"
+    threads = "threads"
 
-    options: Mapping[str, str]
-    others: tuple[str, ...]
-
-    @classmethod
-    def of(cls, words: Sequence[str]) -> _Given:
+    def _given(self, words: Sequence[str]) -> Given:
         options = {}
         for word in words:
             if word.startswith("--"):
                 name, _, value = word[2:].partition("=")
                 name = name.replace("_", "-")
                 options[_OTHER_NAMES.get(name, name)] = value
-        return cls(options, tuple(word for word in words if not word.startswith("--")))
+        return Given(options, tuple(word for word in words if not word.startswith("--")))
 
-    def own(self, name: str) -> str | None:
-        """An option's value if it is the user's own: given, and without a placeholder."""
-        value = self.options.get(name)
-        return None if value is None or "{" in value else value
-
-    def is_on(self, name: str) -> bool | None:
-        """A switch: on, off, or not given."""
-        return None if name not in self.options else self.options[name] not in ("off", "0", "false", "no")
-
-
-class Sysbench:
-    """The tool; see `tdelta.driver.load_generator.tools.Tool`."""
-
-    name = "sysbench"
-    install = "install the package sysbench"
-
-    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
-        """Check the words behind ``sysbench`` and add threads, events, seed, driver and histogram where left out."""
-        given = _Given.of(words)
+    def _added(self, given: Given, asked: ToolRequest) -> tuple[Amount, list[str]]:
+        """Threads, events, seed, driver and histogram where left out."""
         amount, ending = _amount(given)
-        added = [f"--db-driver={_DRIVERS[asked.protocol]}"] if "db-driver" not in given.options else []
-        added += ["--threads={threads}"] if "threads" not in given.options else []
-        added += ending
-        added += ["--rand-seed={seed}"] if "rand-seed" not in given.options else []
-        has_histogram = given.is_on("histogram") is not False and given.options.get("percentile") != "0"
-        added += ["--histogram"] if has_histogram and "histogram" not in given.options else []
-        threads = given.own("threads")
-        return Filled(
-            words=(*added, *words),
-            added=tuple(added),
-            amount=amount,
-            threads=int(threads) if threads and threads.isdecimal() else None,
-            cautions=tuple(_cautions(amount, has_histogram)),
-            faults=tuple(_faults(given, asked)),
-        )
+        first = given.missing(db_driver=_DRIVERS[asked.protocol], threads="{threads}")
+        histogram = given.missing(histogram="") if _has_histogram(given) else []
+        return amount, [*first, *ending, *given.missing(rand_seed="{seed}"), *histogram]
+
+    def _faults(self, given: Given, asked: ToolRequest) -> Iterator[Refusal]:
+        yield from _test_faults(given)
+        yield from _connection_faults(given, asked)
+        yield from _report_faults(given)
+
+    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, asked)
+        yield Caution.of("sysbench-histogram" if _has_histogram(given) else "sysbench-no-histogram")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
-        given = _Given.of(words).options
+        given = self._given(words).options
         driver = _DRIVERS[connection.protocol]
         wanted = {"user": connection.user, "db": connection.database}
         if driver == "mysql" and connection.socket is not None:
@@ -131,7 +117,7 @@ def _bars(text: str) -> Counter[int]:
     return seen
 
 
-def _amount(given: _Given) -> tuple[Amount, list[str]]:
+def _amount(given: Given) -> tuple[Amount, list[str]]:
     """What ends a trial, and the options that this needs beside the user's. ``0`` is none, for either option."""
     events, time = (given.options.get(name, "0") for name in ("events", "time"))
     if time != "0":
@@ -142,38 +128,29 @@ def _amount(given: _Given) -> tuple[Amount, list[str]]:
     return (Amount.ASKED if "{operations}" in events else Amount.FIXED), no_time
 
 
-def _cautions(amount: Amount, has_histogram: bool) -> Iterator[Caution]:
-    if amount is Amount.TIMED:
-        yield Caution.of("load-timed")
-    yield Caution.of("sysbench-histogram") if has_histogram else Caution.of("sysbench-no-histogram")
+def _is_on(given: Given, name: str) -> bool | None:
+    """A switch: on, off, or not given."""
+    return None if name not in given.options else given.options[name] not in ("off", "0", "false", "no")
 
 
-def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
-    yield from _test_faults(given)
-    yield from _connection_faults(given, asked)
-    yield from _report_faults(given)
-    own = given.own("threads")
-    if own is not None and (fault := threads_fault("--threads", own, asked.threads_levels)):
-        yield fault
+def _has_histogram(given: Given) -> bool:
+    return _is_on(given, "histogram") is not False and given.options.get("percentile") != "0"
 
 
-def _test_faults(given: _Given) -> Iterator[Refusal]:
+def _test_faults(given: Given) -> Iterator[Refusal]:
     match given.others:
         case [test, "run"] if PurePath(test).name not in _WITHOUT_DATABASE:
             return
         case [test, *_] if test in _WITHOUT_DATABASE:
             yield Refusal.of("load-command", found=f"sysbench {test}")
         case [_, ("prepare" | "prewarm" | "cleanup" | "help") as command]:
-            yield (Refusal.of("load-command", found=command))
-        case [_, _, _, *_]:
-            listed = " ".join(given.others)
-            yield Refusal.of("load-command", found=listed)
+            yield Refusal.of("load-command", found=command)
         case _:
             listed = " ".join(given.others) or "neither"
             yield Refusal.of("load-command", found=listed)
 
 
-def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
+def _connection_faults(given: Given, asked: ToolRequest) -> Iterator[Refusal]:
     driver = _DRIVERS[asked.protocol]
     for name in given.options:
         found, _, part = name.partition("-")
@@ -187,17 +164,17 @@ def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
         yield Refusal.of(
             "load-option", option=f"--db-driver={given.options['db-driver']}", why=f"{asked.protocol} requires {driver}"
         )
-    if given.is_on("mysql-dry-run"):
+    if _is_on(given, "mysql-dry-run"):
         yield Refusal.of("load-option", option="--mysql-dry-run", why="nothing would reach the server")
 
 
-def _report_faults(given: _Given) -> Iterator[Refusal]:
+def _report_faults(given: Given) -> Iterator[Refusal]:
     if given.options.get("report-checkpoints"):
         yield Refusal.of("load-option", option="--report-checkpoints", why="it resets the counts within a trial")
     if given.options.get("verbosity", "3") in ("0", "1", "2"):
         yield Refusal.of("load-option", option="--verbosity", why="below 3 it hides the report with the results")
-    if given.is_on("histogram") and given.options.get("percentile") == "0":
+    if _is_on(given, "histogram") and given.options.get("percentile") == "0":
         yield Refusal.of("conflict", one="--percentile=0", other="--histogram")
     for name in ("help", "version"):
-        if given.is_on(name):
+        if _is_on(given, name):
             yield Refusal.of("load-option", option=f"--{name}", why="not a workload")

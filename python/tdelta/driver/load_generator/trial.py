@@ -1,6 +1,6 @@
 """A load generator as a trial: run on one twin, accounted for, its results read.
 
-The command runs below a supervisor (`tdelta.driver.load_generator.supervisor`), so that none of it outlives tdelta. Its
+The command runs below a supervisor (`tdelta.driver.supervisor`), so that none of it outlives tdelta. Its
 CPU, with that of everything that it started, is the client's: what the server used is the caller's to add.
 """
 
@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver import signals
-from tdelta.driver.load_generator.client_home import inherited_environment, make_home
 from tdelta.driver.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
-from tdelta.driver.load_generator.connections import Connection, write_passfile
-from tdelta.driver.load_generator.results import Finished
+from tdelta.driver.load_generator.connections import Connection, inherited_environment, make_home, write_passfile
+from tdelta.driver.load_generator.tools import Finished
+from tdelta.driver.workers import Supervisor
 from tdelta.errors import LoadFault, WorkerFault
-from tdelta.measure.children import Child, Declined
+from tdelta.measure.children import Declined
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
 from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
@@ -29,16 +27,6 @@ from tdelta.records.trials import Circumstances
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
-
-
-class _Supervisor(Child):
-    """The process that runs the commands. It inherits nothing secret: a command's variables reach it by its input."""
-
-    called = "a load generator's supervisor"
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__("tdelta.driver.load_generator.supervisor", os.environ)
-        self.send("keep", folder=str(folder))
 
 
 class CommandLoad:
@@ -66,7 +54,8 @@ class CommandLoad:
         try:
             write_passfile(connection, passfile(self._folder))
             home = make_home(self._folder / "home", connection.option_file())
-            self._supervisor = _Supervisor(self._folder)
+            self._supervisor = Supervisor("a load generator's supervisor")
+            self._supervisor.send("keep", folder=str(self._folder))
         except BaseException:
             own_folders.remove(self._folder)
             raise
@@ -95,9 +84,9 @@ class CommandLoad:
         """Start the command and do not wait; `answer` has what came of it."""
         self._remove_logs()
         self._deadline_seconds = deadline_seconds
-        self._send(
+        self._supervisor.send(
             "run",
-            argv=self._command.argv(self._connection, work, self._folder),
+            stages=[self._command.argv(self._connection, work, self._folder)],
             environment=self._environment,
             out=str(self._folder / "out"),
             err=str(self._folder / "err"),
@@ -121,16 +110,12 @@ class CommandLoad:
 
     def stop(self) -> None:
         with contextlib.suppress(WorkerFault):
-            self._send("stop")
+            self._supervisor.send("stop")
 
     def end(self) -> None:
         """End the command, if it runs, and the supervisor; remove the folder."""
         self._supervisor.close(_END_SECONDS)
         own_folders.remove(self._folder)
-
-    def _send(self, do: str, **arguments: object) -> None:
-        with signals.held():  # its handler sends, too: a stop must not land within this line
-            self._supervisor.send(do, **arguments)
 
     def _measurement(self, answer: Mapping[str, Any], name: str) -> Measurement:
         cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
@@ -154,7 +139,7 @@ class CommandLoad:
 
     def _finished(self, answer: Mapping[str, Any]) -> Finished:
         out, err = (self._without_password(_printed(self._folder / name)) for name in ("out", "err"))
-        return Finished(answer["status"], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
+        return Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
 
     def _without_password(self, text: str) -> str:
         """A script may print its environment; what it said is shown to people."""
@@ -166,20 +151,6 @@ class CommandLoad:
                 own_folders.remove(path)
             else:
                 path.unlink(missing_ok=True)
-
-
-def run(
-    command: LoadGenerator,
-    connection: Connection,
-    work: Work,
-    *,
-    parent: Path,
-    deadline_seconds: float,
-    environment: Mapping[str, str] | None = None,
-) -> Measurement:
-    """Run a load generator once on one twin; see `CommandLoad`."""
-    with CommandLoad(command, connection, parent, environment) as load:
-        return load.trial(work, deadline_seconds)
 
 
 def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
@@ -199,10 +170,11 @@ def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
     """What went wrong with a command that was not asked to stop."""
     if answer["ended_by"] == "deadline":
         return Refusal.of("load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s")
-    if answer["status"] < 0:
-        return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-answer['status']}")
-    if answer["status"] > 0:
-        return Refusal.of("load-failed", tool=name, how=f"failed with exit status {answer['status']}")
+    (status,) = answer["statuses"]
+    if status < 0:
+        return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-status}")
+    if status > 0:
+        return Refusal.of("load-failed", tool=name, how=f"failed with exit status {status}")
     if answer["left"]:
         listed = ", ".join(answer["left"])
         return Refusal.of("load-failed", tool=name, how=f"left running: {listed}")
@@ -210,7 +182,7 @@ def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
 
 
 def _printed(path: Path) -> str:
-    """The end of what was printed; a report is the last thing that a tool prints."""
+    """The end of the output, which a tool's report comes last in."""
     try:
         return path.read_text(errors="replace")
     except OSError:

@@ -81,11 +81,14 @@ def has_no_room(folder: Path) -> bool:
 
 def waits_for_room(place: ServerPaths) -> bool:
     """Whether a server, or what makes its data, waits until space is freed, as MariaDB does without end."""
-    if not has_no_room(place.folder):
-        return False
+    return has_no_room(place.folder) and _WAITING in last_of(place.log)
+
+
+def last_of(log: Path) -> bytes:
+    """The end of a log; nothing where it cannot be read."""
     try:
-        with place.log.open("rb") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
-            return _WAITING in log.read()
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
+            return file.read()
     except OSError:
-        return False
+        return b""

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from tdelta.driver.acting import of_recorded
+from tdelta.driver.agents.load_agents import AgentLoad
 from tdelta.driver.agents.merging import fault
-from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.protocol import LoopCost
-from tdelta.driver.workers import Worker
+from tdelta.driver.protocol import LoopCost, TwinT
+from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.records import Measurement
 from tdelta.records.trials import Circumstances
 
 _SETTLE_SECONDS = 120.0
 
 
-class HasTrial(Protocol):
-    """What is run one after another."""
-
-    def trial(self, job: TrialJob) -> Measurement:
-        """Run one trial."""
-
-
-AnyTwin = TypeVar("AnyTwin", bound=HasTrial)
-
-
 class SequentialBlocks:
     """The part of `tdelta.driver.protocol.Twins` that does not depend on whose servers they are."""
+
+    loop_program = PROGRAM
+    """What the worker runs in which the load loop is timed."""
 
     def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix
 
-    def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
+    def block(self, entries: Sequence[tuple[TwinT, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
         return tuple(measured[index] for index in range(len(entries)))
 
@@ -44,7 +37,7 @@ class SequentialBlocks:
         """Run the transactions on a client that does nothing, in a worker like any other; of a command, nothing."""
         if self._mix.command is not None:
             return LoopCost(0.0, 0.0)
-        with Worker() as worker:
+        with Worker(program=self.loop_program) as worker:
             measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)

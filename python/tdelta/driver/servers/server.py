@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver import signals, tree, tree_usage
-from tdelta.driver.servers.directories import has_no_room, remove_opened, waits_for_room
-from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
+from tdelta.driver import tree
+from tdelta.driver.servers.directories import has_no_room, last_of, remove_opened, waits_for_room
+from tdelta.driver.servers.recipes import Greeting, Recipe, packed
+from tdelta.driver.workers import Supervisor
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.space import disk_refusal
@@ -37,7 +38,6 @@ _DEATH_SECONDS = 1.0
 _LAST_LINES = 12
 _LAST_COMPLAINTS = 5
 _COMPLAINTS = ("ERROR", "FATAL", "PANIC", "error:")
-_LAST_BYTES = 8192
 _FULL = (
     *("No space left on device", "errno: 28", "Errcode: 28", "error: 28", "error 28", "Disk is full"),
     "Cannot set log file",  # MariaDB's way to say that there is no room for its redo log
@@ -63,9 +63,9 @@ class Server:
         self.recipe = recipe
         self._pid: int | None = None
         self._has_ended = False
-        self._supervisor = Child(_SUPERVISOR, os.environ)
+        self._supervisor = Supervisor(Child.called, _SUPERVISOR)
         try:
-            self._ask("adopt", recipe=as_json(recipe), environment=dict(environment or {}), pulse_seconds=pulse_seconds)
+            self._ask("adopt", recipe=packed(recipe), environment=dict(environment or {}), pulse_seconds=pulse_seconds)
         except BaseException:
             self._supervisor.close(_GRACE_SECONDS)
             raise
@@ -78,11 +78,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The process id of the server's first process.
-
-        Raises:
-            ServerFault: it was not started.
-        """
+        """The process id of the server's first process; raises ``ServerFault`` where it was not started."""
         if self._pid is None:
             raise ServerFault(Refusal.of("server-not-started"), self.last_words())
         return self._pid
@@ -109,12 +105,7 @@ class Server:
         self._await_greeting(time.monotonic() + seconds, seconds)
 
     def initialize(self, *, seconds: float = _INITIALIZE_SECONDS) -> None:
-        """Make the data directory.
-
-        Raises:
-            ServerFault: a program that does so fails, or takes longer than ``seconds``.
-            StorageFault: the disk is full.
-        """
+        """Make the data directory; raises as `start` does."""
         self._ask("initialize", seconds=seconds)
 
     def alive(self) -> bool:
@@ -177,7 +168,7 @@ class Server:
 
         What passes through that file system is counted once: asked for by the others, and read or written by it.
         """
-        used, passed = tree_usage.usage(self.supervisor_pid), self._ask("processes")["passed"]
+        used, passed = tree.usage(self.supervisor_pid), self._ask("processes")["passed"]
         if self.recipe.mount is None:
             return used
         return dataclasses.replace(
@@ -192,25 +183,17 @@ class Server:
         """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
 
         Raises:
-            ServerLost: the file system under it stands stopped.
+            ServerLost: the file system under it was stopped.
             ServerFault: it does not run.
         """
         self._ask("freeze")
 
     def thaw(self) -> None:
-        """Let the server go on.
-
-        Raises:
-            ServerFault: it does not run.
-        """
+        """Let the server go on; raises ``ServerFault`` where it does not run."""
         self._ask("thaw")
 
     def stop(self, *, seconds: float = _STOP_SECONDS) -> None:
-        """Shut the server down cleanly; its folder stays. A frozen one is thawed for that.
-
-        Raises:
-            ServerFault: it does not end in time.
-        """
+        """Shut the server down cleanly, in time or with a ``ServerFault``; its folder stays. A frozen one is thawed."""
         self._ask("stop", seconds=seconds)
         self._pid = None
 
@@ -227,13 +210,7 @@ class Server:
                 self._clear()
 
     def last_words(self) -> str:
-        try:
-            with self.recipe.place.log.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
-                lines = log.read().decode(errors="replace").strip().splitlines()
-        except OSError:
-            return ""
-        return "\n".join(telling(lines))
+        return "\n".join(telling(last_of(self.recipe.place.log).decode(errors="replace").strip().splitlines()))
 
     def _await_greeting(self, give_up: float, seconds: float) -> None:
         while not greets(self.recipe.place.socket, self.recipe.greeting):
@@ -250,23 +227,20 @@ class Server:
 
     def _ask(self, do: str, *, seconds: float = 0.0, **arguments: object) -> dict[str, Any]:
         try:
-            with signals.held():  # a stop must not land within the line
-                self._supervisor.send(do, seconds=seconds, **arguments)
+            self._supervisor.send(do, seconds=seconds, **arguments)
             found: dict[str, Any] = self._supervisor.answer(seconds + _GRACE_SECONDS)
         except Declined as error:
             raise self._refused(error) from error
         except WorkerFault as error:
-            raise ServerFault(
-                Refusal.of("supervisor-gone", server=self.recipe.place.folder.name, fault=error)
-            ) from error
+            gone = Refusal.of("supervisor-gone", server=self.recipe.place.folder.name, fault=error)
+            raise ServerFault(gone) from error
         return found
 
     def _refused(self, error: Declined) -> TdeltaError:
+        said = Refusal.of("database-says", said=error)
         if error.kind == "storage":
             return StorageFault(disk_refusal(error))
-        if error.kind == "stopped":
-            return ServerLost(Refusal.of("database-says", said=error))
-        return self._fault(Refusal.of("database-says", said=error))
+        return ServerLost(said) if error.kind == "stopped" else self._fault(said)
 
     def _fault(self, said: Refusal) -> TdeltaError:
         words = self.last_words()

@@ -1,6 +1,6 @@
 """The process that stands between tdelta and one private server: starts it, freezes it, and never leaves it behind.
 
-See `tdelta.driver.supervising`. At the end of its input the server's whole tree is thawed and killed, its mounts are
+See `tdelta.driver.supervisor`. At the end of its input the server's whole tree is thawed and killed, its mounts are
 undone, its folders removed. Started as ``python -m tdelta.driver.servers.supervisor``.
 """
 
@@ -18,9 +18,10 @@ from tdelta import own_folders
 from tdelta.driver import tree
 from tdelta.driver.files import is_of_a_run
 from tdelta.driver.mounts import is_mounted, unmount
+from tdelta.driver.rpc import Failed, Reply, Request, serve
 from tdelta.driver.servers.directories import ServerDirectories, waits_for_room
-from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
-from tdelta.driver.supervising import Failed, Host, Input, Reply, Request, launch, supervise
+from tdelta.driver.servers.recipes import Command, Mount, Recipe, unpacked
+from tdelta.driver.supervisor import Supervisor, launch
 from tdelta.measure.aes import OPENSSL_VARIABLE
 
 _SIBLINGS = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -65,11 +66,11 @@ _FREEZE_SECONDS = 20.0
 _KILL_SECONDS = 30.0
 
 
-class ServerHost(Host):
+class ServerHost(Supervisor):
     """The state of one supervisor: its recipe, once it has one, and the processes it started."""
 
-    def __init__(self, requests: Input) -> None:
-        super().__init__(requests)
+    def __init__(self) -> None:
+        super().__init__()
         self._recipe: Recipe | None = None
         self._directories: ServerDirectories | None = None
         self._run_folder: Path | None = None
@@ -86,7 +87,7 @@ class ServerHost(Host):
 
     def do_adopt(self, request: Request) -> Reply:
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
-        recipe = from_json(request["recipe"])
+        recipe = unpacked(request["recipe"])
         self._directories = ServerDirectories(recipe.place)
         if recipe.cores:  # whatever is started here inherits it
             try:
@@ -167,7 +168,7 @@ class ServerHost(Host):
         if self._server is not None and self._is_running():
             self._thaw()
             self._server.send_signal(recipe.stop_signal)
-            if not self._requests.wait(self._is_quiet, request["seconds"]):
+            if not self.requests.wait(self._is_quiet, request["seconds"]):
                 raise Failed("server", f"it did not shut down within {request['seconds']:.0f} s")
         status = self._server and self._server.returncode
         self._end_mount()
@@ -183,7 +184,7 @@ class ServerHost(Host):
         """Thaw a frozen server for a moment; see `tdelta.driver.servers.server.PULSE_SECONDS`."""
         if self._is_frozen and self._is_running():
             self._thaw()
-            self._requests.wait(lambda: False, _BREATH_SECONDS)
+            self.requests.wait(lambda: False, _BREATH_SECONDS)
             self._is_frozen = tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS)
 
     def patience(self) -> float | None:
@@ -227,7 +228,7 @@ class ServerHost(Host):
     def _run(self, command: Command, makes: str, seconds: float) -> None:
         process = self._launch(command)
         place = self._adopted().place
-        in_time = self._requests.wait(lambda: process.poll() is not None or waits_for_room(place), seconds)
+        in_time = self.requests.wait(lambda: process.poll() is not None or waits_for_room(place), seconds)
         if process.poll() is None:
             self._kill()
             if in_time:
@@ -241,7 +242,7 @@ class ServerHost(Host):
             return
         mount.at.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._mount = process = self._launch(mount.serve)
-        self._requests.wait(lambda: process.poll() is not None or is_mounted(mount.at), _MOUNT_SECONDS)
+        self.requests.wait(lambda: process.poll() is not None or is_mounted(mount.at), _MOUNT_SECONDS)
         if not is_mounted(mount.at):
             raise Failed("server", f"{Path(mount.serve.argv[0]).name} did not mount {mount.at}")
 
@@ -250,8 +251,8 @@ class ServerHost(Host):
         if mount is None or process is None:
             return
         self._passed.update(tree.io_bytes(process.pid))  # it keeps nothing back: there is no more to come
-        unmounted = self._requests.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
-        if not unmounted or not self._requests.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
+        unmounted = self.requests.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
+        if not unmounted or not self.requests.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
             raise Failed("server", f"{mount.at} is in use and cannot be unmounted")
         self._mount = None
 
@@ -278,7 +279,7 @@ class ServerHost(Host):
             for pid in tree.living(os.getpid(), self._mount_pids()):
                 with contextlib.suppress(ProcessLookupError):  # it went with its parent
                     os.kill(pid, signal.SIGKILL)
-            self._requests.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
+            self.requests.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
         self._is_frozen = False
 
     def _mount_pids(self) -> tuple[int, ...]:
@@ -289,4 +290,4 @@ class ServerHost(Host):
 
 
 if __name__ == "__main__":
-    supervise(ServerHost)
+    serve(ServerHost())

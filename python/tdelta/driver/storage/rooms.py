@@ -18,8 +18,7 @@ from tdelta.design.storages import is_user_folder, storage_of
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.storage import images
 from tdelta.driver.storage.available import kernel_driver, needs_images
-from tdelta.driver.storage.encrypting import close_luks_when_unused, encrypt_folder, mount_gocryptfs, open_luks
-from tdelta.driver.tree_usage import usage
+from tdelta.driver.tree import usage
 from tdelta.driver.workers import relying_on
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
@@ -138,11 +137,11 @@ class Rooms:
         home, kept, process = base / "twin", image, None
         home.mkdir(mode=0o700)
         if level == "fscrypt":
-            encrypt_folder(base, home)
+            images.encrypt_folder(base, home)
         if level == "gocryptfs":
             ciphertext = base / "ciphertext"
             ciphertext.mkdir(mode=0o700)
-            process = mount_gocryptfs(ciphertext, home, base / "gocryptfs.log")
+            process = images.mount_gocryptfs(ciphertext, home, base / "gocryptfs.log")
             stack.callback(_end, process)
             stack.callback(images.detach, home)
             kept = image or ciphertext
@@ -158,12 +157,12 @@ def _mounted(level: str, image: Path, at: Path) -> bool:
             images.mount_ext4(device, at)
             return is_direct
         name = f"tdelta-{at.parent.name}-{at.name}"
-        opened = open_luks(device, name)
+        opened = images.open_luks(device, name)
         try:
             images.make_file_system(opened)
             images.mount_ext4(opened, at)
         finally:
-            close_luks_when_unused(device, name)
+            images.close_luks_when_unused(device, name)
         return is_direct
 
 

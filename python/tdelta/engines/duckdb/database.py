@@ -11,21 +11,18 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from tdelta.driver.dbapi import ClientError, explained
 from tdelta.engines.duckdb.statements import (
     CATALOG,
-    CRYPTO_SQL,
-    DATABASE_SQL,
+    OF_DATABASE,
     attach_sql,
-    literal,
-    quoted,
     setting_statements,
 )
+from tdelta.engines.embedded.sql import literal, quoted
 
 Options: TypeAlias = Mapping[str, Any]
-_T = TypeVar("_T")
 
 _MAIN = "memory"
 _SOURCE, _TARGET = "taken", "copied"
@@ -68,7 +65,7 @@ class Database:
         self._error: type[Exception] = duckdb.Error
         self._main = duckdb.connect(":memory:")
         self._catalog = _MAIN if options["path"] is None else CATALOG
-        self._connections: list[Connection] = []
+        self._cursors: list[Any] = []
         try:
             with self.translated_errors():
                 for statement in setting_statements(options):
@@ -107,14 +104,13 @@ class Database:
     def detach(self) -> None:
         """Detach the file; connections have none meanwhile."""
         with self.translated_errors():
-            for connection in self._connections:
-                connection.run(f"USE {_MAIN}")
-            self._main.execute(f"USE {_MAIN}")
+            for cursor in (*self._cursors, self._main):
+                cursor.execute(f"USE {_MAIN}")
             self._main.execute(f"DETACH {CATALOG}")
 
     def rejoin(self) -> None:
-        for connection in self._connections:
-            connection.run(f"USE {CATALOG}")
+        for cursor in self._cursors:
+            self.run(f"USE {CATALOG}", cursor=cursor)
 
     def cool(self, drop: Callable[[Path], object]) -> None:
         """Detach the file, have the system forget it by ``drop``, attach it again; connections go on."""
@@ -125,7 +121,7 @@ class Database:
 
     @property
     def is_attached(self) -> bool:
-        return bool(self.rows(DATABASE_SQL))
+        return bool(self.rows(f"SELECT 1 {OF_DATABASE}"))
 
     def take(self, options: Options) -> None:
         with self.translated_errors(options["key"]):
@@ -142,21 +138,23 @@ class Database:
     def let_go(self) -> None:
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
-    def connect(self) -> Connection:
+    def connect(self) -> Any:
+        """A cursor, which is a connection of its own."""
         with self.translated_errors():
-            connection = Connection(self, self._main.cursor())
-            connection.run(f"USE {self._catalog}")
-        self._connections.append(connection)
-        return connection
+            cursor = self._main.cursor()
+            cursor.execute(f"USE {self._catalog}")
+        self._cursors.append(cursor)
+        return cursor
 
-    def drop(self, connection: Connection) -> None:
-        self._connections.remove(connection)
-        connection.close()
+    def drop(self, cursor: Any) -> None:
+        self._cursors.remove(cursor)
+        with contextlib.suppress(self._error):
+            cursor.close()
 
-    def run(self, *statements: str) -> None:
+    def run(self, *statements: str, cursor: Any = None) -> None:
         with self.translated_errors():
             for statement in statements:
-                self._main.execute(statement)
+                (self._main if cursor is None else cursor).execute(statement)
 
     @contextlib.contextmanager
     def threads(self, count: int) -> Iterator[None]:
@@ -176,20 +174,6 @@ class Database:
         """The first value that one statement answers, as text; empty for NULL, and where there is none."""
         rows = self.rows(sql)
         return _text(rows[0][0]) if rows else ""
-
-    def cipher(self) -> dict[str, str]:
-        """What DuckDB says of the file's encryption, and whose code does it."""
-        with self.translated_errors():
-            cursor = self._main.execute(DATABASE_SQL)
-            names = [column[0] for column in cursor.description]
-            (row,) = cursor.fetchall()
-        values = dict(zip(names, row, strict=True))
-        return {
-            "encrypted": _text(values.get("encrypted")),
-            "cipher": _text(values.get("cipher")),
-            "crypto": self.text(CRYPTO_SQL),
-            "temp_file_encryption": self.text("SELECT current_setting('temp_file_encryption')"),
-        }
 
     def fill(self, tables: Sequence[tuple[str, Sequence[str]]], files: Mapping[str, str]) -> None:
         for table, columns in tables:
@@ -234,28 +218,10 @@ class Database:
         return int(rows), f"{int(total) % 2**64:016x}{int(parity):016x}"
 
     def close(self) -> None:
-        for connection in self._connections:
-            connection.close()
-        self._connections.clear()
+        while self._cursors:
+            self.drop(self._cursors[-1])
         with contextlib.suppress(self._error):
             self._main.close()
-
-
-class Connection:
-    def __init__(self, database: Database, cursor: Any) -> None:
-        self._database = database
-        self.cursor = cursor
-
-    def run(self, sql: str) -> None:
-        with self._database.translated_errors():
-            self.cursor.execute(sql)
-
-    def interrupt(self) -> None:
-        self.cursor.interrupt()
-
-    def close(self) -> None:
-        with contextlib.suppress(ClientError), self._database.translated_errors():
-            self.cursor.close()
 
 
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:

@@ -12,15 +12,37 @@ default they are left in the clear beside an encrypted database.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
+from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.engines.duckdb.actions import ACTIONS
+from tdelta.engines.duckdb.backups import TOOLS
+from tdelta.engines.duckdb.exposure import DuckdbExposure
 from tdelta.engines.duckdb.profile import PROFILE
+from tdelta.engines.duckdb.statements import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
+from tdelta.engines.duckdb.twins import DuckdbTwins
+from tdelta.engines.embedded.actions import FileAction
+from tdelta.engines.embedded.engine import Embedded
+from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.shared.estimates import of_analytic_files
 from tdelta.engines.shared.in_force import settings_fault
-from tdelta.errors import EngineUnavailable, UnknownName
-from tdelta.messages import Detail, Refusal
+from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.evidence import FileClass
+from tdelta.evidence.headers import Meaning, header_of
+from tdelta.measure import effort
+from tdelta.messages import Caution, Detail, Refusal
+from tdelta.records import Condition, Level
+
+PROGRAM = "tdelta.engines.duckdb.worker"
+"""What its workers run."""
 
 STORAGE_VERSION = "v1.5.0"
 """The format of every twin's file; encryption of a file asks for a new one, and twins share it."""
@@ -36,6 +58,18 @@ _DISTRIBUTION = "duckdb"
 _MODULE_DISTRIBUTION = "duckdb-extension-httpfs"
 _MODULE_FILE = "httpfs.duckdb_extension"
 _INSTALL = "pip install 'tdelta[duckdb]'"
+_SETTINGS = ("threads", "memory_limit", "checkpoint_threshold", "preserve_insertion_order")
+_HEAD_BYTES = 4096
+_VERSION_PLACE = 12
+"""Where the main header has the version of the storage: eight bytes behind its checksum and magic."""
+
+LOADING_MIB = 1024
+"""DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
+
+_FEWEST_PASSES = 3
+_PRICING_MIB = 512
+"""Room for all blocks that are priced, whatever the twin's queries have."""
+
 _MIB = 1 << 20
 _WORKING_MIB = 96
 _WORKING_MIB_A_THREAD = 32
@@ -89,25 +123,32 @@ class DuckdbSettings:
         return self.scope in ("", WITH_TEMP)
 
 
-class DuckdbEngine:
-    name = "duckdb"
-    product = "DuckDB"
-    dialect = PROFILE.dialect
+class DuckdbEngine(Embedded):
+    profile = PROFILE
+    program = PROGRAM
     crypto = "openssl"
     ciphers = CIPHERS
     proof_cipher = "aes-256-gcm"
+    checkpoint = f"CHECKPOINT {CATALOG}"
+    tools = TOOLS
+    has_folders = True
+    cools_each_operation = True
+    acts_in_worker = True
     install = _INSTALL
-
-    facts: Mapping[str, str] = MappingProxyType(
+    facts = MappingProxyType(
         {
             "version": "SELECT version()",
-            "threads": "SELECT current_setting('threads')",
-            "memory_limit": "SELECT current_setting('memory_limit')",
-            "checkpoint_threshold": "SELECT current_setting('checkpoint_threshold')",
-            "preserve_insertion_order": "SELECT current_setting('preserve_insertion_order')",
+            **{name: f"SELECT current_setting('{name}')" for name in _SETTINGS},
         }
     )
-    """What to ask a twin about settings that all share, by name."""
+    cipher_queries = MappingProxyType(
+        {
+            "encrypted": f"SELECT encrypted {OF_DATABASE}",
+            "cipher": f"SELECT cipher {OF_DATABASE}",
+            "crypto": CRYPTO_SQL,
+            "temp_file_encryption": "SELECT current_setting('temp_file_encryption')",
+        }
+    )
 
     def version(self) -> str | None:
         """DuckDB's version; None if it is not installed. Imports nothing."""
@@ -126,15 +167,10 @@ class DuckdbEngine:
         duckdb, module = self.version(), self.module_version()
         missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
         if missing:
-            raise EngineUnavailable(
-                Refusal.of("library-missing", library=", ".join(missing), extra="duckdb", fault="not found")
-            )
+            raise _missing(", ".join(missing), "not found")
         if duckdb != module:
-            raise EngineUnavailable(
-                Refusal.of(
-                    "version-mismatch", what="duckdb-extension-httpfs", expected=f"duckdb {duckdb}", found=module
-                )
-            )
+            found = {"expected": f"duckdb {duckdb}", "found": module}
+            raise EngineUnavailable(Refusal.of("version-mismatch", what=_MODULE_DISTRIBUTION, **found))
         self.module_path()
 
     def module_path(self) -> Path:
@@ -148,14 +184,7 @@ class DuckdbEngine:
         for file in files(_MODULE_DISTRIBUTION) or ():
             if file.name == _MODULE_FILE:
                 return Path(str(file.locate()))
-        raise EngineUnavailable(
-            Refusal.of(
-                "library-missing",
-                library="httpfs.duckdb_extension",
-                extra="duckdb",
-                fault="missing in duckdb-extension-httpfs",
-            )
-        )
+        raise _missing(_MODULE_FILE, f"missing in {_MODULE_DISTRIBUTION}")
 
     def versions(self) -> dict[str, str]:
         found = {_DISTRIBUTION: self.version(), _MODULE_DISTRIBUTION: self.module_version()}
@@ -164,11 +193,6 @@ class DuckdbEngine:
     def identity(self) -> str:
         """What must be the same when a run is resumed."""
         return ", ".join(f"{name} {version}" for name, version in self.versions().items())
-
-    def check_cipher(self, cipher: str) -> None:
-        """Raise ``UnknownName`` for a cipher that it does not have."""
-        if cipher not in self.ciphers:
-            raise UnknownName("cipher", cipher, self.ciphers)
 
     @staticmethod
     def memory_mib(cache_bytes: int, threads: int, engine_threads: int, session_bytes: int = 0) -> int:
@@ -185,16 +209,12 @@ class DuckdbEngine:
         """Over how many threads a query is spread: no more than have room to work in."""
         return min(cores, max(1, session_bytes // _MIB // _WORKING_MIB_A_THREAD)) if session_bytes else cores
 
-    def needs_key(self, cipher: str) -> bool:
-        return self.ciphers[cipher].mode is not None
-
-    def options(self, path: Path, settings: DuckdbSettings, key: str | None, **more: object) -> dict[str, object]:
+    def options(self, path: Path, settings: DuckdbSettings, key: str | None) -> dict[str, object]:
         """How a worker opens the file; they hold the key, so they go through its pipe and are never printed.
 
         Args:
             path: the file, made if it is not there. Temporary files go beside it.
             key: 64 hexadecimal digits; None for a plain file.
-            **more: ``read_only`` where it is True, ``encrypts_temp`` where it is not as the settings say.
         """
         cipher = self.ciphers[settings.cipher]
         return {
@@ -209,11 +229,33 @@ class DuckdbEngine:
             "temporary": f"{path}.tmp",
             "encrypts_temp": settings.encrypts_temp,
             "read_only": False,
-            **more,
         }
 
-    def cipher_fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the encryption in force on a twin; None if it is as asked for.
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
+        levels = dict(condition.levels)
+        threads, session_bytes = int(levels["threads"]), layout.options["session_memory"] or 0
+        spread = self.engine_threads(len(os.sched_getaffinity(0)), session_bytes)
+        cache_bytes = layout.cache_bytes(condition, data_bytes)
+        return DuckdbSettings(
+            cipher=str(levels["cipher"]),
+            threads=threads,
+            engine_threads=spread,
+            memory_mib=self.memory_mib(cache_bytes, threads, spread, session_bytes),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
+            is_cold=layout.is_cold(condition),
+            scope=_scope(layout, condition),
+        )
+
+    def database_threads(self, settings: DuckdbSettings) -> int:
+        return settings.engine_threads
+
+    def described(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str:
+        if facts.get("encrypted") != "true":
+            return "a plain file" if settings.cipher == "none" else "NOT encrypted"
+        return f"{facts['cipher']} by {facts['crypto']}"
+
+    def fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> Detail | None:
+        """What is wrong with the encryption in force on a twin.
 
         Args:
             found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,
@@ -230,6 +272,120 @@ class DuckdbEngine:
         }
         return settings_fault(found, expected, str.lower)
 
+    def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
+        noted = []
+        if not settings.is_cold:
+            noted.append(Caution.of("one-memory-limit", product="DuckDB", memory_mib=settings.memory_mib))
+        if self.ciphers[settings.cipher].is_mbedtls:
+            noted.append(Caution.of("software-aes", library="mbedtls", product="DuckDB"))
+        return tuple(noted)
+
+    def differing(self, settings: DuckdbSettings) -> tuple[str, ...]:
+        """What ``ATTACH`` is given beyond, and whose code encrypts."""
+        cipher = self.ciphers[settings.cipher]
+        if cipher.mode is None:
+            return ()
+        given = ("ENCRYPTION_KEY", f"ENCRYPTION_CIPHER {cipher.mode}")
+        temp = ("temp_file_encryption",) if settings.scope == WITH_TEMP else ()
+        return (*given, *temp, "force_mbedtls_unsafe") if cipher.is_mbedtls else (*given, *temp)
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
+        yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        yield from super().option_checks(options, levels)
+
+    def file_actions(self) -> Mapping[str, FileAction]:
+        return ACTIONS
+
+    def _check_scope(self, scope: str) -> None:
+        if scope not in SCOPES:
+            known = ", ".join(SCOPES)
+            raise UsageError(Refusal.of("unknown", kind="scope", found=scope, hint=f" Supported: {known}."))
+
+    def covered(self, settings: DuckdbSettings) -> frozenset[FileClass]:
+        return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        return of_analytic_files(self, layout)
+
+    def loading(self, path: Path, settings: DuckdbSettings | None = None, key: str | None = None) -> dict[str, object]:
+        """How a worker opens a file to load it, with all CPUs."""
+        given = DuckdbSettings("none", 1, 1, LOADING_MIB) if settings is None else settings
+        given = dataclasses.replace(given, engine_threads=len(os.sched_getaffinity(0)), memory_mib=LOADING_MIB)
+        return self.options(path, given, key)
+
+    def opening(self, path: Path, settings: DuckdbSettings, key: str | None) -> dict[str, Any]:
+        return {"options": self.options(path, settings, key), "connections": settings.threads}
+
+    def shows_itself(self, path: Path) -> bool:
+        """Whether the main header, which is never encrypted, says that the rest is plain."""
+        head = _head(path)
+        found = header_of(lambda offset, size: head[offset : offset + size], len(head))
+        return found is None or found.meaning is not Meaning.ENCRYPTED
+
+    def file_facts(self, path: Path) -> dict[str, str]:
+        version = _head(path)[_VERSION_PLACE : _VERSION_PLACE + 8]
+        return {"storage_version": str(int.from_bytes(version, "little"))}
+
+    def exposure(self, worker: Worker, path: Path, needles: Sequence[bytes]) -> DuckdbExposure:
+        return DuckdbExposure(worker, path, needles)
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> DuckdbTwins:
+        return DuckdbTwins(self, folder, job, mix)
+
+    def proved_by(self, settings: DuckdbSettings) -> str:
+        """None where mbedtls is what encrypts."""
+        return "" if self.ciphers[settings.cipher].is_mbedtls else self.proof_cipher
+
+    def proof_files(self, home: Path, cipher: str, settings: DuckdbSettings) -> Mapping[str, object]:
+        """For one thread each."""
+        levels = {"plain": "none", "encrypted": cipher}
+        return self._priced(home, dataclasses.replace(settings, engine_threads=1), levels)
+
+    def pricing(self, home: Path, settings: DuckdbSettings) -> Pricing | None:
+        """With as many threads as the twin's queries have.
+
+        None where the bytes that are counted may be those of temporary files in the clear.
+        """
+        if not settings.encrypts_temp:
+            return None
+        cipher = self.ciphers[settings.cipher]
+        levels = {"plain": "none", "encrypted": settings.cipher, "bare": cipher.without_mac or ""}
+        repeats = 1 if cipher.is_mbedtls else effort.BLOCK_REPEATS  # a scan in software is thirty times as long
+        mac = "GHASH" if cipher.without_mac is None else "what GCM takes beyond CTR"
+        return Pricing(
+            files=self._priced(home, settings, levels),
+            effort={"passes": _FEWEST_PASSES, "repeats": repeats, "least_seconds": effort.BLOCK_SECONDS},
+            page_bytes=BLOCK_BYTES,
+            counted="blocks",
+            cipher=f"{settings.cipher} of {'mbedtls' if cipher.is_mbedtls else 'OpenSSL'}",
+            mac=mac if cipher.mode == "GCM" else "",
+        )
+
+    def _priced(self, home: Path, settings: DuckdbSettings, levels: Mapping[str, str]) -> Mapping[str, object]:
+        given = dataclasses.replace(settings, memory_mib=_PRICING_MIB)
+        return {
+            name: self.options(
+                home / name, dataclasses.replace(given, cipher=level), new_key() if self.needs_key(level) else None
+            )
+            for name, level in levels.items()
+            if level
+        }
+
+
+def _missing(library: str, fault: str) -> EngineUnavailable:
+    return EngineUnavailable(Refusal.of("library-missing", library=library, extra="duckdb", fault=fault))
+
+
+def _scope(layout: RunLayout, condition: Condition) -> str:
+    """The scope of a twin; empty where the run has none."""
+    scope = layout.level(condition, "scope")
+    if scope is None:
+        return ""
+    return PLAIN_SCOPE if condition.level("cipher") == "none" else str(scope)
+
 
 def _version(distribution: str) -> str | None:
     from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
@@ -238,3 +394,8 @@ def _version(distribution: str) -> str | None:
         return version(distribution)
     except PackageNotFoundError:
         return None
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)

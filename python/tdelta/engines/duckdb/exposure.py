@@ -12,29 +12,27 @@ temporary files are not encrypted.
 from __future__ import annotations
 
 import dataclasses
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.file_scanner import FileScanner
 from tdelta.driver.workers import Worker
-from tdelta.evidence import TABLE, FileClass, MarkerHit, TwinFile
+from tdelta.engines.embedded.exposure import Exposure
+from tdelta.evidence import TABLE, FileClass, MarkerHit
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
-from tdelta.evidence.search import in_order, open_files
 
 _LOG = ".wal"
 _TEMPORARY = "duckdb_temp_"
 
 
-def duckdb_file_class(name: str, database: str, *, is_stream: bool = False) -> FileClass:
-    """The class of a file.
-
-    Args:
-        name: its name, without folder.
-        database: the name of the database file that it belongs to.
-        is_stream: whether it is a standard stream of the process that has it open.
-    """
+def duckdb_file_class(
+    name: str,
+    database: str,
+    *,
+    is_unlinked: bool = False,  # noqa: ARG001 - it keeps the name of a temporary file
+    is_stream: bool = False,
+) -> FileClass:
+    """The class of a file, as `tdelta.evidence.classes.file_class`."""
     if is_stream:
         return FileClass.OTHER
     if name == database:
@@ -44,36 +42,6 @@ def duckdb_file_class(name: str, database: str, *, is_stream: bool = False) -> F
     return FileClass.TEMP if name.startswith(_TEMPORARY) else FileClass.OTHER
 
 
-def duckdb_files(pid: int, database: Path) -> tuple[TwinFile, ...]:
-    """Every regular file of a twin: those below its database's folder, and those its worker has open.
-
-    Args:
-        database: the database file, in a folder that holds this twin's files only.
-
-    Raises:
-        EnvironmentFault: the files that the worker has open cannot be listed.
-    """
-    return in_order((*_below(database), *_open_in(pid, database)))
-
-
-def _below(database: Path) -> Iterator[TwinFile]:
-    for path in sorted(database.parent.rglob("*")):
-        try:
-            found = path.lstat()
-        except FileNotFoundError:
-            continue
-        if stat.S_ISREG(found.st_mode):
-            of = duckdb_file_class(path.name, database.name)
-            yield TwinFile(path.name, str(path), of, (found.st_dev, found.st_ino))
-
-
-def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
-    for file in open_files(pid):
-        of = duckdb_file_class(file.target.name, database.name, is_stream=file.is_stream)
-        yield TwinFile(file.label, file.path, of, file.identity)
-
-
-_LOOK_SECONDS = 600.0
 _SPILLED_BYTES = 120_000_000
 _ROW_BYTES = MARKER_BYTES + 20
 """A marker, eight digits behind it, their offset, and the number beside them."""
@@ -92,36 +60,22 @@ CONTROL = " (control: temporary files not encrypted)"
 """What is added to the name of a file that only shows that a search finds what is in files of its kind."""
 
 
-class DuckdbExposure(FileScanner):
+class DuckdbExposure(Exposure):
     """The markers of one twin on their way, and what every look at its files found."""
 
-    def _files(self) -> tuple[TwinFile, ...]:
-        return duckdb_files(self._worker.pid, self._database)
+    has_folder = True
+    class_of = staticmethod(duckdb_file_class)
 
-    def scan_during_spill(self) -> None:
+    def begin(self) -> None:
         """Search all files while temporary ones hold markers."""
-        with self._exposed([_SPILL], squeezes=True):
+        with self.exposed(statements=[_SPILL], held=(), afterwards=(), squeezes=True):
             self.scan()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
         """Within the block, markers are in the log, and the workload may run."""
-        with self._exposed([_COPY], held=_HELD, afterwards=(_REMOVE,)):
+        with self.exposed(statements=[_COPY], held=_HELD, afterwards=(_REMOVE,), squeezes=False):
             yield
-
-    @contextmanager
-    def _exposed(
-        self,
-        statements: Sequence[str],
-        held: Sequence[str] = (),
-        afterwards: Sequence[str] = (),
-        *,
-        squeezes: bool = False,
-    ) -> Iterator[None]:
-        order = {"statements": statements, "held": held, "afterwards": afterwards, "squeezes": squeezes}
-        self._worker.ask("expose", seconds=_LOOK_SECONDS, **order)
-        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
-        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
 
 
 def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
@@ -134,7 +88,7 @@ def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes
     with Worker(program=program) as worker:
         worker.ask("open", options=options)
         control = DuckdbExposure(worker, Path(str(options["path"])), needles)
-        control.scan_during_spill()
+        control.begin()
     return tuple(
         dataclasses.replace(found, name=found.name + CONTROL)
         for found in control.found()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tdelta.engines.embedded.sql import literal
+
 BLOCK_BYTES = 1 << 18
 """What is encrypted at once, and read at once; a block's header with nonce and tag is in it."""
 
@@ -54,13 +56,5 @@ CRYPTO_SQL = (
 )
 """Whose code encrypts in this process."""
 
-DATABASE_SQL = f"SELECT * FROM duckdb_databases() WHERE database_name = '{CATALOG}'"
-"""A row with ``encrypted`` and ``cipher`` among its columns."""
-
-
-def literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+OF_DATABASE = f"FROM duckdb_databases() WHERE database_name = '{CATALOG}'"
+"""Has ``encrypted`` and ``cipher`` among its columns."""

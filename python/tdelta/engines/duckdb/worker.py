@@ -1,6 +1,6 @@
 """What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
+Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.rpc`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.worker_protocol import Reply, Request, serve
-from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
-from tdelta.engines.duckdb.proof import page_times
-from tdelta.engines.duckdb.statements import quoted
+from tdelta.driver.rpc import Reply, Request, serve
+from tdelta.engines.duckdb.database import Database, reading_sql, taken
+from tdelta.engines.embedded.sql import quoted
+from tdelta.engines.embedded.worker import PricingHost
 from tdelta.engines.shared.generated_rows import write_files
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.usage import spent
@@ -45,26 +45,25 @@ def load_twin(database: Database, connections: int) -> _native.DbApiTwin:
 def _connect(database: Database, old: object) -> Any:
     if old is not None:
         raise ClientError("script", r"\connect: DuckDB runs within the process, which connects to nothing")
-    return database.connect().cursor
+    return database.connect()
 
 
-PROGRAM = "tdelta.engines.duckdb.worker"
 _SQUEEZED_MIB = 48
 _ROOM_MIB = 48
 _MIB = 1 << 20
 
 
-class Host(TwinHost):
+class Host(PricingHost, TwinHost):
     """The state of one worker: its twin, once it is open for trials, and the file that it is of."""
 
     def __init__(self) -> None:
         super().__init__()
         self._database: Database | None = None
-        self._exposed: list[Connection] = []
+        self._exposed: list[Any] = []
         self._afterwards: list[str] = []
-        self._beside: Connection | None = None
+        self._beside: Any = None
 
-    def aside(self, request: Request) -> None:
+    def now_aside(self, request: Request) -> None:
         """Run statements on a connection of their own, in a thread; what came of them is written to a file."""
         threading.Thread(target=self._run_aside, args=(request,), daemon=True).start()
 
@@ -74,11 +73,10 @@ class Host(TwinHost):
             database = self._open()
             self._beside = database.connect()
             try:
-                for sql in request["statements"]:
-                    self._beside.run(sql)
+                database.run(*request["statements"], cursor=self._beside)
             finally:
-                connection, self._beside = self._beside, None
-                database.drop(connection)
+                cursor, self._beside = self._beside, None
+                database.drop(cursor)
         except Exception as error:  # whatever it is, whoever waits for the file has to know
             said = {"error": self.refused(error) or ["sql", repr(error)]}
         target = Path(request["said"])
@@ -88,8 +86,8 @@ class Host(TwinHost):
 
     def request_stop(self) -> None:
         super().request_stop()
-        if (connection := self._beside) is not None:
-            connection.interrupt()
+        if (cursor := self._beside) is not None:
+            cursor.interrupt()
 
     def refused(self, error: Exception) -> list[str] | None:
         """What DuckDB said, or the system of a file, as well."""
@@ -104,7 +102,10 @@ class Host(TwinHost):
         self._database = Database(request["options"])
         if connections := request.get("connections", 0):
             self.twin = load_twin(self._database, connections)
-        return {"library": f"DuckDB {self._database.text('SELECT version()')}"}
+        return {"library": self.library()}
+
+    def library(self) -> str:
+        return f"DuckDB {self._open().text('SELECT version()')}"
 
     def do_digest(self, request: Request) -> Reply:
         """Rows and checksum of the files of rows, before any database has them; tables are made in memory for that."""
@@ -123,9 +124,6 @@ class Host(TwinHost):
 
     def do_facts(self, request: Request) -> Reply:
         return {name: self._open().text(sql) for name, sql in request["queries"].items()}
-
-    def do_cipher(self, _request: Request) -> Reply:
-        return dict(self._open().cipher())
 
     def do_checksums(self, request: Request) -> Reply:
         return {table: self._open().digest(quoted(table), columns) for table, columns in request["tables"]}
@@ -153,11 +151,11 @@ class Host(TwinHost):
         with contextlib.nullcontext() if request["load"] is None else database.threads(request["load"]["threads"]):
             return {**spent(step), "files": database.file_sizes()}
 
-    def do_detach(self, _request: Request) -> Reply:
+    def do_shut(self, _request: Request) -> Reply:
         self._open().detach()
         return {}
 
-    def do_attach(self, request: Request) -> Reply:
+    def do_reopen(self, request: Request) -> Reply:
         """Attach it, and put a query to it; says what that took, and the answer."""
         database = self._open()
         answers: list[str] = []
@@ -168,7 +166,7 @@ class Host(TwinHost):
 
         return {**spent(attached), "text": answers[0]}
 
-    def do_rejoin(self, _request: Request) -> Reply:
+    def do_resume(self, _request: Request) -> Reply:
         """Let go of other files, attach the twin's where it is not, and have its connections use it."""
         database = self._open()
         database.let_go()
@@ -207,30 +205,26 @@ class Host(TwinHost):
         for statements in (request["statements"], request["held"]):
             if statements:
                 self._exposed.append(database.connect())
-            for sql in statements:
-                self._exposed[-1].run(sql)
+                database.run(*statements, cursor=self._exposed[-1])
         return {}
 
     def do_conceal(self, _request: Request) -> Reply:
         database = self._open()
         while self._exposed:
-            connection = self._exposed.pop()
+            cursor = self._exposed.pop()
             with contextlib.suppress(ClientError):  # only what is held has a transaction open
-                connection.run("ROLLBACK")
-            database.drop(connection)
+                database.run("ROLLBACK", cursor=cursor)
+            database.drop(cursor)
         database.run(*self._afterwards)
         self._afterwards = []
         if not database.is_read_only:
             database.checkpoint()
         return {}
 
-    def do_prove(self, request: Request) -> Reply:
-        return page_times(request["files"]["plain"], request["files"]["encrypted"])
+    def priced(self, options: Request) -> Any:
+        from tdelta.engines.duckdb.priced import PricedBlocks  # not earlier: few workers are asked
 
-    def do_price(self, request: Request) -> Reply:
-        from tdelta.engines.duckdb.block_prices import block_prices  # not earlier: few workers are asked
-
-        return {"passes": block_prices(request["files"], request["repeats"], request["least_seconds"])}
+        return PricedBlocks(options)
 
     def do_close(self, request: Request) -> Reply:
         self._exposed = []

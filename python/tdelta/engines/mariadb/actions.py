@@ -6,16 +6,20 @@ from pathlib import Path
 from tdelta.driver.acting import Outcome
 from tdelta.driver.backups import BackupTool
 from tdelta.driver.programs import Program
-from tdelta.engines.servers import DATABASE
-from tdelta.engines.shared.mysql_evidence import FILES
-from tdelta.engines.shared.mysql_family import OPTION_FILE, dumps
-from tdelta.engines.shared.private.actions import ServerAction, Site
-from tdelta.engines.shared.private.backups import ServerTool, Tools, Words, backups
-from tdelta.engines.shared.private.disk import DiskPeak
-from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
-from tdelta.engines.shared.private.restarts import LogSql, restarts
-from tdelta.engines.shared.sessions import AdminConnection
-from tdelta.engines.shared.settling import Settling
+from tdelta.engines.server.actions import (
+    DELETED_TABLE,
+    DiskPeak,
+    LeavesRows,
+    LogSql,
+    RemainsSql,
+    ServerAction,
+    Site,
+    restarts,
+)
+from tdelta.engines.server.backups import ServerTool, Tools, Words, backups
+from tdelta.engines.server.base import DATABASE
+from tdelta.engines.server.evidence import Settling
+from tdelta.engines.server.mysql_family import OPTION_FILE, dumps
 
 _PACKAGE = "install mariadb-backup (Debian, Ubuntu, Fedora: mariadb-backup)"
 _CLIENTS = "install MariaDB's clients (Debian, Ubuntu: mariadb-client; Fedora: mariadb)"
@@ -72,7 +76,6 @@ NEW_KEY = 3
 """The number of the key that `Rekey` changes to. The plugin file_key_management has one version of each key."""
 
 _REMAINS = RemainsSql(
-    rules=FILES,
     hexadecimal="HEX({})",
     literal="X'{}'",
     bytes_type="VARBINARY({})",
@@ -80,47 +83,21 @@ _REMAINS = RemainsSql(
 )
 
 
-class _Conversion:
-    """What conversions have in common: a connection, rows to look for afterwards, how much disk they take.
+class _Conversion(LeavesRows):
+    """The redo log and temporary files stay as they are: they are switched with a start of the server only."""
 
-    The redo log and temporary files stay as they are: they are switched with a start of the server only.
-    """
-
-    leaves = True
-    """Whether it is searched for what is left in the clear."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._session: AdminConnection | None = None
-        self._remains: Remains | None = None
+    remains = _REMAINS
 
     def prepare(self) -> None:
-        self._session = self._site.connect()
-        if self.leaves:
-            self._remains = Remains(self._site, _REMAINS, self._session)
-            self._remains.plant()
+        super().prepare()
         self._begin()
 
     def perform(self) -> Outcome:
         """Do it, and say how much more than before the data took on the disk at most."""
-        peak = DiskPeak(self._site.recipe)
+        peak = DiskPeak(self.site.recipe)
         with peak.watched():
             counted = self._convert()
         return Outcome({**counted, "disk_more_bytes": peak.more_bytes})
-
-    def inspect(self) -> Mapping[str, int]:
-        return {} if self._remains is None else self._remains.search()
-
-    def undo(self) -> None:
-        """Have the twin plain again, as fast as that goes, and without the rows."""
-        if self._session is None:
-            return
-        try:
-            self._end()
-            if self._remains is not None:
-                self._remains.remove()
-        finally:
-            self._session.close()
 
     def _begin(self) -> None:
         """Have the twin as it is to be before."""
@@ -128,40 +105,28 @@ class _Conversion:
     def _convert(self) -> Mapping[str, int]:
         raise NotImplementedError
 
-    def _end(self) -> None:
-        raise NotImplementedError
-
-    def _run(self, *statements: str) -> None:
-        assert self._session is not None  # noqa: S101 - prepared
-        for statement in statements:
-            self._session.run(statement)
-
-    def _number(self, query: str) -> int:
-        assert self._session is not None  # noqa: S101 - prepared
-        return int(float(self._session.rows(query)[1][0][0] or 0))
-
 
 class _Background(_Conversion):
     def _encrypt(self, threads: int, iops: int) -> None:
-        all_of_them = self._number(_ALL)
+        all_of_them = self.number(_ALL)
         self._switch("ON", threads, iops)
-        self._site.halt.wait_until(
-            lambda: self._number(_ENCRYPTED) >= all_of_them and self._number(_BUSY) == 0,
+        self.site.halt.wait_until(
+            lambda: self.number(_ENCRYPTED) >= all_of_them and self.number(_BUSY) == 0,
             "every tablespace is encrypted",
             look_again_seconds=_LOOK_AGAIN_SECONDS,
         )
 
     def _decrypt(self, threads: int, iops: int) -> None:
         self._switch("OFF", threads, iops)
-        self._site.halt.wait_until(
-            lambda: self._number(_ENCRYPTED) == self._number(_BUSY) == 0,
+        self.site.halt.wait_until(
+            lambda: self.number(_ENCRYPTED) == self.number(_BUSY) == 0,
             "no tablespace waits to be decrypted",
             look_again_seconds=_LOOK_AGAIN_SECONDS,
         )
-        self._run("SET GLOBAL innodb_encryption_threads = 0")
+        self.run("SET GLOBAL innodb_encryption_threads = 0")
 
     def _switch(self, to: str, threads: int, iops: int) -> None:
-        self._run(
+        self.run(
             f"SET GLOBAL innodb_encryption_rotation_iops = {iops}",
             f"SET GLOBAL innodb_encryption_threads = {threads}",
             f"SET GLOBAL innodb_encrypt_tables = {to}",
@@ -169,17 +134,18 @@ class _Background(_Conversion):
 
     @property
     def _asked(self) -> tuple[int, int]:
-        return self._site.knobs.get("threads", _THREADS), self._site.knobs.get("iops", _IOPS)
+        return self.site.knobs.get("threads", _THREADS), self.site.knobs.get("iops", _IOPS)
 
-    def _end(self) -> None:
+    def _put_back(self) -> None:
         self._decrypt(_THREADS, _FASTEST)
+        super()._put_back()
 
 
 class Encrypt(_Background):
     def _convert(self) -> Mapping[str, int]:
-        before, size = self._number(_ENCRYPTED), self._number(_BYTES)
+        before, size = self.number(_ENCRYPTED), self.number(_BYTES)
         self._encrypt(*self._asked)
-        return {"tablespaces": self._number(_ENCRYPTED) - before, "converted_bytes": size}
+        return {"tablespaces": self.number(_ENCRYPTED) - before, "converted_bytes": size}
 
 
 class Decrypt(_Background):
@@ -191,25 +157,26 @@ class Decrypt(_Background):
         self._encrypt(_THREADS, _FASTEST)
 
     def _convert(self) -> Mapping[str, int]:
-        before, size = self._number(_ENCRYPTED), self._number(_BYTES)
+        before, size = self.number(_ENCRYPTED), self.number(_BYTES)
         self._decrypt(*self._asked)
         return {"tablespaces": before, "converted_bytes": size}
 
 
 class _Altered(_Conversion):
     def _alter(self, what: str) -> None:
-        for table in (*self._site.tables, DELETED_TABLE):
-            if self._site.halt.is_asked:
+        for table in (*self.site.tables, DELETED_TABLE):
+            if self.site.halt.is_asked:
                 break
-            self._run(f"ALTER TABLE `{table}` {what}")
+            self.run(f"ALTER TABLE `{table}` {what}")
 
     def _converted(self) -> Mapping[str, int]:
-        names = ", ".join(f"'{DATABASE}/{table}'" for table in self._site.tables)
+        names = ", ".join(f"'{DATABASE}/{table}'" for table in self.site.tables)
         size = f"SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME IN ({names})"
-        return {"tablespaces": len(self._site.tables) + 1, "converted_bytes": self._number(size)}
+        return {"tablespaces": len(self.site.tables) + 1, "converted_bytes": self.number(size)}
 
-    def _end(self) -> None:
+    def _put_back(self) -> None:
         self._alter("ENCRYPTED = DEFAULT ENCRYPTION_KEY_ID = 1")
+        super()._put_back()
 
 
 class Alter(_Altered):

@@ -1,18 +1,367 @@
+"""MariaDB 10.11 and newer: data at rest encryption with the plugin file_key_management.
+
+InnoDB encrypts pages when they are written and decrypts them when they are read; the redo log, temporary files and the
+binary log each have a switch of their own. The plugin is loaded on encrypted twins only, as on a server whose owner
+does without encryption. What the key's length means is less than it says: InnoDB derives a key of 16 bytes for its
+pages from any key (docs/engines.md), so the cipher that is observed is reported beside the one asked.
+"""
+
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from tdelta.engines.mariadb.private import MariadbEngine
+from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
+from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.profile import EngineInfo
-from tdelta.engines.shared.private import driver as private
+from tdelta.engines.server import driver as private
+from tdelta.engines.server import mysql_family as family
+from tdelta.engines.server.base import (
+    DATA,
+    PLAIN_SCOPE,
+    DumpEncryption,
+    Encryption,
+    NewSchema,
+    ServerCipher,
+    ServerResources,
+    ServerSettings,
+    Tracing,
+)
+from tdelta.engines.server.evidence import SPILL, ServerEvidence, Settling, parts, steps
+from tdelta.engines.server.mysql_profile import NEAREST
+from tdelta.engines.server.sessions import Ask, literal
+from tdelta.engines.shared.in_force import settings_fault
+from tdelta.errors import UnknownName
+from tdelta.evidence import FileClass
+from tdelta.messages import Detail
+
+_STATUS_TABLE = "information_schema.GLOBAL_STATUS"
+_REPLICATION = family.MySqlReplication(
+    source="MASTER",
+    replica="SLAVE",
+    change="CHANGE MASTER TO",
+    more=", MASTER_USE_GTID = no",
+    position="SHOW MASTER STATUS",
+    status_table=_STATUS_TABLE,
+)
+
+_PLAN = family.exposure_plan(
+    "SET SESSION tmp_memory_table_size = 16384, max_heap_table_size = 16384",
+    "information_schema.PROCESSLIST",
+    "information_schema.GLOBAL_STATUS",
+    # Once it finds no room in a pool that shrinks, MariaDB's page cleaner looks for room only and writes no table's
+    # page until one is evicted (seen in 10.11.19 with encrypted temporary tables): reading evicts some.
+    *steps("spill", f"SELECT COUNT(marker) FROM {SPILL}"),
+)
+
+_PARTS = parts(
+    data=(FileClass.TABLES, FileClass.SYSTEM, FileClass.UNDO, FileClass.DOUBLEWRITE),
+    log=(FileClass.REDO,),
+    temp=(FileClass.TEMP_TABLES, FileClass.TEMP),
+    binlog=(FileClass.BINLOG, FileClass.RELAY),
+)
+"""Not the tables that queries make on disk: with ``encrypt_tmp_disk_tables`` and ``aria_encrypt_tables`` ON, MariaDB
+10.11.19 writes their pages in the clear as soon as Aria's cache is full. Where a version does better, they read "not
+found" all the same.
+"""
+
+
+EVIDENCE = ServerEvidence(_PLAN, family.FILES, {"": _PARTS}, family.CHANGE_SQL, family.inflated)
+
+_PLAIN = "none"
+_PLUGIN = "file_key_management"
+_ALGORITHM = f"{_PLUGIN}_encryption_algorithm"
+_INSTALLERS = (
+    "bin/mariadb-install-db",
+    "scripts/mariadb-install-db",
+    "scripts/mysql_install_db",
+    "bin/mysql_install_db",
+)
+_STATUS = {
+    "innodb_pages_read": "pages_read",
+    "innodb_pages_written": "pages_written",
+    "innodb_num_pages_encrypted": "pages_encrypted",
+    "innodb_num_pages_decrypted": "pages_decrypted",
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "innodb_lsn_current": "log_bytes",
+    "created_tmp_disk_tables": "temporary_tables",
+    "created_tmp_files": "temporary_files",
+    "sort_merge_passes": "sort_merge_passes",
+    "innodb_data_fsyncs": "data_syncs",
+    "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
+    "innodb_encryption_n_temp_blocks_decrypted": "temporary_blocks_decrypted",
+    "binlog_bytes_written": "binlog_bytes",
+}
+
+_TRACING = Tracing(
+    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+    (family.counters_sql(_STATUS_TABLE, {**family.TRACED, "innodb_lsn_current": "log_bytes"}),),
+    NEAREST,
+)
+"""A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+
+
+_INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+_NO_OTHERS = "DROP USER 'root'@'127.0.0.1', 'root'@'::1';\n"
+"""Accounts without a password that the installer makes, for whoever reaches a port."""
+
+_OWN_OPTIONS: family.Options = {
+    "innodb_log_file_size": family.LOG_BYTES,
+    "performance_schema": "OFF",
+    "binlog_format": "ROW",
+}
+_SETTLE = (
+    "SET GLOBAL innodb_max_purge_lag_wait = 0",
+    "SET GLOBAL innodb_log_checkpoint_now = ON",
+    "PURGE BINARY LOGS BEFORE NOW()",
+)
+_FEW_PAGES = 8
+_LEAST_ARIA_BYTES = 4 << 20
+_PLAIN_TABLESPACES = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ENCRYPTION_SCHEME = 0"
+    " OR MIN_KEY_VERSION = 0 OR ROTATING_OR_FLUSHING = 1"
+)
+_ENCRYPTED_TABLESPACES = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0"
+)
+_AWAIT_ENCRYPTION = (
+    f"BEGIN NOT ATOMIC DECLARE looks INT DEFAULT 6000; WHILE ({_PLAIN_TABLESPACES}) > 0 DO"
+    " IF looks = 0 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'background encryption has not ended within 600 s';"
+    " END IF; DO SLEEP(0.1); SET looks = looks - 1; END WHILE; END"
+)
+"""One statement that ends when no tablespace waits for InnoDB's encryption threads; they are of encrypted servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class MariadbCipher(ServerCipher):
+    digits: int
+    mode: str
+
+
+_CIPHERS: Mapping[str, ServerCipher] = {
+    _PLAIN: ServerCipher("no encryption"),
+    "aes-128": MariadbCipher("AES_CBC, key of 128 bits", 32, "AES_CBC"),
+    "aes-256": MariadbCipher("AES_CBC, key of 256 bits", 64, "AES_CBC"),
+    "aes-128-ctr": MariadbCipher("AES_CTR, key of 128 bits", 32, "AES_CTR"),
+    "aes-256-ctr": MariadbCipher("AES_CTR, key of 256 bits", 64, "AES_CTR"),
+}
+
+
+_SWITCHES: family.Switches = {
+    "data": {
+        "innodb_encrypt_tables": "FORCE",
+        "innodb_encryption_threads": 4,
+        "aria_encrypt_tables": "ON",
+    },
+    "log": {"innodb_encrypt_log": "ON"},
+    "temp": {
+        "innodb_encrypt_temporary_tables": "ON",
+        "encrypt_tmp_disk_tables": "ON",
+        "encrypt_tmp_files": "ON",
+    },
+    "binlog": {"encrypt_binlog": "ON"},
+}
+
+
+class MariaDb(family.MySqlFamily):
+    profile = PROFILE
+    evidence = EVIDENCE
+    counters = (family.counters_sql(_STATUS_TABLE, _STATUS),)
+    tracing = _TRACING
+    resources = ServerResources(250_000_000, 60_000_000, 400_000, initialize_seconds=2.0, start_seconds=0.3)
+    """10.11: 165 MB on the disk, 128 of them the redo log; 50 MB and 64 kB a connection that does nothing."""
+
+    settling = Settling(statements=_SETTLE, query=family.dirty_pages_sql(_STATUS_TABLE), at_most=_FEW_PAGES)
+    """Undo records purged, every dirty page written, old binary logs removed.
+
+    The first statement waits for transactions that are open: let none be.
+    """
+
+    crypto = "openssl"
+    ciphers = _CIPHERS
+    actions = ACTIONS
+    replication = _REPLICATION
+    compressions = ("none", "zlib")
+    compresses_new_tables = True
+    scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
+    switches = _SWITCHES
+    own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
+    keys_setting = f"plugin_load_add={_PLUGIN}"
+    dump_encryption = DumpEncryption(
+        "ENCRYPTED and ENCRYPTION_KEY_ID",
+        "sed -E \"s/\\`?(ENCRYPTED|ENCRYPTION_KEY_ID)\\`?='?[A-Z0-9]+'?//gi\"",
+        r"ERROR 1005 .*errno: 140",
+    )
+
+    replication_sql = ("SHOW ALL SLAVES STATUS",)
+    replication_right = "SLAVE MONITOR"
+    session_sql = (*family.MySqlFamily.session_sql, "SET SESSION max_statement_time = 0")
+
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
+        option_path, user_path = place.folder / family.OPTION_FILE, place.folder / "user.sql"
+        options = {
+            **family.shared_options(self.binary, place, settings),
+            **_OWN_OPTIONS,
+            "secure_file_priv": place.temporary,
+            **_session_options(settings),
+            **family.binary_log_options(settings),
+            **self._encryption(place, settings),
+            **_compression(settings),
+        }
+        defaults = f"--defaults-file={option_path}"
+        return Recipe(
+            place=place,
+            files={option_path: family.option_file(options), user_path: family.USER_SQL + _NO_OTHERS},
+            initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
+            serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
+            connect=family.connect_options(place),
+            greeting=family.GREETING,
+        )
+
+    def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
+        """The key goes to a file that only its owner reads."""
+        lines = _key_lines(self._cipher(settings), key)
+        return dataclasses.replace(recipe, files={**recipe.files, _key_file(recipe.place): lines})
+
+    def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """The database; what encrypts its tables is set for the whole server."""
+        return (family.CREATE_SQL,)
+
+    def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
+        """Statistics of every table, columns' histograms included; then the end of background encryption."""
+        analyzed = (f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables)
+        return (*analyzed, *((_AWAIT_ENCRYPTION,) if settings.is_encrypted else ()))
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        facts = family.variables(sorted(family.wanted_switches(self.switches, settings)))
+        facts["plain_tablespaces"] = _PLAIN_TABLESPACES
+        facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
+        facts |= family.compression_facts(settings, "%`PAGE_COMPRESSED`=''ON''%")
+        if settings.is_encrypted:
+            facts |= family.variables([_ALGORITHM])
+        return facts
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+        """A switch, the plugin's mode or a tablespace that is not as asked."""
+        return (
+            self.switches_fault(settings, found)
+            or (self._mode_fault(settings, found) if settings.is_encrypted else None)
+            or family.tablespaces_fault(settings, found)
+            or family.compression_fault(settings, found)
+        )
+
+    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+        return settings_fault(found, {_ALGORITHM: self._cipher(settings).mode}, str.upper)
+
+    def _cipher(self, settings: ServerSettings) -> MariadbCipher:
+        cipher = self.ciphers.get(settings.keyed_cipher)
+        if not isinstance(cipher, MariadbCipher):
+            raise UnknownName("cipher of MariaDB", settings.keyed_cipher, self.ciphers)
+        return cipher
+
+    def _encryption(self, place: ServerPaths, settings: ServerSettings) -> family.Options:
+        if not settings.keyed_cipher:
+            return {}
+        return {
+            "plugin_load_add": _PLUGIN,
+            "file_key_management_filename": _key_file(place),
+            _ALGORITHM: self._cipher(settings).mode,
+            **family.switched_on(self.switches, settings),
+        }
+
+    def _installer(self) -> Path:
+        """The script that makes the data directory, beside the server or where Debian has it."""
+        base = family.base_folder(self.binary)
+        return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """What is encrypted, by the global variables; a key plugin must be active for any of it."""
+        variables = self.settings(ask)
+        plugins = ask(
+            "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
+            " WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'"
+        )
+        keys = f"keys: {plugins[0]['name']}" if plugins else "no key plugin is active"
+        has_binlog = family.is_on(variables, "log_bin")
+        scopes = [
+            family.scope_of(DATA, variables, ("innodb_encrypt_tables",), keys),
+            family.scope_of("log", variables, ("innodb_encrypt_log",)),
+            family.scope_of(
+                "temp", variables, ("innodb_encrypt_temporary_tables", "encrypt_tmp_files", "encrypt_tmp_disk_tables")
+            ),
+            family.scope_of(
+                "binlog", variables, ("encrypt_binlog",), "" if has_binlog else "log_bin=OFF, so there is none"
+            ),
+            family.scope_of("aria", variables, ("aria_encrypt_tables",)),
+        ]
+        return Encryption(
+            tuple(scopes),
+            can_be_asked=False,
+            remedy="SET GLOBAL innodb_encrypt_tables = ON, with a key plugin (file_key_management)",
+        )
+
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
+        return (f"CREATE SCHEMA {family.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """By ``INNODB_TABLESPACES_ENCRYPTION``: a tablespace that is not in it has no encryption header at all."""
+        of_schema = f"WHERE NAME LIKE {literal(schema + '/%')}"
+        spaces = ask(f"SELECT NAME AS name FROM information_schema.INNODB_SYS_TABLESPACES {of_schema}")
+        headers = ask(
+            "SELECT NAME AS name, ENCRYPTION_SCHEME AS scheme, MIN_KEY_VERSION AS version"
+            f" FROM information_schema.INNODB_TABLESPACES_ENCRYPTION {of_schema}"
+        )
+        states = {family.table_of(row, schema): False for row in spaces}
+        states |= {family.table_of(row, schema): row["scheme"] == "1" and row["version"] != "0" for row in headers}
+        return family.every_table(ask, schema, states)
+
+    @classmethod
+    def answering(cls, ask: Ask) -> MariaDb | None:
+        found = family.identity_of(PROFILE.name, ask)
+        return cls(found) if found.product == family.MARIADB else None
+
+
+def _session_options(settings: ServerSettings) -> family.Options:
+    """Tables that queries make on disk go through Aria's cache of all sessions (128 MiB by default)."""
+    if not settings.session_bytes:
+        return {}
+    cache = max(_LEAST_ARIA_BYTES, settings.session_bytes * settings.threads)
+    return {**family.session_options(settings), "aria_pagecache_buffer_size": cache}
+
+
+def _compression(settings: ServerSettings) -> family.Options:
+    if not settings.is_compressed:
+        return {}
+    return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}
+
+
+def _key_file(place: ServerPaths) -> Path:
+    return place.keys / "keys.txt"
+
+
+def _key_lines(cipher: MariadbCipher, key: str) -> str:
+    """Key 1 is for data and logs, key 2 for temporary files (mariadb.com/kb, "Encryption Key Management").
+
+    One more is there for tables whose key is changed.
+    """
+    digits, others = key[: cipher.digits], hashlib.sha256(key.encode()).hexdigest()[: cipher.digits]
+    return f"1;{digits}\n2;{digits}\n{NEW_KEY};{others}\n"
+
+
+SERVER = MariaDb
 
 
 def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
     """The newest server that is found, or those that are asked for; raises as `private.made` does."""
-    return private.made(PROFILE, options, MariadbEngine)
+    return private.made(PROFILE, options, MariaDb)
 
 
 def listed() -> Iterator[EngineInfo]:
-    return private.listed(PROFILE, MariadbEngine)
+    return private.listed(PROFILE, MariaDb)

@@ -6,15 +6,20 @@ from pathlib import Path
 from tdelta.driver.acting import Outcome
 from tdelta.driver.backups import BackupTool
 from tdelta.driver.programs import Program
-from tdelta.engines.servers import DATABASE
-from tdelta.engines.shared.mysql_evidence import FILES, SETTLED, flushing
-from tdelta.engines.shared.mysql_family import dumps
-from tdelta.engines.shared.private.actions import ServerAction, Site
-from tdelta.engines.shared.private.backups import ServerTool, Tools, Words, backups
-from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
-from tdelta.engines.shared.private.restarts import LogSql, restarts
-from tdelta.engines.shared.sessions import AdminConnection
-from tdelta.engines.shared.settling import Settling
+from tdelta.engines.server.actions import (
+    DELETED_TABLE,
+    LeavesRows,
+    LogSql,
+    RemainsSql,
+    ServerAction,
+    Site,
+    SiteAct,
+    restarts,
+)
+from tdelta.engines.server.backups import ServerTool, Tools, Words, backups
+from tdelta.engines.server.base import DATABASE
+from tdelta.engines.server.evidence import Settling
+from tdelta.engines.server.mysql_family import SETTLED, dumps, flushing
 from tdelta.errors import EnvironmentFault
 
 # Backups of a MySQL server: the clone plugin, by which the server copies its own files, and mysqldump.
@@ -69,7 +74,6 @@ _ENCRYPTED, _BYTES = (f"SELECT {what} {_OURS}" for what in ("COUNT(*)", "SUM(FIL
 
 _PURGE = Settling(query="SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'")
 _REMAINS = RemainsSql(
-    rules=FILES,
     hexadecimal="HEX({})",
     literal="X'{}'",
     bytes_type="VARBINARY({})",
@@ -78,57 +82,22 @@ _REMAINS = RemainsSql(
 )
 
 
-class _Connected:
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self._session: AdminConnection | None = None
-
-    @property
-    def session(self) -> AdminConnection:
-        assert self._session is not None  # noqa: S101 - prepared
-        return self._session
-
-    def prepare(self) -> None:
-        self._session = self.site.connect()
-
-    def undo(self) -> None:
-        if self._session is not None:
-            self._session.close()
-
-    def number(self, query: str) -> int:
-        return int(self.session.rows(query)[1][0][0] or 0)
-
-
-class Encrypt(_Connected):
+class Encrypt(LeavesRows):
     """The run's tables, encrypted one after another by ``ALTER TABLE``, and decrypted again.
 
     MySQL refuses to do so in place: it copies each table, which can be read meanwhile; whoever changes it waits. The
     redo log, undo tablespaces and what the server keeps of its own stay as they are.
     """
 
-    _remains: Remains | None = None
-
-    def prepare(self) -> None:
-        super().prepare()
-        self._remains = Remains(self.site, _REMAINS, self.session)
-        self._remains.plant()
-
-    def inspect(self) -> Mapping[str, int]:
-        return {} if self._remains is None else self._remains.search()
+    remains = _REMAINS
 
     def perform(self) -> Outcome:
         self._have_all("Y", (*self.site.tables, DELETED_TABLE))
         return Outcome({"tables": self.number(_ENCRYPTED), "encrypted_bytes": self.number(_BYTES)})
 
-    def undo(self) -> None:
-        """Decrypt every table, unless the twin is to end anyway."""
-        try:
-            if self._session is not None and not self.site.halt.is_asked:
-                if self._remains is not None:
-                    self._remains.remove()
-                self._have_all("N", self.site.tables)
-        finally:
-            super().undo()
+    def _put_back(self) -> None:
+        super()._put_back()
+        self._have_all("N", self.site.tables)
 
     def _have_all(self, encryption: str, tables: Sequence[str]) -> None:
         connection = self.number("SELECT CONNECTION_ID()")
@@ -146,8 +115,11 @@ class Encrypt(_Connected):
         self.session.run_while(f"ALTER TABLE `{table}` ENCRYPTION = '{encryption}'", wait)
 
 
-class Rotate(_Connected):
+class Rotate(SiteAct):
     """A new master key, so often (knob ``times``): the keys of all tablespaces are encrypted with it, no page is."""
+
+    def prepare(self) -> None:
+        self.number(_ENCRYPTED)  # connected
 
     def perform(self) -> Outcome:
         times = 0

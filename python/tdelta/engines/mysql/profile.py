@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tdelta.engines.profile import ServerProgram
-from tdelta.engines.shared.mysql_profile import mysql_profile
+from tdelta.engines.server.mysql_profile import mysql_profile
 
 PROFILE = mysql_profile(
     "mysql",

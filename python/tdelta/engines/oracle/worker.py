@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
+from tdelta.driver.rpc import serve
 from tdelta.engines.oracle.writing import DirectPath, fetching, written
-from tdelta.engines.shared.driven.driver import Driver, Said, tls_context
-from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.server.dbapi import Driver, Said, tls_context
+from tdelta.engines.server.dbapi_worker import DrivenHost
 
 _KINDS = {
     1: "constraint",

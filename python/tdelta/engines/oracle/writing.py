@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tdelta.engines.shared.driven.aside import LoadsAside
+from tdelta.engines.server.dbapi import LoadsAside
 
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
 _TABLE_ALIAS = re.compile(r"\b((?:FROM|JOIN)\s+\w+)\s+AS\s+(?=\w)", re.IGNORECASE)

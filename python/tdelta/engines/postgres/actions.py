@@ -11,16 +11,21 @@ from tdelta.driver.backups import BackupTool
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.engines.postgres.evidence import EVIDENCE
-from tdelta.engines.servers import DATABASE, FolderEncrypted
-from tdelta.engines.shared.private.actions import ServerAction, Site
-from tdelta.engines.shared.private.backups import ServerTool, Tools, Words
-from tdelta.engines.shared.private.disk import allocated_bytes, kept
-from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
-from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
-from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import AdminConnection
-from tdelta.engines.shared.settling import Settling
+from tdelta.engines.server.actions import (
+    DELETED_TABLE,
+    LeavesRows,
+    LogSql,
+    RemainsSql,
+    ServerAction,
+    Site,
+    Started,
+    allocated_bytes,
+    kept,
+    restarts,
+)
+from tdelta.engines.server.backups import ServerTool, Tools, Words
+from tdelta.engines.server.base import DATABASE, ServerSettings
+from tdelta.engines.server.evidence import Settling
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
 
@@ -81,7 +86,6 @@ _MOST_MB_A_SECOND = 1024
 """pg_basebackup takes no more."""
 
 _REMAINS = RemainsSql(
-    rules=EVIDENCE.files,
     hexadecimal="encode({}, 'hex')",
     literal="'\\x{}'::bytea",
     bytes_type="bytea",
@@ -90,7 +94,7 @@ _REMAINS = RemainsSql(
 """Pages that are empty at the end of a file would else be cut off, as they are not in the middle of a table."""
 
 
-class Encrypt:
+class Encrypt(LeavesRows):
     """A base backup into encrypted storage, and a server started on it, beside the one that it is taken from.
 
     PostgreSQL encrypts nothing itself, so this is how its owner comes to encrypted files. The load stays with the plain
@@ -98,26 +102,19 @@ class Encrypt:
     and those of the encrypted storage, as they lie on the disk.
     """
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        plain = site.settings
-        self._encrypted = dataclasses.replace(plain, cipher=plain.becomes, scope="all", becomes="")
-        self._started: Started | None = None
-        self._session: AdminConnection | None = None
-        self._remains: Remains | None = None
+    remains = _REMAINS
+    _started: Started | None = None
 
     def prepare(self) -> None:
-        self._session = self._site.connect()
-        self._remains = Remains(self._site, _REMAINS, self._session)
-        self._remains.plant()
-        recipe = self._site.beside(self._encrypted)
+        super().prepare()
+        recipe = self.site.beside(self._encrypted)
         recipe = dataclasses.replace(recipe, initialize=(self._backup(recipe),))
-        server = Server(recipe)
-        try:
-            self._started = Started(dataclasses.replace(self._site, recipe=recipe, server=server, restarted=_nobody))
-        except BaseException:
-            server.end()
-            raise
+        self._started = self.site.other(recipe)
+
+    @property
+    def _encrypted(self) -> ServerSettings:
+        plain = self.site.settings
+        return dataclasses.replace(plain, cipher=plain.becomes, scope="all", becomes="")
 
     def perform(self) -> Outcome:
         assert self._started is not None  # noqa: S101 - prepared
@@ -139,21 +136,17 @@ class Encrypt:
     def inspect(self) -> Mapping[str, int]:
         """What is in the clear: where the rows were, and in what the copy is stored."""
         assert self._started is not None  # noqa: S101 - prepared
-        assert self._remains is not None  # noqa: S101 - prepared
-        copy, engine = self._started.site, self._site.engine
-        if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(self._encrypted):
-            return self._remains.search()
-        files = ServerFiles(EVIDENCE.files, copy.recipe.place, copy.server.pids, copy.recipe.mount).files()
-        return self._remains.search([dataclasses.replace(file, file_class=FileClass.STORAGE) for file in files])
+        copy, engine = self._started.site, self.site.engine
+        if not engine.can_be_searched(self._encrypted):
+            return self.search()
+        files = copy.files().files()
+        return self.search([dataclasses.replace(file, file_class=FileClass.STORAGE) for file in files])
 
     def undo(self) -> None:
         """End the other server and remove its folder, and the rows."""
         try:
-            if self._remains is not None and not self._site.halt.is_asked:
-                self._remains.remove()
+            super().undo()
         finally:
-            if self._session is not None:
-                self._session.close()
             if self._started is not None:
                 self._started.end()
                 self._started.site.server.end()
@@ -162,25 +155,20 @@ class Encrypt:
         with ThreadPoolExecutor(1) as pool:
             done = pool.submit(server.initialize, seconds=ACTION_SECONDS)
             try:
-                self._site.halt.wait_until(done.done, "a base backup is made")
+                self.site.halt.wait_until(done.done, "a base backup is made")
             except EnvironmentFault:
-                with self._site.session() as session:
-                    while not done.done():  # it may not have begun yet
-                        session.run(_END_BACKUPS)
-                        time.sleep(_LOOK_AGAIN_SECONDS)
+                while not done.done():  # it may not have begun yet
+                    self.site.run(_END_BACKUPS)
+                    time.sleep(_LOOK_AGAIN_SECONDS)
                 raise
             done.result()
 
     def _backup(self, recipe: Recipe) -> Command:
-        program = Path(self._site.recipe.serve.argv[0]).with_name("pg_basebackup")
-        rate = self._site.knobs.get("rate")
+        program = Path(self.site.recipe.serve.argv[0]).with_name("pg_basebackup")
+        rate = self.site.knobs.get("rate")
         limit = () if rate is None else (f"--max-rate={min(rate, _MOST_MB_A_SECOND)}M",)
         how = ("--checkpoint=fast", "--wal-method=stream", *limit)
-        return Command((str(program), f"--pgdata={recipe.place.data}", *reach(self._site), *how), as_user=True)
-
-
-def _nobody() -> None:
-    """No connection depends on the other server."""
+        return Command((str(program), f"--pgdata={recipe.place.data}", *reach(self.site), *how), as_user=True)
 
 
 RESTARTS: Mapping[str, ServerAction] = restarts(_LOG)

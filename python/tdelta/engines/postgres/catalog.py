@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tdelta.engines.shared import describing
-from tdelta.engines.shared.sessions import Ask, Row, literal
+from tdelta.engines.server import catalog as describing
+from tdelta.engines.server.sessions import Ask, Row, literal
 from tdelta.messages import Caution
 
 _KINDS = {

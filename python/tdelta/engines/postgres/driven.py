@@ -1,4 +1,4 @@
-"""PostgreSQL by psycopg, where a DSN says ``client=dbapi``; see `tdelta.engines.shared.mysql_driven` for why.
+"""PostgreSQL by psycopg, where a DSN says ``client=dbapi``; see `tdelta.engines.server.mysql_dbapi` for why.
 
 Started as ``python -m tdelta.engines.postgres.driven``.
 """
@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
-from tdelta.engines.shared.driven.driver import Driver, Said
-from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.driver.rpc import serve
+from tdelta.engines.server.dbapi import Driver, Said
+from tdelta.engines.server.dbapi_worker import DrivenHost
 
 _KINDS = {
     "23": "constraint",

@@ -2,9 +2,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tdelta.engines.shared.evidence import COPIES, HALF, SPILL, ExposurePlan, ServerEvidence, parts, steps
-from tdelta.engines.shared.file_classes import rules
-from tdelta.engines.shared.settling import Settling
+from tdelta.engines.server.evidence import (
+    COPIES,
+    HALF,
+    SPILL,
+    ExposurePlan,
+    ServerEvidence,
+    Settling,
+    parts,
+    rules,
+    steps,
+)
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import TABLE
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tdelta.driver.servers.recipes import Recipe
-from tdelta.engines.shared.private.replicas import Behind, Link, Session
+from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
+from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 
@@ -29,11 +30,7 @@ _AS_STANDBY = ("/bin/sh", "-c", 'touch "$0" && exec "$@"')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PostgresReplication:
-    """How PostgreSQL replicates; see `tdelta.engines.shared.private.replicas.Replication`."""
-
-    kept_until_applied: Sequence[str] = ()
-
+class PostgresReplication(Replication):
     def recipes(self, primary: Recipe, replica: Recipe, _link: Link) -> tuple[Recipe, Recipe]:
         """The primary lets replicas in by its socket; the replica starts as a standby that knows no primary."""
         standby = dataclasses.replace(
@@ -48,9 +45,7 @@ class PostgresReplication:
         return PostgresPair(primary, replica)
 
 
-class PostgresPair:
-    """A primary and its replica; see `tdelta.engines.shared.private.replicas.Pair`."""
-
+class PostgresPair(Pair):
     def __init__(self, primary: Session, replica: Session) -> None:
         self._primary = primary
         self._replica = replica
@@ -70,8 +65,8 @@ class PostgresPair:
         self._await(self._is_streaming)
         if confirms:
             _set(self._primary, synchronous_standby_names="*")
-            self._await(lambda: _first(self._primary, "SHOW synchronous_standby_names") == "*")
-            self._await(lambda: _first(self._primary, "SELECT sync_state FROM pg_stat_replication") == "sync")
+            self._await(lambda: self._primary.text("SHOW synchronous_standby_names") == "*")
+            self._await(lambda: self._primary.text("SELECT sync_state FROM pg_stat_replication") == "sync")
 
     def receive(self) -> None:
         """Have it stream, and stop at the first commit."""
@@ -87,12 +82,12 @@ class PostgresPair:
         self._await(lambda: not self._is_streaming())
 
     def position(self) -> int:
-        return int(_first(self._primary, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
+        return int(self._primary.text("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
 
     def behind(self) -> Behind:
         end = self.position()
         received, applied = (
-            int(_first(self._replica, f"SELECT pg_wal_lsn_diff(pg_last_wal_{which}_lsn(), '0/0')") or 0)
+            self._replica.number(f"SELECT pg_wal_lsn_diff(pg_last_wal_{which}_lsn(), '0/0')")
             for which in ("receive", "replay")
         )
         return Behind(end - max(received, applied), end - applied)
@@ -101,7 +96,7 @@ class PostgresPair:
         """Ask again and again: no function waits for a position in all versions."""
         end, give_up = self.position(), time.monotonic() + seconds
         query = f"SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') >= {end}"
-        while _first(self._replica, query) != "t":
+        while self._replica.text(query) != "t":
             if time.monotonic() > give_up:
                 return False
             time.sleep(_LOOK_AGAIN_SECONDS)
@@ -109,7 +104,7 @@ class PostgresPair:
 
     def fault(self) -> str:
         """A standby says nothing of why it does not stream but in its log."""
-        paused = _first(self._replica, "SELECT pg_is_wal_replay_paused()") == "t"
+        paused = self._replica.text("SELECT pg_is_wal_replay_paused()") == "t"
         return "its recovery is paused" if paused else ""
 
     def confirmations(self) -> None:
@@ -117,7 +112,7 @@ class PostgresPair:
         return
 
     def _is_streaming(self) -> bool:
-        return _first(self._replica, "SELECT status FROM pg_stat_wal_receiver") == "streaming"
+        return self._replica.text("SELECT status FROM pg_stat_wal_receiver") == "streaming"
 
     def _await(self, is_so: Callable[[], bool]) -> None:
         give_up = time.monotonic() + _CONNECT_SECONDS
@@ -138,11 +133,6 @@ def _set(session: Session, **settings: str) -> None:
 def _literal(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "''")
     return f"E'{escaped}'" if "\\" in text else f"'{escaped}'"
-
-
-def _first(session: Session, sql: str) -> str:
-    rows = session.rows(sql)[1]
-    return rows[0][0] or "" if rows else ""
 
 
 def _with_lines(recipe: Recipe, options: dict[str, str], access: str = "") -> Recipe:

@@ -8,11 +8,11 @@ figures are those of the users of such a set-up; they are not the price of the c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from tdelta.driver.servers.recipes import Command, Mount, ServerPaths
-from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
+from tdelta.engines.server.base import PLAIN_SCOPE, ServerCipher, ServerSettings
 from tdelta.messages import Caution, Detail
 
 _PLAIN = ServerCipher("no encryption")
@@ -34,31 +34,84 @@ _PAGES_A_SEGMENT = 1000
 _FUSE = "fuse.gocryptfs"
 
 
-@dataclass(frozen=True, slots=True)
-class Gocryptfs:
+class Protection:
+    """What encrypts a PostgreSQL server's files: nothing that is PostgreSQL's by itself.
+
+    In a run that varies what data directories lie on, whoever makes that encrypts.
+    """
+
+    ciphers: Mapping[str, ServerCipher] = MappingProxyType({"none": _PLAIN})
+    """The levels of the factor ``cipher``."""
+
+    scopes: tuple[str, ...] = (PLAIN_SCOPE,)
+    """The levels of the factor ``scope``; a file system knows nothing of tables and logs."""
+
+    crypto = "none"
+    """Whose code encrypts: a value of `tdelta.measure.CryptoKind`, or a name from which nothing can hide AES."""
+
+    encrypts_folder = False
+    """Whether a file system does, under the data directory."""
+
+    is_lodged = False
+    """Whether it is a folder of the user's. The bytes on its disk cannot be read: the kernel shows what it decrypts."""
+
+    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
+        """Queries for what the server says of its encryption."""
+        return {"file system": _FILE_SYSTEM_SQL}
+
+    def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
+        """What is wrong with the encryption in force, given the answers to `facts`; None if it is as asked."""
+        return None
+
+    def differing(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """What this twin has otherwise than a plain one, for people."""
+        return ()
+
+    def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
+        """What must be said beside every figure of such a twin."""
+        return ()
+
+    def mount(self, _place: ServerPaths, _settings: ServerSettings, _key: str) -> Mount | None:
+        """The file system that is mounted under the data directory."""
+        return None
+
+    def home(self, _settings: ServerSettings) -> Path | None:
+        """The folder in which such a twin must be made; None: anywhere."""
+        return None
+
+    def options(self, _settings: ServerSettings) -> Mapping[str, str]:
+        """Lines of postgresql.conf beside those that all servers have."""
+        return {}
+
+    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """What is run on the new database before tables are made."""
+        return ()
+
+    def proof_sql(self, _settings: ServerSettings, _pages: int) -> Mapping[str, str]:
+        """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``)."""
+        return {}
+
+
+class Gocryptfs(Protection):
     """A gocryptfs mount under the data directory of each encrypted twin.
 
     gocryptfs brings two implementations of each cipher and picks one by a look at the CPU. Here it is always the one in
     Go, which it picks itself where there are AES instructions: twins with and without them then run the same code.
     """
 
-    program: Path
-
-    @property
-    def ciphers(self) -> Mapping[str, ServerCipher]:
-        return {
+    ciphers = MappingProxyType(
+        {
             "none": _PLAIN,
             "aes-256": ServerCipher("gocryptfs, AES-256-GCM"),
             "chacha20": ServerCipher("gocryptfs, XChaCha20-Poly1305"),
         }
+    )
+    scopes = (PLAIN_SCOPE, "all")
+    crypto = "go"
+    encrypts_folder = True
 
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        return (PLAIN_SCOPE, "all")
-
-    @property
-    def crypto(self) -> str:
-        return "go"
+    def __init__(self, program: Path) -> None:
+        self.program = program
 
     def mount(self, place: ServerPaths, settings: ServerSettings, key: str) -> Mount:
         """The mount at the data directory. The key is gocryptfs's password and goes to its standard input.
@@ -81,9 +134,6 @@ class Gocryptfs:
         """The server reads a file of its data directory; a plain twin has nothing that decrypts."""
         return file_reading_sql(pages) if settings.is_encrypted else {}
 
-    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        return {"file system": _FILE_SYSTEM_SQL}
-
     def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin must lie on gocryptfs, a plain one must not."""
         kind = found["file system"]
@@ -99,63 +149,26 @@ class Gocryptfs:
         return (Caution.of("storage-fuse"), Caution.of("storage-cached")) if settings.is_encrypted else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unencrypted:
-    """Nothing that is PostgreSQL's: in a run that varies what data directories lie on, whoever makes that encrypts."""
-
-    @property
-    def ciphers(self) -> Mapping[str, ServerCipher]:
-        return {"none": _PLAIN}
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        return (PLAIN_SCOPE,)
-
-    @property
-    def crypto(self) -> str:
-        return "none"
-
-    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        return {"file system": _FILE_SYSTEM_SQL}
-
-    def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
-        """Whether that is what it must be was seen when it was made."""
-        return None
-
-    def differing(self, _settings: ServerSettings) -> tuple[str, ...]:
-        return ()
-
-    def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
-        return ()
-
-
 _INSIDE = "in the encrypted folder"
 
 
-@dataclass(frozen=True, slots=True)
-class EncryptedFolder:
+class EncryptedFolder(Protection):
     """A folder of the user's on an encrypted file system, in which the encrypted twins live.
 
     ``encryption`` is what was found there (``LUKS2 (dm-crypt) on ext4``): the cipher is the user's choice, so the level
     is called ``directory``. The kernel decrypts and keeps what it decrypted: nothing of the server's shows how.
     """
 
-    path: Path
-    encryption: str
+    scopes = (PLAIN_SCOPE, "all")
+    crypto = "kernel"
+    """The kernel's code, or that of a process that is not tdelta's."""
 
-    @property
-    def ciphers(self) -> Mapping[str, ServerCipher]:
-        return {"none": _PLAIN, "directory": ServerCipher(self.encryption)}
+    encrypts_folder = is_lodged = True
 
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """A file system knows nothing of tables and logs."""
-        return (PLAIN_SCOPE, "all")
-
-    @property
-    def crypto(self) -> str:
-        """The kernel's code, or that of a process that is not tdelta's."""
-        return "kernel"
+    def __init__(self, path: Path, encryption: str) -> None:
+        self.path = path
+        self.encryption = encryption
+        self.ciphers = {"none": _PLAIN, "directory": ServerCipher(encryption)}
 
     def home(self, settings: ServerSettings) -> Path | None:
         return self.path if settings.is_encrypted else None

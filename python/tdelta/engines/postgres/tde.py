@@ -9,9 +9,9 @@ back of itself (`PgTde.facts`) must therefore agree with what was asked before a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
+from tdelta.engines.postgres.storage import Protection
+from tdelta.engines.server.base import PLAIN_SCOPE, ServerCipher, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.messages import Caution, Detail
 
@@ -36,34 +36,26 @@ WHERE relkind IN ('r', 'i') AND nspname = 'public' AND {extension}_is_encrypted(
 """.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class PgTde:
+class PgTde(Protection):
     """pg_tde with a keyring file, in which the server keeps keys that it draws itself.
 
     The plain twin is the same server with the same library loaded, and plain tables.
 
-    Attributes:
+    Args:
         extension: its name, or its fork's.
     """
 
-    extension: str = EXTENSION
+    crypto = "openssl"
 
-    @property
-    def ciphers(self) -> Mapping[str, ServerCipher]:
-        """The two that the setting ``cipher`` takes; of the fork the two that ``data_cipher`` takes."""
+    def __init__(self, extension: str = EXTENSION) -> None:
+        self.extension = extension
+        self._is_fork = extension == FORK
         name, values = ("data_cipher", _DATA) if self._is_fork else ("cipher", _KEYS)
-        made = {level: ServerCipher(f"{self.extension}.{name} = {value}") for level, value in values.items()}
-        return {"none": ServerCipher("no encryption"), **made}
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """Catalogs stay as they are, and temporary files of pg_tde: ``all`` is tables, indexes and the WAL there."""
+        made = {level: ServerCipher(f"{extension}.{name} = {value}") for level, value in values.items()}
+        self.ciphers = {"none": ServerCipher("no encryption"), **made}
         temporary = ("+temp",) if self._is_fork else ()
-        return (PLAIN_SCOPE, "data", "+log", *temporary, "all")
-
-    @property
-    def crypto(self) -> str:
-        return "openssl"
+        self.scopes = (PLAIN_SCOPE, "data", "+log", *temporary, "all")
+        """Catalogs stay as they are, and temporary files of pg_tde: ``all`` is tables, indexes and the WAL there."""
 
     def options(self, settings: ServerSettings) -> Mapping[str, str]:
         """The WAL's encryption needs a key, which is made while the data is loaded: it begins with the next start."""
@@ -132,10 +124,6 @@ class PgTde:
         if not settings.is_encrypted:
             return ()
         return (Caution.of("extension-untried", extension=self.extension),)
-
-    @property
-    def _is_fork(self) -> bool:
-        return self.extension == FORK
 
     def _wanted_ciphers(self, settings: ServerSettings) -> dict[str, str]:
         keys = {f"{self.extension}.cipher": _KEYS[settings.cipher]}

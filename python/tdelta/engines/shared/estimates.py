@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from tdelta.engines.capabilities import Engine
+from tdelta.engines.base import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
-from tdelta.engines.servers import ServerResources, ServerSettings
+from tdelta.engines.server.base import ServerResources, ServerSettings
 from tdelta.records import Condition
 
 # A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.

@@ -12,14 +12,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from tdelta import _native
+from tdelta.driver.rpc import Reply, Request
+from tdelta.driver.worker import Host
+from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.measure.private import private
 from tdelta.measure.usage import spent
-
-Request = dict[str, Any]
-Reply = dict[str, Any]
 
 _COPY_BYTES = 1 << 20
 _PAGES_A_STEP = 100
@@ -32,22 +32,10 @@ _SCHEMA_SQL = """
 """
 
 
-class Module(Protocol):
-    def connect(self, path: str) -> Any:
-        """A connection whose ``execute`` gives rows."""
+class BackupRequests(Host):
+    """What a worker is asked that makes or restores backups."""
 
-    def back_up(self, source: Any, target: Any) -> None:
-        """The library's online backup."""
-
-    def is_complete(self, sql: str) -> bool:
-        """Whether a text ends where a statement does."""
-
-
-class BackupRequests:
     def do_open(self, request: Request) -> Reply:
-        raise NotImplementedError
-
-    def _open(self) -> _native.SqliteTwin:
         raise NotImplementedError
 
     def do_back_up(self, request: Request) -> Reply:
@@ -59,8 +47,7 @@ class BackupRequests:
 
         def restore() -> None:
             for source, target in request["files"]:
-                with Path(source).open("rb") as reader, private(Path(target)) as writer:
-                    shutil.copyfileobj(reader, writer, _COPY_BYTES)
+                _copy_file(Path(source), Path(target))
             self._answered(request)
 
         with _said():
@@ -71,7 +58,7 @@ class BackupRequests:
 
         def restore() -> None:
             _make(request["made"])
-            module = _module(request["library"])
+            module = module_of(request["library"])
             connection = _connected(module, request["made"])
             with Path(request["source"]).open("rb") as script:
                 _run(module, connection, script)
@@ -83,7 +70,7 @@ class BackupRequests:
 
     def _answered(self, request: Request) -> None:
         self.do_open(request)
-        self._open().text(request["sql"])
+        self.open_twin().text(request["sql"])
 
 
 @contextlib.contextmanager
@@ -98,50 +85,53 @@ def _said() -> Iterator[None]:
         raise _native.NativeError("sql", str(error)) from error
 
 
-class _Apsw:
+class Module:
+    """The Python module of a library, loaded before: that of SQLCipher, a DB-API."""
+
+    NAME = "sqlcipher3.dbapi2"
+
     def __init__(self) -> None:
-        self._apsw = importlib.import_module("apsw")
+        self.module: Any = importlib.import_module(self.NAME)
 
     def connect(self, path: str) -> Any:
-        connection = self._apsw.Connection(path)
+        """A connection whose ``execute`` gives rows."""
+        return self.module.connect(path, timeout=_BUSY_MS / 1e3, isolation_level=None)
+
+    def back_up(self, source: Any, target: Any, pages: int = _PAGES_A_STEP) -> None:
+        """The library's online backup, so many pages at a time; all at once for -1."""
+        source.backup(target, pages=pages, sleep=0.0)
+
+    def is_complete(self, sql: str) -> bool:
+        """Whether a text ends where a statement does."""
+        return bool(self.module.complete_statement(sql))
+
+
+class _Apsw(Module):
+    NAME = "apsw"
+
+    def connect(self, path: str) -> Any:
+        connection = self.module.Connection(path)
         connection.set_busy_timeout(_BUSY_MS)
         return connection
 
-    def back_up(self, source: Any, target: Any) -> None:
+    def back_up(self, source: Any, target: Any, pages: int = _PAGES_A_STEP) -> None:
         with target.backup("main", source, "main") as backup:
             while not backup.done:
-                backup.step(_PAGES_A_STEP)
+                backup.step(pages)
 
     def is_complete(self, sql: str) -> bool:
-        return bool(self._apsw.complete(sql))
+        return bool(self.module.complete(sql))
 
 
-class _Sqlcipher:
-    def __init__(self) -> None:
-        self._dbapi = importlib.import_module("sqlcipher3.dbapi2")
-
-    def connect(self, path: str) -> Any:
-        return self._dbapi.connect(path, timeout=_BUSY_MS / 1e3, isolation_level=None)
-
-    def back_up(self, source: Any, target: Any) -> None:
-        source.backup(target, pages=_PAGES_A_STEP, sleep=0.0)
-
-    def is_complete(self, sql: str) -> bool:
-        return bool(self._dbapi.complete_statement(sql))
-
-
-_MODULES: Mapping[str, Callable[[], Module]] = {"sqlite3mc": _Apsw, "sqlcipher": _Sqlcipher}
-
-
-def _module(library: str) -> Module:
-    """The module of a library, loaded before; a library by its path has none."""
-    return _MODULES[library]()
+def module_of(library: str) -> Module:
+    """The module of a library; one by its path has none."""
+    return {"sqlite3mc": _Apsw, "sqlcipher": Module}[library]()
 
 
 def _connected(module: Module, options: Request) -> Any:
     connection = module.connect(options["path"])
     key = options["key"]
-    keying = [] if key is None else ["PRAGMA key='{}'".format(key.replace("'", "''"))]
+    keying = [] if key is None else [f"PRAGMA key={literal(key)}"]
     for pragma in (*options["cipher_pragmas"], *keying, *options["pragmas"]):
         list(connection.execute(pragma))
     return connection
@@ -149,18 +139,15 @@ def _connected(module: Module, options: Request) -> Any:
 
 def _make(options: Request) -> None:
     """A file with the pages, reserved bytes and key that twins have, and nothing in it."""
-    twin = _native.SqliteTwin(json.dumps(options), 1)
-    try:
+    with _opened(options) as twin:
         twin.text("CREATE TABLE tdelta_empty (id INTEGER)")
         twin.text("DROP TABLE tdelta_empty")
-    finally:
-        twin.close()
 
 
 def _online(request: Request) -> None:
     """The library's online backup, so many pages at a time, into a file with the source's cipher and key."""
     _make(request["made"])
-    module = _module(request["library"])
+    module = module_of(request["library"])
     source, target = _connected(module, request["options"]), _connected(module, request["made"])
     module.back_up(source, target)
     target.close()
@@ -169,35 +156,33 @@ def _online(request: Request) -> None:
 
 def _vacuum(request: Request) -> None:
     """``VACUUM INTO``: a file without free pages."""
-    _with_twin(request, lambda twin: twin.text(f"VACUUM INTO {_literal(request['target'])}"))
+    with _opened(request["options"]) as twin:
+        twin.text(f"VACUUM INTO {literal(request['target'])}")
 
 
 def _copy(request: Request) -> None:
     """File and log, while a transaction keeps writers out, so that neither changes."""
-
-    def copied(twin: _native.SqliteTwin) -> None:
+    with _opened(request["options"]) as twin:
         twin.text("BEGIN IMMEDIATE")
         for suffix in ("", "-wal"):
             source = Path(f"{request['options']['path']}{suffix}")
             if source.exists() and (not suffix or source.stat().st_size):
-                with source.open("rb") as reader, private(Path(f"{request['target']}{suffix}")) as writer:
-                    shutil.copyfileobj(reader, writer, _COPY_BYTES)
+                _copy_file(source, Path(f"{request['target']}{suffix}"))
         twin.text("ROLLBACK")
 
-    _with_twin(request, copied)
+
+def _copy_file(source: Path, target: Path) -> None:
+    with source.open("rb") as reader, private(target) as writer:
+        shutil.copyfileobj(reader, writer, _COPY_BYTES)
 
 
-def _with_twin(request: Request, work: Callable[[_native.SqliteTwin], object]) -> None:
-    twin = _native.SqliteTwin(json.dumps(request["options"]), 1)
-    try:
-        work(twin)
-    finally:
-        twin.close()
+def _opened(options: Request) -> contextlib.closing[_native.SqliteTwin]:
+    return contextlib.closing(_native.SqliteTwin(json.dumps(options), 1))
 
 
 def _dump(request: Request) -> None:
     """Rows as SQL, out of one transaction: tables with their rows, then whatever else the schema has."""
-    connection = _connected(_module(request["library"]), request["options"])
+    connection = _connected(module_of(request["library"]), request["options"])
     with Path(request["target"]).open("wb") as out:  # it may be a pipe that a program reads
         list(connection.execute("BEGIN"))
         schema = list(connection.execute(_SCHEMA_SQL))
@@ -210,10 +195,10 @@ def _dump(request: Request) -> None:
 
 
 def _dump_rows(connection: Any, table: str, out: BinaryIO) -> None:
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
-    values = " || ',' || ".join(f"quote({_quoted(column)})" for column in columns)
-    head = _literal(f"INSERT INTO {_quoted(table)} VALUES(")
-    for (line,) in connection.execute(f"SELECT CAST({head} || {values} || ');' AS BLOB) FROM {_quoted(table)}"):
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")]
+    values = " || ',' || ".join(f"quote({quoted(column)})" for column in columns)
+    head = literal(f"INSERT INTO {quoted(table)} VALUES(")
+    for (line,) in connection.execute(f"SELECT CAST({head} || {values} || ');' AS BLOB) FROM {quoted(table)}"):
         out.write(line)
         out.write(b"\n")
 
@@ -228,14 +213,6 @@ def _run(module: Module, connection: Any, script: Iterable[bytes]) -> None:
             list(connection.execute(statement))
             statement = ""
     list(connection.execute("COMMIT"))
-
-
-def _quoted(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
-
-
-def _literal(text: str) -> str:
-    return "'{}'".format(text.replace("'", "''"))
 
 
 _TOOLS: Mapping[str, Callable[[Request], None]] = {

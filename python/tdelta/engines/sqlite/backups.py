@@ -7,19 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import Act
-from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Restore, packed, tool_of, unpacked
+from tdelta.driver.backups import NONE, BackupTool, packed
 from tdelta.driver.programs import Programs
-from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
-from tdelta.engines.shared.rewriting import markers_of
-from tdelta.engines.sqlite.engine import WORKER
+from tdelta.engines.embedded.backups import NAME, FileMaker
 from tdelta.engines.sqlite.libraries import Library
-from tdelta.engines.sqlite.site import FileSite
 from tdelta.evidence import FileClass, file_class
-from tdelta.measure.space import allocated
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {
@@ -34,7 +27,6 @@ _BY_STATEMENTS = ("copy", "vacuum-into")
 _NOT_OF = {"sqlcipher": "vacuum-into"}
 """SQLCipher takes a plain file whose pages keep bytes back, as plain twins do, for an encrypted one without its key."""
 
-_NAME = "backup.db"
 _SQL_NAME = "backup.sql"
 
 
@@ -43,109 +35,59 @@ def tools_of(library: Library) -> Mapping[str, BackupTool]:
     return {name: TOOLS[name] for name in has if name != _NOT_OF.get(library.kind)}
 
 
-def backup_act(site: FileSite, asked: AskedAction) -> Act:
-    tool, compress = tool_of(asked.choices, TOOLS)
-    folder = site.path.parent / f"{site.path.name}-backup"
-    request = BackupRequest(TOOLS[tool], compress, folder, tuple(markers_of(site.job)))
-    maker = _SqliteMaker(site, tool)
-    return (Backup if asked.name == "backup" else Restore)(maker, request, site.halt)
-
-
-class _SqliteMaker:
-    def __init__(self, site: FileSite, tool: str) -> None:
-        self._site = site
-        self._tool = tool
-        self._worker: Worker | None = None
-
+class SqliteMaker(FileMaker):
     def start(self) -> None:
-        self._worker = Worker(self._site.environment, WORKER)
-        self._worker.ask("library", library=self._site.engine.library.name)
+        super().start()
+        self.helper.ask("library", library=self._opening(self.site.path)["library"])
 
     def make(self, into: Path, compress: str, programs: Programs) -> Usage:
         """By a worker; a dump is compressed as it is written, a file when it is there."""
-        worker, is_dump = self._helper(), self._tool == "dump"
-        target = into / (_SQL_NAME if is_dump else _NAME)
+        is_dump = self.tool == "dump"
+        target = into / (_SQL_NAME if is_dump else NAME)
         if compress == NONE:
-            return self._made(worker, target)
+            return self._made(target)
         if is_dump:
             pipe = into.parent / "pipe"
             os.mkfifo(pipe, 0o600)
-            worker.send("back_up", **self._request(pipe))
+            self.helper.send("back_up", **self._request(pipe))
             programs.begin(("zstd", "-q", "-c"), source=pipe, target=into / f"{_SQL_NAME}.zst")
-            return self._answer(worker) + programs.answer()
-        used = self._made(worker, into.parent / _NAME)
+            return self._answer(self.helper) + programs.answer()
+        used = self._made(into.parent / NAME)
         for suffix in ("", "-wal"):
-            if (file := into.parent / f"{_NAME}{suffix}").exists():
+            if (file := into.parent / f"{NAME}{suffix}").exists():
                 used = used + packed(programs, file, into)
         return used
 
-    def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
-        if compress == NONE:
-            return made
-        unpacked(programs, made, into)
-        return into
-
     def class_of(self, name: str) -> FileClass:
-        return FileClass.DUMP if name == _SQL_NAME else file_class(name, _NAME)
+        return FileClass.DUMP if name == _SQL_NAME else file_class(name, NAME)
 
-    def data_bytes(self) -> int:
-        return sum(file.stat().st_size for file in self._files() if file.exists())
+    def files(self) -> tuple[Path, ...]:
+        return self.site.path, Path(f"{self.site.path}-wal")
 
-    def disk_bytes(self) -> int:
-        return sum(map(allocated, self._files()))
-
-    def _files(self) -> tuple[Path, Path]:
-        return self._site.path, Path(f"{self._site.path}-wal")
-
-    def checksums(self) -> Checksums:
-        return checksums(self._site.worker, self._site.job.tables)
-
-    def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
-        used = Usage()
-        if compress != NONE:
-            used = unpacked(programs, made, into.parent / "unpacked")
-            made = into.parent / "unpacked"
-        target, worker, site = into / _NAME, self._helper(), self._site
-        request: dict[str, Any] = {
-            "library": site.engine.library.name,
-            "options": site.engine.open_options(str(target), site.settings, site.key),
-            "connections": 1,
-            "sql": f'SELECT * FROM "{site.table}" LIMIT 1',
-        }
-        if self._tool == "dump":
-            options = site.engine.create_options(str(target), site.settings, site.key)
-            worker.send("restore_rows", **request, made=options, source=str(made / _SQL_NAME))
+    def restore_files(self, made: Path, target: Path, programs: Programs) -> Usage:  # noqa: ARG002 - no program's work
+        site = self.site
+        request = {**self._opening(target), "connections": 1, "sql": f"SELECT * FROM {site.table} LIMIT 1"}
+        if self.tool == "dump":
+            source, options = str(made / _SQL_NAME), self._making(target)
+            self.helper.send("restore_rows", **request, made=options, source=source)
         else:
-            files = [(str(file), str(into / file.name)) for file in sorted(made.iterdir())]
-            worker.send("restore_files", **request, files=files)
-        return used + self._answer(worker)
+            files = [(str(file), str(target.parent / file.name)) for file in sorted(made.iterdir())]
+            self.helper.send("restore_files", **request, files=files)
+        return self._answer(self.helper)
 
-    def restored(self) -> Checksums:
-        return checksums(self._helper(), self._site.job.tables)
-
-    def let_go(self) -> None:
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker.end()
-            self._worker = None
-
-    def _helper(self) -> Worker:
-        assert self._worker is not None  # noqa: S101 - started
-        return self._worker
-
-    def _made(self, worker: Worker, target: Path) -> Usage:
-        worker.send("back_up", **self._request(target))
-        return self._answer(worker)
+    def _made(self, target: Path) -> Usage:
+        self.helper.send("back_up", **self._request(target))
+        return self._answer(self.helper)
 
     def _request(self, target: Path) -> dict[str, Any]:
-        site = self._site
-        return {
-            "library": site.engine.library.name,
-            "tool": self._tool,
-            "options": site.engine.open_options(str(site.path), site.settings, site.key),
-            "made": site.engine.create_options(str(target), site.settings, site.key),
-            "target": str(target),
-        }
+        more = {"tool": self.tool, "made": self._making(target), "target": str(target)}
+        return {**self._opening(self.site.path), **more}
+
+    def _opening(self, path: Path) -> dict[str, Any]:
+        return self.site.opening(path, self.site.key)
+
+    def _making(self, path: Path) -> Any:
+        return self.site.engine.making(path, self.site.settings, self.site.key)["options"]
 
     def _answer(self, worker: Worker) -> Usage:
-        return Usage.of(self._site.halt.wait_for(worker, f"a backup by {self._tool}")["usage"])
+        return Usage.of(self.site.halt.wait_for(worker, f"a backup by {self.tool}")["usage"])

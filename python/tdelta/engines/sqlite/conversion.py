@@ -12,32 +12,19 @@ step ``:key`` stands for the key, which is nowhere in here.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tdelta.engines.embedded.sql import literal
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 
 _REKEY = "PRAGMA rekey = :key"
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What is done on a connection to the file: steps, or (``writes_pages``) every page written anew.
-
-    ``is_in_place``: the file itself is rewritten, and no new one is made.
-    """
-
-    steps: tuple[ConversionStep, ...] = ()
-    is_in_place: bool = True
-
-    @property
-    def writes_pages(self) -> bool:
-        return not self.steps
-
-
-def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Rewrite:
-    """How a twin's file is rewritten.
+def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Conversion:
+    """How a twin's file is rewritten; without steps every page is written anew.
 
     Args:
         kind: whose rewrite, ``sqlite3mc`` or ``sqlcipher``.
@@ -45,16 +32,15 @@ def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Re
     """
     if kind == "sqlcipher" and change != "rekey":
         found = Layout(wanted.page_size, wanted.reserved_bytes)
-        return Rewrite(conversion(kind, found, wanted).steps, is_in_place=False)
+        return conversion(kind, found, wanted)
+    steps: tuple[ConversionStep, ...] = ()
     if is_encrypted and change == "decrypt":
-        return Rewrite((ConversionStep("PRAGMA rekey = ''"),))
-    if is_encrypted:
-        return Rewrite(
-            (*(ConversionStep(pragma) for pragma in wanted.cipher_pragmas), ConversionStep(_REKEY, is_keyed=True))
-        )
-    if change == "decrypt" and wanted.reserved_bytes:
-        return Rewrite((ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM")))
-    return Rewrite()
+        steps = (ConversionStep("PRAGMA rekey = ''"),)
+    elif is_encrypted:
+        steps = (*map(ConversionStep, wanted.cipher_pragmas), ConversionStep(_REKEY, is_keyed=True))
+    elif change == "decrypt" and wanted.reserved_bytes:
+        steps = (ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM"))
+    return Conversion(True, steps)
 
 
 _ATTACHED = "twin"
@@ -80,14 +66,6 @@ class ConversionStep:
     schema: str | None = None
     reserved_bytes: int = 0
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "sql": self.sql,
-            "is_keyed": self.is_keyed,
-            "schema": self.schema,
-            "reserved_bytes": self.reserved_bytes,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
@@ -95,6 +73,9 @@ class Conversion:
 
     is_in_place: bool
     steps: tuple[ConversionStep, ...]
+
+    def as_json(self) -> list[dict[str, object]]:
+        return [dataclasses.asdict(step) for step in self.steps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +126,18 @@ def _rekeyed(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
     if found.page_size != wanted.page_size:  # not possible any more once the file is encrypted
         yield ConversionStep(f"PRAGMA page_size={wanted.page_size}")
         yield ConversionStep("VACUUM")
-    yield from (ConversionStep(pragma) for pragma in wanted.cipher_pragmas)
-    yield ConversionStep("PRAGMA rekey = :key", is_keyed=True)
+    yield from map(ConversionStep, wanted.cipher_pragmas)
+    yield ConversionStep(_REKEY, is_keyed=True)
     if wanted.own_reserved_bytes != wanted.reserved_bytes:
         yield ConversionStep(schema="main", reserved_bytes=wanted.reserved_bytes)
         yield ConversionStep("VACUUM")
 
 
 def _exported(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
-    attach = f"ATTACH DATABASE '{_escaped(wanted.path)}' AS {_ATTACHED} KEY "
+    attach = f"ATTACH DATABASE {literal(wanted.path)} AS {_ATTACHED} KEY "
     if wanted.is_encrypted:
         # Defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
-        yield from (ConversionStep(pragma) for pragma in wanted.cipher_pragmas)
+        yield from map(ConversionStep, wanted.cipher_pragmas)
         yield ConversionStep(f"{attach}:key", is_keyed=True)
     else:
         yield ConversionStep(f"{attach}''")
@@ -168,7 +149,3 @@ def _exported(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
     yield ConversionStep(f"PRAGMA {_ATTACHED}.user_version = {found.user_version}")
     yield ConversionStep(f"PRAGMA {_ATTACHED}.application_id = {found.application_id}")
     yield ConversionStep(f"DETACH DATABASE {_ATTACHED}")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("'", "''")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tdelta.engines.embedded.sql import literal
 from tdelta.workloads.database import (
     ColumnSample,
     Database,
@@ -93,14 +94,14 @@ def bounded(query: Query, table: DatabaseTable) -> DatabaseTable:
 
 
 def _table(query: Query, name: str, *, is_without_rowid: bool, sizes: dict[str, int] | None) -> DatabaseTable:
-    literal = _literal(name)
+    text = literal(name)
     bare = DatabaseTable(
         name=name,
         rows=0,
         size_bytes=0,
-        columns=tuple(_column(found) for found in json.loads(query(_COLUMNS.format(table=literal)))),
-        indexes=tuple(_index(found) for found in json.loads(query(_INDEXES.format(table=literal)))),
-        foreign_key_columns=frozenset(json.loads(query(_FOREIGN_KEYS.format(table=literal)))),
+        columns=tuple(_column(found) for found in json.loads(query(_COLUMNS.format(table=text)))),
+        indexes=tuple(_index(found) for found in json.loads(query(_INDEXES.format(table=text)))),
+        foreign_key_columns=frozenset(json.loads(query(_FOREIGN_KEYS.format(table=text)))),
         is_without_rowid=is_without_rowid,
     )
     table = _renumbered(bounded(query, bare))
@@ -196,7 +197,3 @@ def _counts(column: str) -> str:
         f"CASE typeof({column}) WHEN 'text' THEN length({column}) END",
     )
     return f"json_array(count(*), {', '.join(f'coalesce(sum({test}), 0)' for test in sums)})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -8,19 +8,41 @@ Ciphers' wheel has it on anyway); here it is on everywhere, or the plain twin wo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
 
+from tdelta.design.actions import NOTHING, parse_action
+from tdelta.design.factors import DEFAULT_PAGE_SIZE
+from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.driver.backups import BackupTool
+from tdelta.engines.base import Build, Template
+from tdelta.engines.embedded.actions import FileAction
+from tdelta.engines.embedded.engine import Embedded
+from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.layout import RunLayout
 from tdelta.engines.shared.in_force import settings_fault
-from tdelta.engines.sqlite.conversion import Conversion, Layout, Rewrite, Target, conversion, rewrite
+from tdelta.engines.sqlite.actions import actions_of
+from tdelta.engines.sqlite.backups import tools_of
+from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion, rewrite
+from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
-from tdelta.engines.sqlite.profile import DIALECT
+from tdelta.engines.sqlite.messages import SqliteRefusal
+from tdelta.engines.sqlite.profile import PROFILE
+from tdelta.engines.sqlite.twins import SqliteTwins
+from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import UnknownName, UsageError
+from tdelta.measure import effort
 from tdelta.messages import Detail, Refusal
+from tdelta.records import Condition, Level
 
 _MAGIC = b"SQLite format 3\x00"
 _STATUS = "cipher_status"
+_SYNCHRONOUS = ("off", "normal", "full", "extra")
+_TEMP_STORES = ("default", "file", "memory")
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
 WORKER = "tdelta.engines.sqlite.worker"
 """What its workers run."""
@@ -28,6 +50,20 @@ WORKER = "tdelta.engines.sqlite.worker"
 _SMALLEST_PAGE = 512
 _MOST_RESERVED_THERE = 32
 """SQLite needs 480 bytes of a page for itself (https://sqlite.org/fileformat.html, "reserved bytes per page")."""
+
+_LEAST_USABLE_BYTES = 480
+_SMALLEST_PRICED_PAGE = 1024
+"""In shorter pages a row and what is reserved leave no room for one another."""
+
+_PROOF_PAGE_BYTES = 4096
+_PROOF_PAGES, _PRICED_PAGES = 512, 2048
+"""Priced files are larger than a second-level cache."""
+
+LIBRARY = "library"
+"""The factor whose levels are libraries."""
+
+CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
+_SETTINGS = ("page_size", "page_count", "journal_mode", "synchronous", "cache_size", "encoding", "auto_vacuum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +89,39 @@ class TwinSettings:
     library: str = ""
 
 
-class SqliteEngine:
-    """How twins of this engine are made and opened, with one library. Opens nothing itself."""
+class SqliteEngine(Embedded):
+    """SQLite with one library, or with several that a run compares by their versions. Opens nothing itself."""
 
-    name = "sqlite"
-    dialect = DIALECT
-    synchronous_levels = ("off", "normal", "full", "extra")
-    temp_stores = ("default", "file", "memory")
+    profile = PROFILE
+    program = WORKER
+    checkpoint = CHECKPOINT
+    facts = MappingProxyType({name: f"PRAGMA {name}" for name in (*_SETTINGS, "secure_delete", "temp_store")})
 
-    def __init__(self, library: Library = SQLITE3MC) -> None:
+    def __init__(
+        self, library: Library = SQLITE3MC, compared: Mapping[str, SqliteEngine] = MappingProxyType({})
+    ) -> None:
         self.library = library
+        self._compared = compared
+
+    def of(self, settings: TwinSettings) -> SqliteEngine:
+        return self._compared.get(settings.library, self)
+
+    @property
+    def product(self) -> str:
+        return self.library.product
+
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        libraries = {name: engine.library for name, engine in self._compared.items()}
+        builds = {name: Build(one.identity(), partial(str, one.sha256)) for name, one in libraries.items()}
+        return {LIBRARY: builds} if builds else {}
+
+    def versions(self) -> dict[str, str]:
+        if self._compared:
+            return {"libraries": " and ".join(self._compared)}
+        return self.library.versions()
+
+    def identity(self) -> str:
+        return "; ".join(engine.library.identity() for engine in self._compared.values() or (self,))
 
     @property
     def ciphers(self) -> Mapping[str, Cipher]:
@@ -77,49 +136,10 @@ class SqliteEngine:
         """The cipher whose cost a page is mostly AES: an HMAC beside it would hide much of what is to be shown."""
         return "aes-256-no-hmac" if "aes-256-no-hmac" in self.ciphers else "aes-256"
 
-    @property
-    def encrypts_what_is_moved(self) -> bool:
-        """Whether it encrypts below the pager, whatever goes to a file or comes from one, copies into the log included.
-
-        SQLite3 Multiple Ciphers does (a VFS); SQLCipher encrypts a page once, between the cache and all files, and a
-        checkpoint copies it as it is.
-        """
-        return self.library.kind == "sqlite3mc"
-
-    def cipher_words(self, cipher: str) -> str:
-        """What a price is of, for people: ``aes256cbc of SQLite3 Multiple Ciphers``."""
-        return f"{self.ciphers[cipher].library_name} of {self.library.product}"
-
-    def pragmas_without_mac(self, settings: TwinSettings) -> list[str]:
-        """What is set ahead of the key for this cipher without its MAC; empty where it has no such form."""
-        pragmas = self.ciphers[settings.cipher].without_mac or ()
-        return [text.format(page_size=settings.page_size) for text in pragmas]
-
-    def version(self) -> str | None:
-        """The library's version, or None if it is not installed."""
-        return self.library.installed_version()
-
-    def check_ciphers(self, ciphers: Iterable[str]) -> None:
-        """Raise ``UsageError`` for the first cipher this library does not have."""
-        for cipher in ciphers:
-            if cipher in self.ciphers:
-                continue
-            if not self.library.key_kinds:
-                raise UsageError(Refusal.of("plain-library", engine="SQLite", cipher=cipher, library=self.library.name))
-            raise UnknownName("cipher", cipher, self.ciphers)
-
-    def check_synchronous(self, level: str) -> None:
-        """Raise ``UnknownName`` for a level of ``PRAGMA synchronous`` that does not exist."""
-        if level not in self.synchronous_levels:
-            raise UnknownName("synchronous level", level, self.synchronous_levels)
-
-    def check_reserved(self, ciphers: Iterable[str], page_size: int) -> None:
-        """Raise ``UsageError`` where pages of this size cannot hold what the ciphers reserve."""
-        reserved = self.reserved_bytes(ciphers)
-        if page_size == _SMALLEST_PAGE and reserved > _MOST_RESERVED_THERE:
-            most = _MOST_RESERVED_THERE
-            found = {"page_size": page_size, "reserved": reserved, "most": most}
-            raise UsageError(Refusal.of("smallest-page", engine="SQLite", **found))
+    def check_cipher(self, cipher: str) -> None:
+        if cipher not in self.ciphers and not self.library.key_kinds:
+            raise UsageError(Refusal.of("plain-library", engine="SQLite", cipher=cipher, library=self.library.name))
+        super().check_cipher(cipher)
 
     def key_kind(self, asked: str | None, *, connects: bool) -> str:
         """How twins get their keys: as asked, else as the library does it best.
@@ -142,46 +162,111 @@ class SqliteEngine:
             raise UsageError(Refusal.of("key-kind", other="sqlcipher", key=asked, **has))
         return asked
 
-    def has_choice_of_keys(self) -> bool:
-        return len(self.library.key_kinds) > 1
+    def recorded_key(self, asked: str | None, *, connects: bool) -> str | None:
+        return self.key_kind(asked, connects=connects) if len(self.library.key_kinds) > 1 else asked
 
     @property
-    def calls_openssl(self) -> bool:
+    def times_calls(self) -> bool:
         """Whether ciphers are OpenSSL's shared library: of a library by path; wheels carry their ciphers within."""
         return self.crypto == "openssl" and self.library.distribution is None
-
-    def check_temp_store(self, place: str) -> None:
-        """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
-        if place not in self.temp_stores:
-            raise UnknownName("temporary store", place, self.temp_stores)
 
     @property
     def cipher_queries(self) -> Mapping[str, str]:
         names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
         return {name: f"PRAGMA {name}" for name in sorted(names)}
 
-    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the cipher in force on a twin; None if it is the one asked for.
-
-        Args:
-            found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
-        """
-        if self.ciphers[cipher].library_name is None:
-            return (
-                None
-                if found["header"] == "plain"
-                else Detail.of("file-unlike-cipher", cipher="none", found="not unencrypted")
-            )
+    def fault(self, settings: TwinSettings, found: Mapping[str, str]) -> Detail | None:
+        cipher, is_hidden = settings.cipher, found["header"] == "hidden"
         wanted = dict(self.ciphers[cipher].in_force)
         if not found.get(_STATUS):  # SQLCipher 4.5 has no such pragma; the others speak of a keyed file alone
             wanted.pop(_STATUS, None)
         if fault := settings_fault(found, wanted, str.lower):
             return fault
-        return (
-            None
-            if found["header"] == "hidden"
-            else Detail.of("file-unlike-cipher", cipher=cipher, found="unencrypted at its beginning")
+        if is_hidden == self.needs_key(cipher):
+            return None
+        words = "not unencrypted" if is_hidden else "unencrypted at its beginning"
+        return Detail.of("file-unlike-cipher", cipher=cipher, found=words)
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        """What a pragma must take, how keys are given, and whether pages can spare what ciphers keep."""
+        yield partial(_require, "synchronous level", options["synchronous"], _SYNCHRONOUS)
+        yield partial(_require, "temporary store", options["temp_store"], _TEMP_STORES)
+        yield partial(self.key_kind, options["key"], connects=False)
+        yield partial(self._check_reserved, options["page_size"] or DEFAULT_PAGE_SIZE, levels)
+        yield partial(self._check_beside, levels, has_own_rows=options["database"] is not None)
+        yield from super().option_checks(options, levels)
+
+    def _check_beside(self, levels: Mapping[str, Sequence[Level]], *, has_own_rows: bool) -> None:
+        """Say why most does not go on beside a load, and nothing beside that on a user's rows."""
+        beside = {parse_action(str(level)).name for level in levels.get("during", ()) if level != NOTHING}
+        if beside and has_own_rows:
+            raise UsageError(Refusal.of("conflict", one="--database", other="--vary during=…"))
+        if wrong := sorted(beside - self.actions("during").keys()):
+            raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(wrong)))
+
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> TwinSettings:
+        levels, options = dict(condition.levels), layout.options
+        cipher = str(levels["cipher"])
+        return TwinSettings(
+            cipher=cipher,
+            page_size=int(levels.get("page_size", _page_size(layout))),
+            journal_mode="wal",
+            synchronous=options["synchronous"],
+            reserved_bytes=self._reserved_bytes(layout),
+            threads=int(levels["threads"]),
+            cache_bytes=layout.cache_bytes(condition, data_bytes),
+            key_kind=self.key_kind(options["key"], connects=layout.connects),
+            aes_instructions=str(levels.get("aes_instructions", "on")),
+            temp_store=options["temp_store"],
+            is_cold=layout.is_cold(condition),
+            library=str(levels.get(LIBRARY, "")),
         )
+
+    def template(self, settings: TwinSettings) -> Template:
+        words = f"{settings.cipher}, pages of {settings.page_size} bytes"
+        if settings.library:
+            return Template((settings.cipher, settings.page_size, settings.library), f"{words}, {settings.library}")
+        return Template((settings.cipher, settings.page_size), words)
+
+    def page_size(self, settings: TwinSettings) -> int | None:
+        return settings.page_size if self.needs_key(settings.cipher) else None
+
+    def described(self, settings: TwinSettings, facts: Mapping[str, str]) -> str:
+        if settings.cipher == "none":
+            return "a plain file"
+        return ", ".join(f"{name} {facts[name]}" for name in self.ciphers[settings.cipher].in_force)
+
+    def differing(self, settings: TwinSettings) -> tuple[str, ...]:
+        """The cipher itself, by the name it has here: its settings are in the check of the cipher in force."""
+        return (f"cipher {settings.cipher}",) if self.needs_key(settings.cipher) else ()
+
+    def check_layout(self, layout: RunLayout) -> None:
+        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header).
+
+        Raises:
+            UsageError: one does not.
+        """
+        kinds = {self.settings(layout, condition, 0) for condition in layout.conditions}
+        narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
+        if narrow:
+            kept = max(kind.reserved_bytes for kind in kinds)
+            found = {"page_size": narrow[0], "usable": narrow[0] - kept, "reserved": kept}
+            raise UsageError(Refusal.of("narrow-page", least=_LEAST_USABLE_BYTES, **found))
+
+    def _reserved_bytes(self, layout: RunLayout) -> int:
+        """The most that a cipher of the run needs, or the user's file keeps."""
+        own = layout.copy.layout.reserved_bytes if isinstance(layout.copy, FileCopy) else 0
+        return max(own, self.reserved_bytes(layout.ciphers))
+
+    def _check_reserved(self, page_size: Level, levels: Mapping[str, Sequence[Level]]) -> None:
+        """Refuse pages that cannot hold what the ciphers reserve."""
+        known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.ciphers]
+        reserved, most = self.reserved_bytes(["none", *known]), _MOST_RESERVED_THERE
+        if _SMALLEST_PAGE in levels.get("page_size", (page_size,)) and reserved > most:
+            found = {"page_size": _SMALLEST_PAGE, "reserved": reserved, "most": most}
+            raise UsageError(Refusal.of("smallest-page", engine="SQLite", **found))
 
     def reserved_bytes(self, ciphers: Iterable[str]) -> int:
         """Reserved bytes per page, the same on every twin: the most that any of the ciphers needs."""
@@ -215,21 +300,21 @@ class SqliteEngine:
             pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
         return self._options(path, settings, key, pragmas)
 
-    def trying_options(self, path: str, settings: TwinSettings, most_bytes: int) -> dict[str, object]:
-        """Options by which a worker opens a copy to try transactions on, which does not grow beyond ``most_bytes``.
+    def trying(self, path: Path, layout: Layout, cache_bytes: int, most_bytes: int) -> dict[str, Any]:
+        """The request to open a plain copy to try transactions on, which does not grow beyond ``most_bytes``.
 
         With a journal: what is refused for lack of space is undone, and the next transaction meets a whole file.
         """
-        journaled = dataclasses.replace(settings, journal_mode="truncate")
-        options = self.open_options(path, journaled, None)
+        settings = TwinSettings("none", layout.page_size, "truncate", "off", layout.reserved_bytes, 1, cache_bytes)
+        options = self.open_options(str(path), settings, None)
         limit = f"PRAGMA max_page_count={most_bytes // settings.page_size}"
-        return options | {"pragmas": [*cast(list[str], options["pragmas"]), limit]}
+        return self._opened(options | {"pragmas": [*cast(list[str], options["pragmas"]), limit]})
 
     def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
         wanted = self._target(path, settings, is_encrypted=self.needs_key(settings.cipher))
         return conversion(self.library.kind, found, wanted)
 
-    def rewrite(self, change: str, path: str, settings: TwinSettings, *, is_encrypted: bool) -> Rewrite:
+    def rewrite(self, change: str, path: str, settings: TwinSettings, *, is_encrypted: bool) -> Conversion:
         """How a twin's file is encrypted, gets another key or is decrypted; into ``path`` if that makes a new file."""
         wanted = self._target(path, settings, is_encrypted=is_encrypted and change != "decrypt")
         return rewrite(self.library.kind, change, wanted, is_encrypted=is_encrypted)
@@ -244,8 +329,8 @@ class SqliteEngine:
             cipher_pragmas=tuple(self._cipher_pragmas(settings)),
         )
 
-    def conversion_options(self, path: str) -> dict[str, object]:
-        """Options by which a worker opens a plain copy to work on it, without a journal: a failed one is thrown away.
+    def converting(self, path: Path) -> dict[str, Any]:
+        """The request to open a plain copy to work on it, without a journal: a failed one is thrown away.
 
         Leaving the journal mode of the original comes first; it is what folds a write-ahead log in. Temporary files are
         files: the library would rebuild a large database in memory otherwise. Files may be made, because an attached
@@ -253,11 +338,13 @@ class SqliteEngine:
         """
         pragmas = ["PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
         pragmas += ["PRAGMA temp_store=FILE", "PRAGMA cache_size=-65536"]
-        return {"path": path, "create": True, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
+        options = {"path": str(path), "create": True, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
+        return self._opened(options)
 
-    def reading_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker opens a converted file to read it, before any twin is made of it."""
-        return self._options(path, settings, key, ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"])
+    def reading(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+        """The request to open a converted file to read it, before any twin is made of it."""
+        pragmas = ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"]
+        return self._opened(self._options(str(path), settings, key, pragmas))
 
     def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:
         given = self.given_key(settings, key)
@@ -268,15 +355,108 @@ class SqliteEngine:
         return _raw(key) if key is not None and settings.key_kind == RAW else key
 
     def _cipher_pragmas(self, settings: TwinSettings) -> list[str]:
-        return [text.format(page_size=settings.page_size) for text in self.ciphers[settings.cipher].pragmas]
+        return _of_page(self.ciphers[settings.cipher].pragmas, settings)
 
-    @staticmethod
-    def needs_key(cipher: str) -> bool:
-        return cipher != "none"
+    def shows_itself(self, path: Path) -> bool:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
 
-    @staticmethod
-    def looks_plain(head: bytes) -> bool:
-        return head.startswith(_MAGIC)
+    def _opened(self, options: Mapping[str, object], connections: int = 1) -> dict[str, Any]:
+        return {"library": self.library.name, "options": options, "connections": connections}
+
+    def opening(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+        return self._opened(self.open_options(str(path), settings, key), settings.threads)
+
+    def making(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+        return self._opened(self.create_options(str(path), settings, key))
+
+    def exposure(self, worker: Worker, path: Path, needles: Sequence[bytes]) -> SqliteExposure:
+        return SqliteExposure(worker, path, needles)
+
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> SqliteTwins:
+        return SqliteTwins(self, folder, job, mix)
+
+    def user_file(self, file: Path) -> UserFile:
+        """A user's database, found; twins are conversions of a copy."""
+        return UserFile(self, file)
+
+    @property
+    def tools(self) -> Mapping[str, BackupTool]:
+        return tools_of(self.library)
+
+    def file_actions(self) -> Mapping[str, FileAction]:
+        return actions_of(self.library)
+
+    def proof_files(self, home: Path, cipher: str, _settings: object) -> Mapping[str, object]:
+        """Equal but for the cipher, with next to no cache."""
+        settings = TwinSettings(
+            cipher=cipher,
+            page_size=_PROOF_PAGE_BYTES,
+            journal_mode="delete",
+            synchronous="off",
+            reserved_bytes=self.reserved_bytes(("none", cipher)),
+            threads=1,
+            cache_bytes=1024,
+            key_kind=self.key_kind(None, connects=False),
+        )
+        return {name: self._priced(home / name, settings, name, _PROOF_PAGES) for name in ("plain", "encrypted")}
+
+    def pricing(self, home: Path, settings: TwinSettings) -> Pricing | None:
+        """None for pages too short to tell."""
+        if settings.page_size < _SMALLEST_PRICED_PAGE:
+            return None
+        given = dataclasses.replace(
+            settings,
+            journal_mode="off",
+            synchronous="off",
+            threads=1,
+            key_kind=self.key_kind(None, connects=False),
+        )
+        cipher = self.ciphers[settings.cipher]
+        names = ["plain", "encrypted", *(["bare"] if cipher.without_mac is not None else [])]
+        return Pricing(
+            files={name: self._priced(home / name, given, name, _PRICED_PAGES) for name in names},
+            effort={"passes": effort.PASSES},
+            page_bytes=settings.page_size,
+            # SQLite3 Multiple Ciphers encrypts below the pager (a VFS), whatever goes to a file or comes from one,
+            # copies into the log included; SQLCipher encrypts a page once, between the cache and all files, and a
+            # checkpoint copies it as it is.
+            counted="bytes" if self.library.kind == "sqlite3mc" else "cache",
+            cipher=f"{cipher.library_name} of {self.library.product}",
+            mac=cipher.mac,
+        )
+
+    def _priced(self, path: Path, settings: TwinSettings, name: str, pages: int) -> Mapping[str, object]:
+        """How a worker makes and opens one file whose pages it times; see `tdelta.engines.sqlite.priced`."""
+        key = None if name == "plain" else new_key()
+        settings = dataclasses.replace(settings, cipher="none") if key is None else settings
+        cipher = self.ciphers[settings.cipher]
+        pragmas = _of_page((cipher.without_mac or ()) if name == "bare" else cipher.pragmas, settings)
+        small = dataclasses.replace(settings, cache_bytes=1024)
+        large = dataclasses.replace(settings, cache_bytes=4 * pages * settings.page_size)
+        options = {
+            "create": self.create_options(str(path), settings, key),
+            "reading": self.open_options(str(path), small, key),
+            "writing": self.open_options(str(path), large, key),
+        }
+        sizes = {"pages": pages, "page_bytes": settings.page_size, "reserved_bytes": settings.reserved_bytes}
+        files = {name: {**values, "cipher_pragmas": pragmas} for name, values in options.items()}
+        return {"library": self.library.name, **sizes, **files}
+
+
+def _require(kind: str, level: str, levels: Sequence[str]) -> None:
+    if level not in levels:
+        raise UnknownName(kind, level, levels)
+
+
+def _of_page(pragmas: Iterable[str], settings: TwinSettings) -> list[str]:
+    return [text.format(page_size=settings.page_size) for text in pragmas]
+
+
+def _page_size(layout: RunLayout) -> int:
+    own = layout.copy.layout.page_size if isinstance(layout.copy, FileCopy) else DEFAULT_PAGE_SIZE
+    asked: int | None = layout.options["page_size"]
+    return own if asked is None else asked
 
 
 def _raw(key: str) -> str:

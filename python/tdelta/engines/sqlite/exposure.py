@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.file_scanner import FileScanner
 from tdelta.driver.workers import Worker
-from tdelta.evidence import TABLE, TwinFile, files_of
+from tdelta.engines.embedded.exposure import Exposure
+from tdelta.evidence import TABLE
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0
@@ -37,7 +37,7 @@ _CHANGE = (
 _SPILLED = "temp.tdelta_spill"
 
 
-class Exposure(FileScanner):
+class SqliteExposure(Exposure):
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
         super().__init__(worker, database, needles)
         self._page_bytes = int(worker.ask("facts", queries={"page_size": "PRAGMA page_size"})["page_size"])
@@ -51,15 +51,10 @@ class Exposure(FileScanner):
             self._spill(),
         ]
         cursors = [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]
-        self._worker.ask("expose", seconds=_LOOK_SECONDS, statements=statements, cursors=cursors)
-        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
-        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
-
-    def _files(self) -> tuple[TwinFile, ...]:
-        return files_of(self._worker.pid, self._database)
+        with self.exposed(statements=statements, cursors=cursors):
+            yield
 
     def scan_afterwards(self) -> None:
-        """Search all files once the log is in the database."""
         self._worker.ask("facts", seconds=_LOOK_SECONDS, queries={"checkpoint": "PRAGMA wal_checkpoint(TRUNCATE)"})
         self.scan()
 

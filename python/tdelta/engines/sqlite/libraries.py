@@ -12,10 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a way, and no key
 """A key that the library derives its own from: what applications do, once for each connection."""

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,13 +80,11 @@ def library_digest(loaded: Loaded) -> str:
 
 def _ask(sql: str, key: str | None = None) -> str:
     """The library's answer to one question, empty if it does not understand it."""
-    twin = _native.SqliteTwin(json.dumps({"path": ":memory:", "create": True, "key": key}), 1)
-    try:
-        return twin.text(sql)
-    except _native.NativeError:
-        return ""
-    finally:
-        twin.close()
+    with closing(_native.SqliteTwin(json.dumps({"path": ":memory:", "create": True, "key": key}), 1)) as twin:
+        try:
+            return twin.text(sql)
+        except _native.NativeError:
+            return ""
 
 
 def _refused(name: str, why: str) -> _native.NativeError:

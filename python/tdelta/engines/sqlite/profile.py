@@ -41,6 +41,7 @@ PROFILE = Profile(
         "rows_changed": (("rows_changed",), "sqlite3_total_changes"),
     },
     shown="its header",
+    not_timed="the cipher is part of the library, where its calls cannot be timed",
     functions=Names(
         {
             FunctionClass.CHECKSUM: "walChecksum",

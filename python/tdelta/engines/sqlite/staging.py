@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,13 +107,13 @@ def find_original(named: Path) -> Original:
         path = named.resolve(strict=True)
         found = Original(named, path, _look(path))
         require_regular(path)
-        header = _read_header(path)
+        header, is_encrypted_behind = _looked_at(path)
     except NotRegular as error:
         raise DatabaseFault(named, Refusal.of("unexpected", expected="a SQLite database", found=error.kind)) from error
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
         raise DatabaseFault(named, Refusal.of("unreadable", fault=why)) from error
-    _require_plain(named, path, header)
+    _require_plain(named, header, is_encrypted_behind=is_encrypted_behind)
     return found
 
 
@@ -177,7 +177,8 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Fi
 
 def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, on_progress: OnProgress) -> bool:
     """Copy every file that was seen. Returns False if one has gone since."""
-    progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), on_progress)
+    total_bytes = sum(file.size_bytes for file in seen.values() if file is not None)
+    done_bytes = 0
     for suffix, file in seen.items():
         if file is None:
             continue
@@ -191,29 +192,21 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
                 original.named, Refusal.of("unreadable", fault=f"{source.name}: {error.strerror}")
             ) from error
         try:
-            _copy(original, descriptor, Path(f"{target}{suffix}"), progress)
+            for copied_bytes in _copied(original, descriptor, Path(f"{target}{suffix}")):
+                done_bytes += copied_bytes
+                on_progress(done_bytes, total_bytes)
         finally:
             os.close(descriptor)
     return True
 
 
-class _Progress:
-    def __init__(self, total_bytes: int, on_progress: OnProgress) -> None:
-        self._total_bytes = total_bytes
-        self._told = on_progress
-        self._done_bytes = 0
-
-    def add(self, size_bytes: int) -> None:
-        self._done_bytes += size_bytes
-        self._told(self._done_bytes, self._total_bytes)
-
-
-def _copy(original: Original, descriptor: int, target: Path, progress: _Progress) -> None:
+def _copied(original: Original, descriptor: int, target: Path) -> Iterator[int]:
+    """Copy a file; yields how many bytes after each chunk."""
     try:
         with private(target) as writer:
             while chunk := _read(original, descriptor):
                 writer.write(chunk)
-                progress.add(len(chunk))
+                yield len(chunk)
     except OSError as error:
         raise StorageFault(
             Refusal.of("cannot-copy", source=original.named, target=target, fault=error.strerror)
@@ -241,40 +234,26 @@ def _remove(target: Path) -> None:
         Path(f"{target}{suffix}").unlink(missing_ok=True)
 
 
-def _read_header(path: Path) -> bytes:
+def _looked_at(path: Path) -> tuple[bytes, bool]:
+    """The header, and whether only that is plain, as SQLCipher and SQLite3 Multiple Ciphers can leave it."""
     descriptor = _open(path)
     try:
-        return os.read(descriptor, HEADER_BYTES)
-    finally:
-        os.close(descriptor)
-
-
-def _is_encrypted_behind_header(path: Path) -> bool:
-    """Whether only the beginning is plain, as SQLCipher and SQLite3 Multiple Ciphers can leave it."""
-    descriptor = _open(path)
-    try:
+        header = os.read(descriptor, HEADER_BYTES)
         found = header_of(lambda offset, count: os.pread(descriptor, count, offset), os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
-    return found is not None and found.meaning is Meaning.ENCRYPTED
+    return header, found is not None and found.meaning is Meaning.ENCRYPTED
 
 
-def _require_plain(named: Path, path: Path, header: bytes) -> None:
+def _require_plain(named: Path, header: bytes, *, is_encrypted_behind: bool) -> None:
     if not header:
         raise DatabaseFault(named, Refusal.of("missing", what="its content"))
-    if header.startswith(_MAGIC) and len(header) == HEADER_BYTES:
-        if _is_encrypted_behind_header(path):
-            raise DatabaseFault(named, SqliteRefusal.of("plain-header", remedy=_PLAIN_COPY))
-        return
-    shown = header[:_SHOWN_BYTES].hex(" ")
-    raise DatabaseFault(
-        named,
-        Refusal.of(
-            "unexpected",
-            expected=f"an unencrypted SQLite database, which begins with {_MAGIC[:-1].decode()!r}",
-            found=f"{shown}: {_what(header)}",
-        ),
-    )
+    if not header.startswith(_MAGIC) or len(header) < HEADER_BYTES:
+        expected = f"an unencrypted SQLite database, which begins with {_MAGIC[:-1].decode()!r}"
+        found = f"{header[:_SHOWN_BYTES].hex(' ')}: {_what(header)}"
+        raise DatabaseFault(named, Refusal.of("unexpected", expected=expected, found=found))
+    if is_encrypted_behind:
+        raise DatabaseFault(named, SqliteRefusal.of("plain-header", remedy=_PLAIN_COPY))
 
 
 def _what(header: bytes) -> str:

@@ -5,25 +5,31 @@ The original is read once and never opened as a database (`tdelta.engines.sqlite
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tdelta.driver.answers import checksums
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Refused, Worker, answered
+from tdelta.engines.embedded.sql import literal
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.examining import CopyExaminer
+from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
 from tdelta.engines.sqlite.messages import SqliteRefusal
-from tdelta.engines.sqlite.staging import Original, copy_original, find_original
-from tdelta.errors import InvalidTwins
-from tdelta.messages import Caution
+from tdelta.engines.sqlite.staging import HEADER_BYTES, Original, copy_original, find_original
+from tdelta.errors import DatabaseFault, InvalidTwins
+from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts, Phase
-from tdelta.workloads.database import Database
+from tdelta.workloads.database import Database, quoted
+
+if TYPE_CHECKING:
+    from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 
 _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
@@ -33,6 +39,8 @@ _LEAST_GROWTH_BYTES = 64_000_000
 """What the copy that is tried on may grow by at least; more only as far as it is large itself."""
 
 _MEGABYTE = 1_000_000
+_PATIENCE_SECONDS = 24 * 3600.0
+_LONGEST_LIST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +107,22 @@ class UserFile:
 
     @contextmanager
     def staged(self, folder: TwinFolder) -> Iterator[StagedFile]:
-        with CopyExaminer(self._engine, folder.file("original"), folder.path, self.named) as examiner:
-            yield StagedFile(self._engine, self._original, folder, examiner)
+        with Worker(program=self._engine.program) as worker:
+            yield StagedFile(self._engine, self._original, folder, worker)
 
 
 class StagedFile:
-    """The copy of a user's file, under way; see `tdelta.driver.user_data.Staged`."""
+    """The copy of a user's file in a worker, under way; see `tdelta.driver.user_data.Staged`.
 
-    def __init__(self, engine: SqliteEngine, original: Original, folder: TwinFolder, examiner: CopyExaminer) -> None:
+    What the library refuses here is about the user's database, and is told so (`DatabaseFault`); or about the disk.
+    """
+
+    def __init__(self, engine: SqliteEngine, original: Original, folder: TwinFolder, worker: Worker) -> None:
         self._engine = engine
         self._original = original
         self._folder = folder
-        self._examiner = examiner
-        self._path = examiner.path
+        self._worker = worker
+        self._path = folder.file("original")
         self._layout = Layout(0, 0)
 
     def bring(self, observe: Observer) -> None:
@@ -123,45 +134,82 @@ class StagedFile:
 
         self._original = copy_original(self._original, self._path, copied)
         observe(Phase("examine", "recovering the copy, and whether it is whole"))
-        self._examiner.recover()
-        self._examiner.check()
+        self._recover()
+        self._check()
+
+    def _recover(self) -> None:
+        """Open the copy: a log is folded in, a transaction that was cut short is undone."""
+        self._worker.ask("temporary", folder=str(self._folder.path))
+        with self._as_reported():
+            self._ask("examine", **self._engine.converting(self._path))
+
+    def _check(self) -> None:
+        """See that the library knows every module it needs, and that the file is whole."""
+        with self._as_reported():
+            names = virtual_tables(self._query)
+        refused = [f"table {name!r}: {said}" for name in names if (said := self._refusal_of(name))]
+        if refused:
+            more = len(refused) - _LONGEST_LIST
+            listed = [*refused[:_LONGEST_LIST], *([f"and {more} more"] if more > 0 else [])]
+            raise self._fault("extensions-missing", refused="; ".join(listed))
+        found = self._must("PRAGMA quick_check(1)", "cannot be checked")
+        if found != "ok":
+            raise self._fault("quick-check-fails", found=found)
+
+    def _refusal_of(self, table: str) -> str:
+        try:
+            self._query(f"SELECT 1 FROM {quoted(table)} LIMIT 0")
+        except Refused as refusal:
+            return str(refusal)
+        return ""
 
     def describe(self) -> Inventory:
-        database = self._examiner.describe()
+        with self._as_reported():
+            database = describe(self._query)
+        if not database.tables:
+            what = "a table other than virtual ones" if database.virtual_tables else "a table"
+            raise DatabaseFault(self._original.named, Refusal.of("missing", what=what))
         return Inventory(database, tuple(self._cautions(database)))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
         """Add what is tdelta's and rebuild the copy, compacted like all others: rows must be what they were."""
-        examiner = self._examiner
         observe(Phase("checksum", "the rows of the copy"))
-        read = examiner.checksums(tables)
-        examiner.add(additions.statements)
+        read = checksums(self._worker, tables)
+        for statement in additions.statements:
+            self._must(statement, "cannot take a table of sampled keys")
         observe(Phase("rebuild", "the copy, compacted like all others"))
-        examiner.rebuild()
-        database = replace(database, tables=examiner.bounded(database.tables))
+        self._must("VACUUM", "cannot be rebuilt (VACUUM); PRAGMA integrity_check on your own copy may say more")
+        with self._as_reported():
+            database = replace(database, tables=tuple(bounded(self._query, table) for table in database.tables))
         observe(Phase("checksum", "the rows of the rebuilt copy"))
-        rebuilt = examiner.checksums(tables + additions.tables)
+        rebuilt = checksums(self._worker, tables + additions.tables)
         changed = [table for table, found in read.items() if rebuilt[table] != found]
         if changed:
             raise InvalidTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
-        may_vary = examiner.reads_clock_or_random()
-        self._layout = examiner.layout()
-        examiner.end()
+        with self._as_reported():
+            may_vary = reads_clock_or_random(self._query)
+        self._layout = self._laid_out()
+        self._worker.end()
         return Completed(FileCopy(self._original, self._path, self._layout), database, rebuilt, may_vary)
+
+    def _laid_out(self) -> Layout:
+        """How the copy is laid out; ends the work on it."""
+        names = ("page_size", "auto_vacuum", "user_version", "application_id")
+        found = {name: int(self._must(f"PRAGMA {name}", "cannot be read")) for name in names}
+        self._worker.ask("close")
+        with self._path.open("rb") as file:
+            return Layout(reserved_bytes=file.read(HEADER_BYTES)[20], **found)
 
     @contextmanager
     def scratch(self, constants: Mapping[str, int]) -> Iterator[Trier]:
         """A copy of the copy, open in a worker; neither it nor a temporary file grows beyond a bound."""
         path = self._folder.copy(self._path, "scratch")
         try:
-            layout = self._layout
-            plain = TwinSettings("none", layout.page_size, "off", "off", layout.reserved_bytes, 1, _TRY_CACHE_BYTES)
             size = path.stat().st_size
             most_bytes = size + max(size, _LEAST_GROWTH_BYTES)
-            options = self._engine.trying_options(str(path), plain, most_bytes)
-            with Worker(program=WORKER) as worker:
+            with Worker(program=self._engine.program) as worker:
                 worker.ask("temporary", folder=str(path.parent), most_bytes=most_bytes)
-                worker.ask("open", library=self._engine.library.name, options=options, connections=1)
+                worker.ask("open", **self._engine.trying(path, self._layout, _TRY_CACHE_BYTES, most_bytes))
                 yield Trier(worker, constants, most_bytes)
         finally:
             self._folder.remove(path)
@@ -172,3 +220,89 @@ class StagedFile:
             yield Caution.of("symbolic-link", named=str(named), path=str(path))
         if database.virtual_tables:
             yield Caution.of("virtual-tables", tables=", ".join(database.virtual_tables))
+
+    @contextmanager
+    def _as_reported(self) -> Iterator[None]:
+        """Within the block, a refusal is told as of a database that the library cannot read."""
+        try:
+            yield
+        except Refused as refusal:
+            raise self._fault("library-cannot-read", said=refusal, remedy=_remedy(refusal)) from refusal
+
+    def _must(self, sql: str, otherwise: str) -> str:
+        try:
+            return self._query(sql)
+        except Refused as refusal:
+            remedy = self._holders(refusal) + _remedy(refusal)
+            raise self._fault("copy-fails", otherwise=otherwise, said=refusal, remedy=remedy) from refusal
+
+    def _holders(self, refusal: Refused) -> str:
+        """What has the function in it that the library lacks, in brackets."""
+        lacking = _FUNCTION.search(str(refusal))
+        if lacking is None:
+            return ""
+        holders = (
+            "SELECT CASE type WHEN 'index' THEN 'index ' ELSE 'a CHECK or a generated column of ' END || name AS holder"
+            f" FROM sqlite_schema WHERE type IN ('index', 'table') AND sql LIKE {literal(f'%{lacking[1]}%')}"
+            f" LIMIT {_LONGEST_LIST}"
+        )
+        with suppress(Refused):
+            if found := self._query(f"SELECT coalesce(group_concat(holder, ', '), '') FROM ({holders})"):
+                return f" ({found})"
+        return ""
+
+    def _fault(self, code: str, **said: object) -> DatabaseFault:
+        return DatabaseFault(self._original.named, SqliteRefusal.of(code, **said))
+
+    def _query(self, sql: str) -> str:
+        return str(self._ask("query", sql=sql)["text"])
+
+    def _ask(self, do: str, **order: object) -> dict[str, Any]:
+        return answered(self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order))
+
+
+_FUNCTION = re.compile(r"(?:no such|unknown) function: (\w+)")
+_OF_APPLICATIONS = ("no such collation", "no such function", "unknown function")
+"""What SQLite says where an index, a CHECK or a generated column needs what an application registers."""
+
+
+def _remedy(refusal: Refused) -> str:
+    if refusal.kind == "corrupt":
+        return "; repair it (sqlite3 FILE .recover) or use a backup"
+    if any(missing in str(refusal) for missing in _OF_APPLICATIONS):
+        return "; only its application has that function: use a copy without it"
+    return ""
+
+
+def convert(
+    engine: SqliteEngine, folder: TwinFolder, job: DatabaseJob, settings: TwinSettings, path: Path, key: str | None
+) -> tuple[str, Checksums]:
+    """Turn tdelta's plain copy of a user's database into the file that twins of one kind are copied from.
+
+    Args:
+        job: the plain copy and what is to be compared of it.
+        settings: the kind: cipher, page size, reserved bytes.
+        key: the key of an encrypted kind; it goes through the worker's pipe.
+
+    Returns:
+        The library, and the checksums of the file's tables.
+
+    Raises:
+        DatabaseFault: the library cannot convert it.
+        StorageFault: the disk is full.
+    """
+    wanted = engine.conversion(str(path), settings, job.layout)
+    source = folder.copy(job.path, path.stem) if wanted.is_in_place else job.path
+    with Worker(program=engine.program) as worker:
+        worker.ask("temporary", folder=str(folder.path))
+        library = worker.ask("open", **engine.converting(source))["library"]
+        order = {"steps": wanted.as_json(), "key": engine.given_key(settings, key)}
+        try:
+            answered(worker.ask("convert", seconds=_PATIENCE_SECONDS, **order))
+        except Refused as refusal:
+            raise DatabaseFault(
+                job.file, SqliteRefusal.of("cannot-convert-copy", cipher=settings.cipher, said=refusal)
+            ) from refusal
+        worker.ask("close")
+        worker.ask("open", **engine.reading(path, settings, key))
+        return str(library), checksums(worker, job.tables)

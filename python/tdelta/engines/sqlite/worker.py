@@ -2,63 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import resource
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.hosting import NoTwin
-from tdelta.driver.worker import Host
-from tdelta.driver.worker_protocol import Reply, Request, serve
-from tdelta.engines.sqlite.backup_requests import BackupRequests
+from tdelta.driver.rpc import Reply, Request, serve
+from tdelta.engines.embedded.worker import PricingHost
+from tdelta.engines.sqlite.backup_requests import BackupRequests, Module, module_of
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
-from tdelta.engines.sqlite.page_prices import page_prices
-from tdelta.engines.sqlite.pages import Files, page_times
 from tdelta.measure.caches import forget
 from tdelta.measure.usage import spent
 
 
-class Pages:
-    """Two connections of a library's module: the pages of one file, and those that they are written over."""
-
-    def __init__(self, library: str, source: str, target: str, pragmas: list[str]) -> None:
-        module, self._back_up = _MODULES[library]
-        connect: Callable[[str], Any] = getattr(importlib.import_module(module[0]), module[1])
-        self._files = [connect(source), connect(target)]
-        for connection in self._files:
-            for pragma in pragmas:
-                list(connection.execute(pragma))
-
-    def write(self) -> None:
-        """Write them: in one transaction, with the journal of any other."""
-        self._back_up(*self._files)
-
-    def close(self) -> None:
-        for connection in self._files:
-            connection.close()
-
-
-def _by_apsw(source: Any, target: Any) -> None:
-    with target.backup("main", source, "main") as backup:
-        backup.step(-1)
-
-
-def _by_dbapi(source: Any, target: Any) -> None:
-    source.backup(target)
-
-
-_MODULES: Mapping[str, tuple[tuple[str, str], Callable[[Any, Any], None]]] = {
-    "sqlite3mc": (("apsw", "Connection"), _by_apsw),
-    "sqlcipher": (("sqlcipher3.dbapi2", "connect"), _by_dbapi),
-}
-
-
-class SqliteHost(BackupRequests, Host):
+class SqliteHost(PricingHost, BackupRequests):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
+
+    _module: Module
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,8 +28,7 @@ class SqliteHost(BackupRequests, Host):
         self.options: Reply = {}
         self.connections = 1
         self.exposure: _native.SqliteExposure | None = None
-        self._others: list[_native.SqliteTwin] = []
-        self._pages: Pages | None = None
+        self._others: list[Any] = []
 
     def do_library(self, request: Request) -> Reply:
         loaded = self._load(request["library"])
@@ -77,7 +38,7 @@ class SqliteHost(BackupRequests, Host):
         self._load(request["library"])
         self.options, self.connections = request["options"], request["connections"]
         self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
-        return {"library": library_facts()["text"]}
+        return {"library": self.library()}
 
     def do_cool(self, request: Request) -> Reply:
         """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
@@ -86,19 +47,24 @@ class SqliteHost(BackupRequests, Host):
         return self.do_resume({})
 
     def do_shut(self, _request: Request) -> Reply:
-        self._open().close()
+        self.open_twin().close()
         self.twin = None
         return {}
 
+    def do_reopen(self, request: Request) -> Reply:
+        return self.do_open_another({"options": self.options, "connections": 1, **request})
+
     def do_resume(self, _request: Request) -> Reply:
-        """Open the twin's file again, its transactions prepared."""
-        self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
-        if self.prepared is not None:
-            self.twin.prepare(*self.prepared)
+        """Close other files, and open the twin's where it is shut, its transactions prepared."""
+        self.do_close_others({})
+        if self.twin is None:
+            self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
+            if self.prepared is not None:
+                self.twin.prepare(*self.prepared)
         return {}
 
     def do_expose(self, request: Request) -> Reply:
-        self._open()
+        self.open_twin()
         self.exposure = _native.SqliteExposure(json.dumps(self.options), request["statements"], request["cursors"])
         return {}
 
@@ -108,14 +74,14 @@ class SqliteHost(BackupRequests, Host):
             self.exposure = None
         return {}
 
-    def do_prove(self, request: Request) -> Reply:
-        self._load(request["library"])
-        files = {name: Files(**options) for name, options in request["files"].items()}
-        return {"library": library_facts()["text"], **page_times(files["plain"], files["encrypted"])}
+    def library(self) -> str:
+        return library_facts()["text"]
 
-    def do_price(self, request: Request) -> Reply:
-        self._load(request["library"])
-        return {"passes": page_prices(request["files"], request["body_bytes"], request["passes"])}
+    def priced(self, options: Request) -> Any:
+        from tdelta.engines.sqlite.priced import PricedPages  # not earlier: few workers are asked
+
+        self._load(options["library"])
+        return PricedPages(options)
 
     def do_open_another(self, request: Request) -> Reply:
         """Open another file, on so many connections, and put a query to it; says what that took, and the answer."""
@@ -130,31 +96,25 @@ class SqliteHost(BackupRequests, Host):
     def do_close_others(self, _request: Request) -> Reply:
         while self._others:
             self._others.pop().close()
-        if self._pages is not None:
-            self._pages.close()
-            self._pages = None
         return {}
 
     def do_rewrite(self, request: Request) -> Reply:
         """Run steps on the file that was opened last; says what that took."""
-        twin = self._others[-1]
-
-        def work() -> None:
-            for step in request["steps"]:
-                run_step(twin, step, request["key"])
-
-        return spent(work)
+        return spent(lambda: run_steps(self._others[-1], request))
 
     def do_take_pages(self, request: Request) -> Reply:
         """Open two plain files of the same pages by the library's own module."""
-        self._pages = Pages(request["library"], request["source"], request["target"], request["pragmas"])
+        self._module = module_of(request["library"])
+        self._others = [self._module.connect(request[name]) for name in ("source", "target")]
+        for connection in self._others:
+            for pragma in request["pragmas"]:
+                list(connection.execute(pragma))
         return {}
 
     def do_write_pages(self, _request: Request) -> Reply:
-        """Write every page of one of them over those of the other; says what that took."""
-        if self._pages is None:
-            raise ValueError("no files to write pages of")
-        return spent(self._pages.write)
+        """Write every page of one over those of the other, in one transaction with a journal; says what that took."""
+        source, target = self._others
+        return spent(lambda: self._module.back_up(source, target, pages=-1))
 
     def do_temporary(self, request: Request) -> Reply:
         """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder.
@@ -176,15 +136,14 @@ class SqliteHost(BackupRequests, Host):
     def do_query(self, request: Request) -> Reply:
         """Run one statement; the first value of its first row."""
         try:
-            return {"text": self._open().text(request["sql"])}
+            return {"text": self.open_twin().text(request["sql"])}
         except _native.NativeError as error:
             return _refused(error)
 
     def do_convert(self, request: Request) -> Reply:
         """Run the steps of a conversion; the key is in the order and nowhere else."""
         try:
-            for step in request["steps"]:
-                run_step(self._open(), step, request["key"])
+            run_steps(self.open_twin(), request)
         except _native.NativeError as error:
             return _refused(error)
         return {}
@@ -195,7 +154,7 @@ class SqliteHost(BackupRequests, Host):
         return super().do_close(request)
 
     def _run(self, sql: str) -> None:
-        self._open().text(sql)
+        self.open_twin().text(sql)
 
     def _load(self, spec: str) -> Loaded:
         if self.loaded is None:
@@ -205,19 +164,15 @@ class SqliteHost(BackupRequests, Host):
             raise ValueError(f"this worker has loaded {name} and cannot load {spec}, too")
         return loaded
 
-    def _open(self) -> _native.SqliteTwin:
-        if not isinstance(self.twin, _native.SqliteTwin):
-            raise NoTwin
-        return self.twin
 
-
-def run_step(twin: _native.SqliteTwin, step: Request, key: str | None) -> None:
-    if step["schema"] is not None:
-        twin.reserve(step["schema"], step["reserved_bytes"])
-    elif step["is_keyed"]:
-        twin.keyed(step["sql"], key or "")
-    else:
-        twin.text(step["sql"])
+def run_steps(twin: _native.SqliteTwin, request: Request) -> None:
+    for step in request["steps"]:
+        if step["schema"] is not None:
+            twin.reserve(step["schema"], step["reserved_bytes"])
+        elif step["is_keyed"]:
+            twin.keyed(step["sql"], request["key"] or "")
+        else:
+            twin.text(step["sql"])
 
 
 def _refused(error: _native.NativeError) -> Reply:

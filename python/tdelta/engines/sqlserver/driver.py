@@ -1,20 +1,394 @@
-"""SQL Server as a run sees it: on two servers of the user's alone."""
+"""SQL Server instances of users, asked by SQL alone; the statements are in ``queries.sql``.
+
+A schema is a database. On the encrypted instance it gets a key by the certificate that encrypts a database there
+already, of that database's algorithm, and is awaited: state 3 is encrypted. tempdb is encrypted for the whole instance
+then, which is why twins are two instances.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NoReturn
 
+from tdelta.design.actions import AskedAction
 from tdelta.engines.profile import EngineInfo
-from tdelta.engines.shared.external import only
+from tdelta.engines.server import driver as private
+from tdelta.engines.server.base import (
+    DATA,
+    LOCK_SECONDS,
+    MARK,
+    Conversion,
+    ConvertsSchemas,
+    Encryption,
+    Identity,
+    InForce,
+    LeftoverSchema,
+    NewSchema,
+    Probe,
+    Scope,
+    ServerBinary,
+    SettingsRule,
+    SqlAction,
+    SqlRestore,
+    Tracing,
+)
+from tdelta.engines.server.sessions import Ask, Row, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
+from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.engines.sqlserver.worker import DRIVER
+from tdelta.errors import Defect
+from tdelta.messages import Caution, Refusal
+
+SQL = statements("tdelta.engines.sqlserver")
+
+# Backups of tdelta's database, and restores of them as another one; the statements are in ``queries.sql``.
+#
+# A backup goes to the null device, which fills nobody's disk. One that is restored is a file in the folder of
+# the instance's data, by a backup device of tdelta's: with the device its file is removed.
+
+_KIB = 1024
+_UNCOMPRESSED = "none"
+
+
+def _restored(schema: str) -> str:
+    return f"{schema}_restored"
+
+
+def _given(schema: str) -> dict[str, str]:
+    restored = _restored(schema)
+    names = {"schema": schema, "restored": restored}
+    return {**names, "named": f"N{literal(schema)}", "restored_named": f"N{literal(restored)}"}
+
+
+def _to(schema: str, asked: AskedAction, device: str) -> str:
+    """A copy-only backup: the chain of backups knows nothing of it."""
+    size = asked.knobs.get("transfer")
+    transfer = f", MAXTRANSFERSIZE = {size * _KIB}" if size else ""
+    compression = "NO_COMPRESSION" if asked.choices.get("compress", _UNCOMPRESSED) == _UNCOMPRESSED else "COMPRESSION"
+    return SQL["backup"].format(schema=schema, device=device, compression=compression, transfer=transfer)
+
+
+def _backup_sql(schema: str, asked: AskedAction) -> tuple[str, ...]:
+    return (_to(schema, asked, "DISK = N'NUL'"),)
+
+
+def _backup_to_restore(schema: str, asked: AskedAction) -> tuple[str, ...]:
+    return SQL["make_device"].format(**_given(schema)), _to(schema, asked, f"[{schema}]")
+
+
+def _restore_sql(schema: str, _asked: AskedAction) -> tuple[str, ...]:
+    return (SQL["restore"].format(**_given(schema)),)
+
+
+def _remove(schema: str) -> tuple[str, ...]:
+    return tuple(SQL[name].format(**_given(schema)) for name in ("drop_restored", "drop_device"))
+
+
+def _counted(schema: str) -> str:
+    return SQL["backed_up"].format(**_given(schema))
+
+
+_KNOBS = MappingProxyType({"compress": (_UNCOMPRESSED, "server"), "transfer": ()})
+_NUMBERS = MappingProxyType({"transfer": range(64, 4097, 64)})
+
+ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
+    {
+        "backup": SqlAction(knobs=_KNOBS, numbers=_NUMBERS, sql=_backup_sql, counted=_counted),
+        "restore": SqlAction(
+            knobs=_KNOBS,
+            numbers=_NUMBERS,
+            sql=_restore_sql,
+            counted=_counted,
+            restore=SqlRestore(
+                name=_restored,
+                backup=_backup_to_restore,
+                answer=lambda restored, table: SQL["answer"].format(restored=restored, first_table=table),
+                remove=_remove,
+            ),
+        ),
+    }
+)
+"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096."""
+
+
+_UNENCRYPTED, _ENCRYPTED = "1", "3"
+_SUSPENDS = 15
+"""The first version whose scans can be suspended: SQL Server 2019."""
+
+_SESSION_SQL = ("off", "on", "rows", "text", "language", "isolation")
+_OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore", "nocount")
+_ON = ("ansi_nulls", "ansi_null_dflt_on", "ansi_padding", "ansi_warnings", "arithabort", "concat_null_yields_null")
+_SESSION = {
+    **dict.fromkeys(_OFF, "0"),
+    **dict.fromkeys((*_ON, "quoted_identifier"), "1"),
+    "textsize": "2147483647",
+    "language": "us_english",
+    "isolation_level": "2",  # READ COMMITTED
+}
+"""What the server's ``user options``, a login's language or a driver may have otherwise, as ``in_force`` reads it."""
+
+_CONTEXT_BYTES = 128
+_MILLISECONDS = 1000
+_PAGE_BYTES = 8192
+_MEGABYTE = 1 << 20
+_LEAST_FILE_MB = 64
+_ROOM = 2
+_NEAREST = {
+    "physical": (("session_reads",), "reads of the session's requests"),
+    "logical": (("session_logical_reads",), "logical reads of the session's"),
+    "current": (("session_writes",), "writes of the session's requests"),
+}
+_HELD = frozenset({"1", "t"})
+_RIGHTS = {"state": "VIEW SERVER STATE", "makes": "CREATE ANY DATABASE", "ends": "ALTER ANY CONNECTION"}
+_LEFT_OUT = re.compile(r"(default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*)\Z")
+_IMPORTANT = tuple(
+    re.compile(pattern + r"\Z")
+    for pattern in (
+        r"max server memory.*|min server memory.*|memory kB|CPUs",
+        r"instant file initialization: .*",
+        r"max degree of parallelism|cost threshold for parallelism|max worker threads|affinity.*",
+        r"backup compression default|recovery interval.*|lightweight pooling|priority boost|optimize for ad hoc.*",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encryptor:
+    """What encrypts databases there: a server certificate, and the algorithm of a database that it encrypts."""
+
+    certificate: str
+    algorithm: str
+
+
+BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"encrypt": MappingProxyType({"pause": ()}), "rekey": MappingProxyType({}), "decrypt": MappingProxyType({})}
+)
+"""What goes on with tdelta's database while its load runs. ``pause`` is for how many seconds the scan is suspended."""
+
+
+class SqlServer(ConvertsSchemas):
+    """SQL Server instances of users.
+
+    Args:
+        encryptor: what encrypts databases there; None where nothing does.
+    """
+
+    profile = PROFILE
+    beside = BESIDE
+    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    sql_actions = ACTIONS
+    session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
+    in_force = InForce(SQL["in_force"], _SESSION)
+    waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
+    counters: tuple[str, ...] = (SQL["counters"],)
+    executed_sql: str = SQL["executed"]
+    cpu_sql: str = SQL["cpu"]
+    tracing = Tracing("", (SQL["traced"],), _NEAREST, SQL["session"])
+    """By the session's own account, which has CPU time in milliseconds, as ``SET STATISTICS TIME`` has."""
+
+    cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["drop_clean"])
+
+    def __init__(self, origin: ServerBinary | Identity, encryptor: Encryptor | None) -> None:
+        super().__init__(origin)
+        self._encryptor = encryptor
+
+    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
+        """None: databases of tdelta's are in no availability group."""
+        return ()
+
+    def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
+        others = int(first(ask(SQL["others"])) or 0)
+        return (Caution.of("other-sessions", sessions=others).at(option),) if others else ()
+
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        held = one(ask(SQL["rights"]))
+        if held["controls"] in _HELD:
+            return ()
+        lacking = [right for column, right in _RIGHTS.items() if held[column] not in _HELD]
+        lacking += ["CONTROL SERVER"] if self._encryptor is not None else []  # a key by a certificate of master's
+        return (f"GRANT {', '.join(lacking)} TO {_quoted(self.identity.user)}",) if lacking else ()
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """Whether a certificate encrypts a database there, with the algorithm read back; and tempdb."""
+        found = self._encryptor
+        by = "no database is encrypted" if found is None else f"a certificate encrypts databases, {found.algorithm}"
+        temp = first(ask(SQL["tempdb"]))
+        return Encryption(
+            (
+                Scope(DATA, False, f"new databases are plain until they get a key; {by}"),
+                Scope("temp", temp == _ENCRYPTED, f"tempdb encryption_state={temp or 'none'}"),
+            ),
+            can_be_asked=found is not None,
+            remedy="CREATE MASTER KEY and CREATE CERTIFICATE in master, and encrypt a database by it",
+        )
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All configuration in use, whether files are initialized at once, and what the machine has."""
+        found = {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
+        for row in ask(SQL["services"]):
+            found[f"instant file initialization: {(row['name'] or '').split(' (')[0]}"] = row["value"] or ""
+        machine = one(ask(SQL["machine"]))
+        return found | {"CPUs": machine["cpus"] or "", "memory kB": machine["kilobytes"] or ""}
+
+    def probe(self, name: str) -> Probe:
+        return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        return bool(ask(SQL["has_schema"].format(schema=f"N{literal(schema)}")))
+
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the database, marks it, and encrypts it and waits until it is."""
+        name, mark = schema.name, f"N{literal(MARK + schema.run_id)}"
+        made = (SQL["make_schema"].format(schema=name), SQL["write_mark"].format(schema=name, mark=mark))
+        if not schema.is_encrypted or self._encryptor is None:
+            return made
+        return (
+            *made,
+            self.key_sql(name),
+            SQL["encrypt"].format(schema=name),
+            SQL["await_encrypted"].format(schema=f"N{literal(name)}"),
+        )
+
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+        """Databases with tdelta's mark, and those of its name without one."""
+        found = []
+        for row in ask(SQL["databases"]):
+            name = row["name"] or ""
+            mark = first(ask(SQL["mark"].format(schema=name.replace("]", "]]"))))
+            if mark.startswith(MARK):
+                found.append(LeftoverSchema(name, mark.removeprefix(MARK)))
+        return tuple(sorted(found, key=lambda one: one.schema))
+
+    def drop_sql(self, schema: str) -> str:
+        """What ends the sessions in the database and removes it, once no conversion goes on that would forbid that."""
+        return SQL["drop_schema"].format(schema=schema, named=f"N{literal(schema)}")
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """By the state of the database's encryption; None where it is of another algorithm than was asked for."""
+        rows = ask(SQL["tables"].format(schema=schema, named=f"N{literal(schema)}"))
+        return {row["name"] or "": self._is_encrypted(row) for row in rows}
+
+    def _is_encrypted(self, row: Row) -> bool | None:
+        if row["state"] != _ENCRYPTED:
+            return False
+        algorithm = f"{row['algorithm']}_{row['length']}"
+        return True if self._encryptor is None or algorithm == self._encryptor.algorithm else None
+
+    def key_sql(self, schema: str) -> str:
+        """A key by the certificate that encrypts databases there, of their algorithm."""
+        if self._encryptor is None:
+            raise Defect("a key was asked of a server where nothing encrypts databases")
+        key = {"algorithm": self._encryptor.algorithm, "certificate": self._encryptor.certificate}
+        return SQL["make_key"].format(schema=schema, **key)
+
+    def rekey_sql(self, schema: str) -> str:
+        """Another key of the same algorithm; the server encrypts all pages with it, in the background."""
+        if self._encryptor is None:
+            raise Defect("another key was asked of a server where nothing encrypts databases")
+        return SQL["rekey"].format(schema=schema, algorithm=self._encryptor.algorithm)
+
+    def unkey_sql(self, schema: str) -> tuple[str, ...]:
+        """The log is cut first, so that nothing which was written with the key stands in its active part."""
+        given = {"schema": schema, "named": f"N{literal(schema)}"}
+        return tuple(SQL[name].format(**given) for name in ("checkpoint_schema", "drop_key"))
+
+    def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        return SQL["encrypt" if is_encrypted else "decrypt"].format(schema=schema)
+
+    def suspend_sql(self, schema: str) -> str:
+        """Since SQL Server 2019."""
+        return SQL["suspend"].format(schema=schema) if self._can_suspend else ""
+
+    def resume_sql(self, schema: str) -> str:
+        """Since SQL Server 2019."""
+        return SQL["resume"].format(schema=schema)
+
+    @property
+    def _can_suspend(self) -> bool:
+        return int(self.identity.version.split(".")[0] or 0) >= _SUSPENDS
+
+    def conversion(self, ask: Ask, schema: str) -> Conversion:
+        """By ``encryption_state``, with how far it is; encrypted by another algorithm is neither."""
+        given = {"named": f"N{literal(schema)}"}
+        rows = ask(SQL["conversion"].format(**given))
+        if not rows:
+            return Conversion(is_encrypted=False, said="no key")
+        row = rows[0]
+        algorithm = f"{row['algorithm']}_{row['length']}"
+        said = f"encryption_state={row['state']}, percent_complete={row['percent_done']}, {algorithm}"
+        if self._can_suspend:
+            said += f", encryption_scan_state={first(ask(SQL['scan'].format(**given))) or 'none'}"
+        states = {_UNENCRYPTED: False, _ENCRYPTED: self._is_encrypted(row)}
+        return Conversion(states.get(row["state"] or ""), said, float(row["percent_done"] or 0))
+
+    def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
+        """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""
+        megabytes = max(_LEAST_FILE_MB, -(-_ROOM * data_bytes // _MEGABYTE))
+        size = {"megabytes": megabytes, "pages": megabytes * _MEGABYTE // _PAGE_BYTES}
+        return tuple(SQL["presize"].format(schema=schema, file=file, **size) for file in (schema, f"{schema}_log"))
+
+    def plan_hashes(self, ask: Ask, schema: str, scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """The ``query_plan_hash`` of every plan that the server remembers of a transaction's statements, by name."""
+        known: dict[str, set[str]] = {}
+        for row in ask(SQL["plans"].format(named=f"N{literal(schema)}")):
+            known.setdefault(bare(row["text"] or ""), set()).add(row["plan_hash"] or "")
+        return {name: sorted(known[text]) for name, text in named(scripts) if text in known}
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        return tuple(SQL["statistics"].format(table=table) for table in tables)
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
+
+    def data_bytes_sql(self, schema: str) -> str:
+        return SQL["data_bytes"].format(schema=schema)
+
+    def mark_session_sql(self, mark: str) -> str:
+        return SQL["mark_session"].format(mark=_hex(mark))
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        written = _hex(mark)
+        rows = ask(SQL["marked_sessions"].format(mark=written, length=len(written) // 2))
+        return tuple(row["id"] or "" for row in rows)
+
+    def end_session_sql(self, session: str) -> str:
+        return SQL["end_session"].format(session=int(session))
+
+    def hurry_sql(self, seconds: int) -> str:
+        return SQL["hurry"].format(milliseconds=seconds * _MILLISECONDS)
+
+    @classmethod
+    def answering(cls, ask: Ask) -> SqlServer:
+        found = one(ask(SQL["identity"]))
+        keys = ask(SQL["encryptor"])
+        encryptor = None
+        if keys:
+            encryptor = Encryptor(
+                (keys[0]["certificate"] or "").replace("]", "]]"), f"{keys[0]['algorithm']}_{keys[0]['length']}"
+            )
+        product = f"{PROFILE.product} {found['edition'] or ''}".strip()
+        version, who, machine = (found[name] or "" for name in ("version", "who", "machine"))
+        return cls(Identity(PROFILE.name, product, version, who, machine), encryptor)
+
+
+def _quoted(name: str) -> str:
+    return "[" + name.replace("]", "]]") + "]"
+
+
+def _hex(mark: str) -> str:
+    return mark.encode()[:_CONTEXT_BYTES].hex()
+
+
+SERVER = SqlServer
 
 
 def driver(_options: Mapping[str, Any]) -> NoReturn:
     """Raises ``UsageError``: two servers are wanted."""
-    only.refuse(PROFILE)
+    private.refuse(PROFILE)
 
 
 def listed() -> Iterator[EngineInfo]:
-    return only.listed(PROFILE, DRIVER)
+    return private.listed_external(PROFILE, DRIVER)

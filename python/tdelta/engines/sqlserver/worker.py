@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.worker_protocol import serve
-from tdelta.engines.shared.driven.aside import LoadsAside
-from tdelta.engines.shared.driven.driver import Driver, Said
-from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.driver.rpc import serve
+from tdelta.engines.server.dbapi import Driver, LoadsAside, Said
+from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.scripts import as_written
 
 

@@ -255,7 +255,7 @@ def _cannot_show(result: AnalysisResult) -> Iterator[str]:
     yield f"Whether anything but {what} differed between the runs: order, time of day, caches, layout of the data."
     if result.is_encryption:
         yield "Whether the data were encrypted at all: tdelta saw results, not files. `tdelta verify` searches them."
-    yield "Only `tdelta run` shows this: copies measured in a random, interleaved order, with an A/A control as noise floor."
+    yield "Only `tdelta run` measures copies in a random, interleaved order, with an A/A control as the noise floor."
 
 
 _FOOT = 48.0

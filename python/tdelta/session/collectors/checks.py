@@ -11,7 +11,7 @@ from typing import Any
 
 from tdelta.driver import Checksums, Twin
 from tdelta.driver.protocol import CipherProof, Explained
-from tdelta.engines.capabilities import Build, Configured, Versioned
+from tdelta.engines.base import Build
 from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
 from tdelta.findings.temporary import shown_by, spilled
@@ -220,9 +220,7 @@ class Checks:
 
     @property
     def _builds(self) -> Mapping[str, Build]:
-        engine = self._plan.engine
-        found = engine.versions_compared() if isinstance(engine, Versioned) else {}
-        return next(iter(found.values()), {})
+        return next(iter(self._plan.engine.versions_compared().values()), {})
 
     def _same_programs(self) -> Iterator[Caution]:
         """Builds that are one: what they differ by is chance."""
@@ -366,8 +364,8 @@ class Checks:
         return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
 
     def _settings_seen(self) -> Iterator[Detail]:
-        if isinstance(self._plan.engine, Configured):
-            yield Detail.of("settings-compared", settings=self._plan.engine.settings_compared())
+        if found := self._plan.engine.settings_compared():
+            yield Detail.of("settings-compared", settings=found)
             return
         compared = self.settings_compared()
         yield Detail.of("settings-compared", settings=", ".join(compared.shared))
@@ -389,13 +387,8 @@ class Checks:
         )
 
     def _ciphers_text(self) -> str:
-        engine = self._plan.engine
-        if isinstance(engine, Configured):
-            seen = (engine.encryption_status(cipher, is_encrypted=on) for cipher, on in self._ciphers_seen.items())
-        else:
-            shown = engine.profile.shown
-            seen = (f"{cipher} {'hides' if on else 'shows'} {shown}" for cipher, on in self._ciphers_seen.items())
-        return ", ".join(seen)
+        said = self._plan.engine.encryption_status
+        return ", ".join(said(cipher, is_encrypted=on) for cipher, on in self._ciphers_seen.items())
 
     def _in_force_seen_and_observed(self) -> Iterator[Detail]:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)

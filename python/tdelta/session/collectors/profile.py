@@ -66,7 +66,7 @@ class CpuProfiles:
         self._folder = folder
         self._plan = context.plan
         if context.state.profile is None:
-            context.state.profile = ProfileNotes(is_given_up=not context.plan.request.design.profile)
+            context.state.profile = ProfileNotes(is_given_up=not context.plan.request.profile)
         self._notes = context.state.profile
         self._is_explaining = False
         self._spent_seconds = 0.0
@@ -77,16 +77,14 @@ class CpuProfiles:
         For a cost breakdown they are sampled in one round; on the user's servers only on request.
         """
         request = self._plan.request
-        may_explain = not (
-            request.design.profile or request.tested.baseline is not None or self._is_explaining or self._is_begun
-        )
+        may_explain = not (request.profile or request.baseline is not None or self._is_explaining or self._is_begun)
         if may_explain and self._has_much_rest():
             self._is_explaining, self._notes.is_given_up = True, False
         return not self._notes.is_given_up
 
     def first_seconds(self) -> float:
         """About how long the first pass takes; 0 where none is to come."""
-        each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.design.trial_seconds)
+        each = _PERF_SECONDS + max(_TRIAL_SECONDS, self._plan.request.trial_seconds)
         return 0.0 if self._found or self._notes.is_given_up else len(self._plan.conditions) * each
 
     def _has_much_rest(self) -> bool:
@@ -104,7 +102,7 @@ class CpuProfiles:
         """Why functions were not sampled for the cost breakdown, and how they can be; empty where they were."""
         if self._found:
             return ""
-        if self._plan.request.tested.baseline is not None:
+        if self._plan.request.baseline is not None:
             return "functions of your own servers are sampled with --profile only"
         why = [str(caution.parameters.get("why", caution)) for caution in self._notes.cautions]
         if self._notes.lost_passes:
@@ -168,7 +166,7 @@ class CpuProfiles:
     def _may_explain(self, left: float, needed: float) -> bool:
         """Whether the run's time has room for a first pass that nobody asked for; a short run stays short."""
         self._notes.is_given_up = left < _CLOSING_SECONDS + needed
-        taken = self._plan.request.decision.max_seconds - left
+        taken = self._plan.request.max_seconds - left
         return not self._notes.is_given_up and needed <= min(_SHARE_OF_TIME * taken, self._context.extras_left())
 
     def records(self) -> tuple[CpuProfile, ...]:
@@ -182,7 +180,7 @@ class CpuProfiles:
 
     def cautions(self) -> tuple[Caution, ...]:
         """What is to be said of them; why there are none, where they were asked for."""
-        if not self._plan.request.design.profile:
+        if not self._plan.request.profile:
             return ()
         noted = list(self._notes.cautions)
         if self._notes.lost_passes:
@@ -240,7 +238,7 @@ class CpuProfiles:
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""
         wanted = math.ceil(_ENOUGH_SAMPLES / max(1.0, passes.fewest_cpu_seconds * FREQUENCY_HZ))
-        rounds = min(self._plan.request.decision.min_rounds, self._plan.request.decision.max_rounds or math.inf)
+        rounds = min(self._plan.request.min_rounds, self._plan.request.max_rounds or math.inf)
         rounds = 1 if self._is_explaining else rounds
         return math.ceil(min(wanted, _MOST_PASSES) / max(1, rounds))
 
@@ -252,7 +250,7 @@ class CpuProfiles:
         if self._is_explaining:
             share = self._context.extras_left() - taken
         else:
-            share = _SHARE_OF_TIME * self._plan.request.decision.max_seconds - self._spent_seconds - taken
+            share = _SHARE_OF_TIME * self._plan.request.max_seconds - self._spent_seconds - taken
         return max(0, int(min(left - _CLOSING_SECONDS, share) / max(self._notes.pass_seconds, 1e-3)))
 
 

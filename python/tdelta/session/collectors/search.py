@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from tdelta.design.layout import PLAIN
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
-from tdelta.engines.capabilities import Scoped
 from tdelta.evidence import FileClass, MarkerHit, Searched, classify, validity
 from tdelta.messages import Detail, RunPart
 from tdelta.records import Condition, FileEvidence, Phase, Validity
@@ -101,14 +100,13 @@ class FileSearch:
         return (Detail.of("not-checked", why=f"{left} of {twins} copies, since the run ended before"),) if left else ()
 
     def _short(self, job: TrialJob) -> TrialJob:
-        share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)
+        share = min(1.0, _TRIAL_SECONDS / self._plan.request.trial_seconds)
         return dataclasses.replace(job, operations=max(1, round(job.operations * share)), discard=0, injected=0.0)
 
 
 def _covered(plan: Plan, condition: Condition) -> frozenset[FileClass] | None:
     """The classes of files that a twin's encryption is to cover; None: every one."""
-    engine = plan.engine
-    own = engine.covered(plan.twin_settings(condition, 0)) if isinstance(engine, Scoped) else None
+    own = plan.engine.covered(plan.twin_settings(condition, 0))
     if not condition.is_on_encrypted_storage:
         return own
     if condition.level("cipher") == PLAIN:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from tdelta.driver import Twin
 from tdelta.driver.protocol import Priced
-from tdelta.engines.capabilities import Paged
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.messages import Caution
 from tdelta.records import Condition
@@ -63,9 +62,8 @@ class UnitCosts:
                 self._state.unit_costs.setdefault(condition.key, [{FAULT: _HURRIED}])
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
-        engine = self._plan.engine
         settings = self._plan.twin_settings(condition, 0)
-        page_size = engine.page_size(settings) if isinstance(engine, Paged) else None
+        page_size = self._plan.engine.page_size(settings)
         scope = dict(condition.levels).get("scope")
         alike = (settings.cipher, page_size, settings.aes_instructions, scope)
         if alike not in self._shared:

@@ -9,13 +9,14 @@ from typing import Any, Protocol, TypeAlias
 
 from tdelta.driver.jobs import PopulateJob, TrialJob
 from tdelta.driver.protocol import Checksums
-from tdelta.engines.shared.external.dsn import Dsn
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS
-from tdelta.engines.shared.external.reached import ReachedServers, reached
-from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.external.twins import ExternalSettings, ExternalTwins
-from tdelta.engines.shared.sessions import Connection, WorkerSession
+from tdelta.driver.workers import Refused
+from tdelta.engines.server.base import ANSWER_SECONDS
+from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.server.dsn import Dsn
+from tdelta.engines.server.external_twins import ExternalSettings, ExternalTwins
+from tdelta.engines.server.pairs import ReachedServers, reached
+from tdelta.engines.server.schemas import RunSchema
+from tdelta.engines.server.sessions import Session
 from tdelta.errors import Defect, TdeltaError
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
@@ -42,17 +43,10 @@ class NotOffered(Exception):
 
 
 class AnyTwin(Protocol):
-    """A condition's connections, as far as steps use them; see `tdelta.engines.shared.external.twins.ExternalTwin`."""
+    """A condition's connections, as far as steps use them; see `tdelta.engines.server.external_twins.ExternalTwin`."""
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial."""
-
-    @property
-    def is_metered(self) -> bool:
-        """Whether statements can be metered."""
-
-    def traced(self, job: TrialJob) -> Measurement:
-        """Run one trial, every statement metered by itself."""
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
         """How the server runs each statement."""
@@ -102,7 +96,7 @@ class Bench:
         self._request = request
         self._dsns = dsns
         self._run_id = run_id
-        self._sessions: dict[str, Connection] = {}
+        self._sessions: dict[str, Session] = {}
         self._reached = ExitStack()
         self._made = ExitStack()
 
@@ -143,11 +137,11 @@ class Bench:
         self.end_sessions()
         self._made.close()
 
-    def session(self, schema: RunSchema) -> Connection:
+    def session(self, schema: RunSchema) -> Session:
         """A session that works in a schema and is not the one that made it; opened once."""
         if schema.name + schema.server.option not in self._sessions:
             options = {**self._found.access.options(schema), "answer_seconds": ANSWER_SECONDS}
-            opened = WorkerSession(options, schema.server.dsn.program, is_external=True)
+            opened = Session(options, schema.server.dsn.program, Refused)
             self._sessions[schema.name + schema.server.option] = opened
         return self._sessions[schema.name + schema.server.option]
 

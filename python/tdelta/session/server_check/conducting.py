@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta import __version__
-from tdelta.driver.database_answers import Refused
-from tdelta.engines.shared.driven.recording import VARIABLE
-from tdelta.engines.shared.external.reached import external_dsns
-from tdelta.engines.shared.external.redacting import without
+from tdelta.driver.workers import Refused
+from tdelta.engines.server.pairs import external_dsns
+from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal

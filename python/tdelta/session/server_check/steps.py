@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from tdelta.driver.database_answers import Refused
-from tdelta.engines.shared.external.kind import Conversion, ConvertsSchemas, EmptiesCaches, LeftoverSchema, lock_name
-from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.sessions import asking, first, is_true
+from tdelta.driver.jobs import TRACE
+from tdelta.driver.workers import Refused
+from tdelta.engines.server.base import Conversion, ConvertsSchemas, LeftoverSchema, lock_name
+from tdelta.engines.server.schemas import RunSchema
+from tdelta.engines.server.sessions import asking, first, is_true
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.session.server_check.bench import AbilityFails, Bench, Found, NotOffered
@@ -218,13 +219,13 @@ def planned(bench: Bench) -> Found:
 
 
 def traced(bench: Bench) -> Found:
-    further = replace(bench.trial, stream=1, first_op=bench.trial.operations)
-    for settings, twin in zip(bench.settings, bench.running, strict=True):
-        if not twin.is_metered:
+    further = replace(bench.trial, stream=1, first_op=bench.trial.operations, step=TRACE)
+    for server, settings, twin in zip(bench.both, bench.settings, bench.running, strict=True):
+        if server.kind.tracing is None:
             raise NotOffered(
                 Refusal.of("server-check-unsupported", what="statement costs with this client (?client=dbapi may)")
             )
-        costs = twin.traced(further).traced
+        costs = twin.trial(further).traced
         if not costs or not all(cost.calls for cost in costs.values()):
             raise AbilityFails(Refusal.of("server-check-missing", what="a call of each statement"), settings.place)
     return {"statements": len(costs), "calls": sum(cost.calls for cost in costs.values())}
@@ -254,7 +255,7 @@ def costed(bench: Bench) -> Found:
 def cooled(bench: Bench) -> Found:
     """That caches are emptied by what the adapter says empties them."""
     for server in bench.both:
-        if not isinstance(server.kind, EmptiesCaches):
+        if not server.kind.cooling_sql:
             raise NotOffered(Refusal.of("server-check-unsupported", what="emptying the server's caches with SQL"))
         for statement in server.kind.cooling_sql:
             server.connection.run(statement)

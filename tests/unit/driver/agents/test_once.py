@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.refused import refused
 from tdelta import _native
 from tdelta.driver.agents.chunks import Chunk, HandOut
+from tdelta.driver.agents.load_agents import AgentLoad, segments
 from tdelta.driver.agents.merging import not_once
-from tdelta.driver.agents.pool import AgentLoad, segments
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import failure
 from tdelta.errors import ServerLost
@@ -111,14 +111,13 @@ def test_of_a_trial_that_ended_early_it_says_nothing(ending: dict[str, Any]) -> 
 
 
 class Pool:
-    count = 1
     start_seconds = 1.0
 
     def __init__(self, found: dict[str, Any]) -> None:
         self.found = found
 
-    def request(self, *_: object, **__: object) -> dict[str, Any]:
-        return {"answers": {"1": {"ok": self.found, "node": "here"}}}
+    def invoke(self, *_: object, **__: object) -> dict[str, Any]:
+        return {"1": {"ok": self.found, "node": "here"}}
 
 
 def test_a_trial_whose_operations_were_not_each_done_once_leaves_its_twin_unlike_the_others() -> None:

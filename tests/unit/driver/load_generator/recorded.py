@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tdelta.driver.load_generator import Connection
+from tdelta.driver.load_generator.connections import Connection
 
 OUTPUTS = Path(__file__).parent / "outputs"
 MYSQL = Connection("mysql", "tdelta", "tdelta", socket=Path("/run/twin/server.sock"), password="s3cret")  # noqa: S106

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from support.refused import Coded, Part, coded, has
-from tdelta.driver.load_generator import Amount, Connection, Work, parse_load
-from tdelta.driver.load_generator.command import expand
+from tdelta.driver.load_generator.command import Work, expand, parse_load
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.tools import Amount
 from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Refusal
 

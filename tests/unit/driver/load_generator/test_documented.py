@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.load_generator import PLACEHOLDERS, parse_load
+from tdelta.driver.load_generator.command import PLACEHOLDERS, parse_load
 
 PAGE = (Path(__file__).parents[4] / "docs/workloads.md").read_text(encoding="utf-8").split("## Load generators")[1]
 EXAMPLES = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()

@@ -10,8 +10,8 @@ from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver.load_generator.command import AnyCommand
 from tdelta.driver.load_generator.pgbench import Pgbench
-from tdelta.driver.load_generator.results import Finished
 from tdelta.driver.load_generator.sysbench import Sysbench
+from tdelta.driver.load_generator.tools import Finished
 from tdelta.errors import LoadFault
 from tdelta.records import SpanTotals
 

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from support.loads import run
 from support.processes import eventually, is_running
 from support.refused import Coded, Part, coded, has, refused
-from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run
+from tdelta.driver.load_generator.command import Work, parse_load
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.trial import CommandLoad
 from tdelta.driver.tree import living
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
@@ -157,9 +160,11 @@ def test_a_killed_tdelta_leaves_no_process_and_no_folder(tmp_path: Path, sleeper
     text, pids = sleepers
     program = (
         "from pathlib import Path\n"
-        "from tdelta.driver.load_generator import Connection, Work, parse_load, run\n"
-        f"run(parse_load({text!r}, 'mysql'), Connection('mysql', 'me', 'db'), Work(1, 1, 1.0, 1),"
-        f" parent=Path({str(tmp_path)!r}), deadline_seconds=300.0)\n"
+        "from tdelta.driver.load_generator.command import Work, parse_load\n"
+        "from tdelta.driver.load_generator.connections import Connection\n"
+        "from tdelta.driver.load_generator.trial import CommandLoad\n"
+        f"load = CommandLoad(parse_load({text!r}, 'mysql'), Connection('mysql', 'me', 'db'), Path({str(tmp_path)!r}))\n"
+        "load.trial(Work(1, 1, 1.0, 1), 300.0)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program])
     try:

@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Greeting, Recipe
 from tdelta.driver.tree import parse_stat
 

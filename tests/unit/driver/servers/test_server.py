@@ -9,8 +9,8 @@ import pytest
 from support.processes import until
 from support.refused import Part, coded, refused
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server, greets
 from tdelta.driver.servers.recipes import Command
+from tdelta.driver.servers.server import Server, greets
 from tdelta.driver.servers.supervisor import cpus_for
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 from tdelta.messages import Refusal
@@ -240,7 +240,7 @@ OWNER = """
 import os, signal, sys
 from pathlib import Path
 from tdelta.driver import TwinFolder
-from tdelta.driver.servers import Server
+from tdelta.driver.servers.server import Server
 from tests.unit.driver.servers.faking import recipe
 
 folder = TwinFolder(Path(sys.argv[1]), "r1")

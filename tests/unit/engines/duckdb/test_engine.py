@@ -7,7 +7,8 @@ import pytest
 from support.refused import Coded, Part, coded, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.statements import attach_sql, literal, quoted, setting_statements
+from tdelta.engines.duckdb.statements import attach_sql, setting_statements
+from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.errors import EngineUnavailable, UnknownName
 
 KEY = "5e" * 32
@@ -89,7 +90,7 @@ def test_a_key_and_a_mode_are_given_together_or_not_at_all(engine: DuckdbEngine)
 
 
 def test_a_file_that_is_only_read_keeps_its_storage(engine: DuckdbEngine) -> None:
-    options = engine.options(Path("/t/a.db"), settings("none"), None, read_only=True, encrypts_temp=False)
+    options = {**engine.options(Path("/t/a.db"), settings("none"), None), "read_only": True, "encrypts_temp": False}
     assert attach_sql(options) == "ATTACH '/t/a.db' AS twin (READ_ONLY)"
     assert setting_statements(options)[-1] == "SET temp_file_encryption = false"
 
@@ -126,7 +127,7 @@ def test_no_key_is_in_what_is_shared_or_told(engine: DuckdbEngine) -> None:
 def test_a_cipher_that_is_not_in_force_is_told(
     engine: DuckdbEngine, cipher: str, found: dict[str, str], wrong: tuple[str, ...]
 ) -> None:
-    fault = engine.cipher_fault(settings(cipher), found)
+    fault = engine.fault(settings(cipher), found)
     assert (fault is None) is (not wrong)
     assert all(word in str(fault) for word in wrong)
 
@@ -147,9 +148,9 @@ def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine
         assert (
             setting_statements(engine.options(Path("/t/a.db"), of, KEY))[-1] == f"SET temp_file_encryption = {wanted}"
         )
-        assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": wanted}) is None
+        assert engine.fault(of, {**GCM, "temp_file_encryption": wanted}) is None
         other = "false" if wanted == "true" else "true"
-        assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": other}) is not None
+        assert engine.fault(of, {**GCM, "temp_file_encryption": other}) is not None
 
 
 def test_an_unknown_cipher_is_refused() -> None:

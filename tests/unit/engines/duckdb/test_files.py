@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.duckdb.exposure import duckdb_file_class, duckdb_files
-from tdelta.evidence import FileClass
+from tdelta.engines.duckdb.exposure import duckdb_file_class
+from tdelta.evidence import FileClass, files_of
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,10 @@ def test_all_files_below_the_folder_are_found_and_those_that_are_open_without_a_
         held.write(b"y")
         held.flush()
         lost.unlink()
-        found = {file.name: file.file_class for file in duckdb_files(os.getpid(), home / "twin.db")}
+        found = {
+            file.name: file.file_class
+            for file in files_of(os.getpid(), home / "twin.db", duckdb_file_class, has_folder=True)
+        }
     assert found["twin.db"] is FileClass.DATABASE
     assert found["twin.db.wal"] is FileClass.WAL
     assert found["duckdb_temp_storage_S32K-0.tmp"] is FileClass.TEMP

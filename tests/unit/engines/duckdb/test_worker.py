@@ -8,7 +8,7 @@ from support.refused import refused
 from tdelta.driver import TrialJob, Worker
 from tdelta.driver.answers import measurement
 from tdelta.engines.duckdb.database import as_client_error, reading_sql
-from tdelta.engines.duckdb.twins import PROGRAM, says_encrypted
+from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine
 from tdelta.engines.duckdb.worker import Host
 from tdelta.errors import StatementFault, TdeltaError
 
@@ -85,7 +85,7 @@ def test_rows_are_read_with_the_types_of_their_table() -> None:
 def test_the_header_says_whether_a_file_is_encrypted(tmp_path: Path, flags: int) -> None:
     path = tmp_path / "twin.db"
     path.write_bytes(bytes(8) + b"DUCK" + (68).to_bytes(8, "little") + flags.to_bytes(8, "little") + bytes(4096))
-    assert says_encrypted(path) is bool(flags)
+    assert DuckdbEngine().shows_itself(path) is not bool(flags)
 
 
 def test_a_conflict_that_stays_is_the_workloads_fault() -> None:

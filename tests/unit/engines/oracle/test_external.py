@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tdelta.driver.database_answers import Refused
-from tdelta.engines.oracle.external import OracleServers
-from tdelta.engines.shared.external.kind import DATA, Identity, NewSchema
-from tdelta.engines.shared.sessions import Ask, Row
+from tdelta.driver.workers import Refused
+from tdelta.engines.oracle.driver import Oracle
+from tdelta.engines.server.base import DATA, Identity, NewSchema
+from tdelta.engines.server.sessions import Ask, Row
 
-SERVERS = OracleServers(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
+SERVERS = Oracle(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
 
 
 def answering(encrypted: str, *accounted: tuple[str, str]) -> Ask:
@@ -94,7 +94,7 @@ def test_a_tablespace_of_the_users_is_neither_converted_nor_dropped() -> None:
 
 def test_only_a_plain_schema_where_tables_would_be_encrypted_gets_a_tablespace() -> None:
     def statements_for(encrypted: str, *, is_encrypted: bool) -> int:
-        servers = OracleServers(SERVERS.identity, "TS")
+        servers = Oracle(SERVERS.identity, "TS")
         servers.encryption(answering(encrypted, *((("AES256", "NORMAL"),) if encrypted == "YES" else ())))
         made = servers.make_sql(NewSchema("tdelta_r1_encrypt", "r1", is_encrypted))
         return sum("CREATE TABLESPACE" in statement for statement in made)

@@ -4,15 +4,15 @@ from typing import Any
 import pytest
 import sqlglot
 
-from tdelta.engines.oracle.external import OracleServers
+from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.oracle.writing import DirectPath, fetching, written
 from tdelta.engines.registry import dialects, profile
-from tdelta.engines.shared.driven import aside
-from tdelta.engines.shared.external.kind import Identity
+from tdelta.engines.server import dbapi as aside
+from tdelta.engines.server.base import Identity
 from tdelta.workloads import load
 
 INSERT = "INSERT INTO orders (id, word) VALUES (:p1, :p2)"
-SERVERS = OracleServers(Identity("oracle", "Oracle Database", "19", "BENCH"), "TS")
+SERVERS = Oracle(Identity("oracle", "Oracle Database", "19", "BENCH"), "TS")
 
 
 class Driver:

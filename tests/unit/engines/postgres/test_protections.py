@@ -7,7 +7,7 @@ from tdelta.engines.postgres import driver
 from tdelta.engines.postgres.driver import has_extension, protection_for
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.servers import ServerBinary
+from tdelta.engines.server.base import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault, UsageError
 
 
@@ -35,19 +35,25 @@ def gocryptfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_server_without_extension_is_encrypted_below(binary: ServerBinary, gocryptfs: Path) -> None:
-    assert protection_for(binary) == Gocryptfs(gocryptfs)
+    protection = protection_for(binary)
+    assert isinstance(protection, Gocryptfs)
+    assert protection.program == gocryptfs
 
 
 def test_a_server_that_has_pg_tde_encrypts_itself(binary: ServerBinary, tmp_path: Path, gocryptfs: Path) -> None:
     (tmp_path / "share/extension/pg_tde.control").touch()
-    assert protection_for(binary) == PgTde()
+    protection = protection_for(binary)
+    assert isinstance(protection, PgTde)
+    assert protection.extension == "pg_tde"
 
 
 def test_a_server_that_has_the_fork_encrypts_itself_by_its_names(
     binary: ServerBinary, tmp_path: Path, gocryptfs: Path
 ) -> None:
     (tmp_path / "share/extension/open_pg_tde.control").touch()
-    assert protection_for(binary) == PgTde("open_pg_tde")
+    protection = protection_for(binary)
+    assert isinstance(protection, PgTde)
+    assert protection.extension == "open_pg_tde"
 
 
 def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: ServerBinary, tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, refused
-from tdelta.driver.servers import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
-from tdelta.engines.shared.private.replicas import Behind, Link
+from tdelta.engines.server.replicas import Behind, Link
+from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
 
 
-class FakeSession:
+class FakeSession(Session):
     def __init__(self, **answers: str) -> None:
         self.said: list[str] = []
         self.answers = {

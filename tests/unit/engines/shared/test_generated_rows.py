@@ -16,9 +16,9 @@ import pytest
 from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import PopulateJob, TwinFolder, Worker
-from tdelta.engines.duckdb.statements import quoted
-from tdelta.engines.duckdb.twins import PROGRAM
+from tdelta.engines.duckdb.engine import PROGRAM
 from tdelta.engines.duckdb.worker import Host
+from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.shared.generated_rows import GeneratedRows, write_files
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC

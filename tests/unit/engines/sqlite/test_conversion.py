@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -82,9 +83,10 @@ def test_a_library_that_cannot_encrypt_makes_plain_twins_and_refuses_others() ->
 
 
 def test_a_step_is_told_to_the_worker_in_json() -> None:
-    assert json.loads(json.dumps(ConversionStep(schema="main", reserved_bytes=8).as_json())) == {
-        "sql": "", "is_keyed": False, "schema": "main", "reserved_bytes": 8,
-    }  # fmt: skip
+    made = Conversion(True, (ConversionStep(schema="main", reserved_bytes=8),))
+    assert json.loads(json.dumps(made.as_json())) == [
+        {"sql": "", "is_keyed": False, "schema": "main", "reserved_bytes": 8}
+    ]
 
 
 def test_the_engine_names_cipher_and_reserve_of_a_twin() -> None:
@@ -96,6 +98,6 @@ def test_the_engine_names_cipher_and_reserve_of_a_twin() -> None:
 
 
 def test_a_copy_is_worked_on_without_a_key_and_with_temporary_files_on_disk() -> None:
-    options = SqliteEngine().conversion_options("/o.db")
+    options = SqliteEngine().converting(Path("/o.db"))["options"]
     assert (options["key"], options["cipher_pragmas"]) == (None, [])
     assert "PRAGMA temp_store=FILE" in options["pragmas"]

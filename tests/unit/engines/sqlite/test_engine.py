@@ -1,12 +1,13 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from support.refused import refused
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, Library
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UsageError
 
 ENGINE = SqliteEngine()
 SQLCIPHER_ENGINE = SqliteEngine(SQLCIPHER)
@@ -16,15 +17,9 @@ KEY = "0123456789abcdef"
 
 
 def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_be_done() -> None:
-    PLAIN_ENGINE.check_ciphers(["none"])
+    PLAIN_ENGINE.check_cipher("none")
     with refused(UsageError, "plain-library", engine="SQLite", cipher="aes-256", library="libsqlite3.so.0"):
-        PLAIN_ENGINE.check_ciphers(["aes-256"])
-
-
-def test_an_unknown_temporary_store_is_refused() -> None:
-    ENGINE.check_temp_store("memory")
-    with refused(UnknownName, "unknown", found="ram"):
-        ENGINE.check_temp_store("ram")
+        PLAIN_ENGINE.check_cipher("aes-256")
 
 
 def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_asked_for() -> None:
@@ -48,7 +43,7 @@ def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_aske
 def test_a_cipher_in_force_that_is_not_the_one_asked_for_is_told(
     cipher: str, found: dict[str, str], wrong: tuple[str, ...]
 ) -> None:
-    fault = ENGINE.cipher_fault(cipher, found)
+    fault = ENGINE.fault(dataclasses.replace(SETTINGS, cipher=cipher), found)
     assert (fault is None) is (not wrong)
     assert all(word in str(fault) for word in wrong)
 
@@ -59,9 +54,9 @@ SAID = {"cipher": "AES-256-CBC", "cipher_use_hmac": "1", "cipher_hmac_algorithm"
 def test_a_sqlcipher_without_a_status_is_judged_by_what_else_it_says() -> None:
     """SQLCipher 4.5 has no such pragma: its runs ended without an answer."""
     old = SAID | {"cipher_status": "", "header": "hidden"}
-    assert SQLCIPHER_ENGINE.cipher_fault("aes-256", old) is None
+    assert SQLCIPHER_ENGINE.fault(SETTINGS, old) is None
     for wrong in ({"header": "plain"}, {"cipher": ""}, {"cipher_status": "0"}):
-        assert SQLCIPHER_ENGINE.cipher_fault("aes-256", old | wrong) is not None
+        assert SQLCIPHER_ENGINE.fault(SETTINGS, old | wrong) is not None
 
 
 def test_reserved_bytes_are_the_most_that_any_cipher_of_the_run_needs() -> None:
@@ -70,7 +65,7 @@ def test_reserved_bytes_are_the_most_that_any_cipher_of_the_run_needs() -> None:
 
 @pytest.mark.parametrize(("page_size", "cipher"), [(512, "chacha20"), (1024, "sqlcipher"), (512, "none")])
 def test_pages_that_can_hold_what_a_cipher_reserves_are_let_through(page_size: int, cipher: str) -> None:
-    ENGINE.check_reserved(["none", cipher], page_size)
+    ENGINE._check_reserved(page_size, {"cipher": (cipher,)})
 
 
 def test_keys_are_raw_where_the_library_takes_them_and_connections_are_not_the_work() -> None:
@@ -150,6 +145,7 @@ def test_a_file_is_made_with_its_page_size_and_reserved_bytes() -> None:
     assert (options["create"], options["reserve"], options["pragmas"][0]) == (True, 80, "PRAGMA page_size=8192")
 
 
-def test_a_plain_file_is_told_by_its_header() -> None:
-    assert ENGINE.looks_plain(b"SQLite format 3\x00")
-    assert not ENGINE.looks_plain(b"\x8f\x02 anything else")
+@pytest.mark.parametrize(("head", "is_plain"), [(b"SQLite format 3\x00", True), (b"\x8f\x02 anything else", False)])
+def test_a_plain_file_is_told_by_its_header(tmp_path: Path, head: bytes, is_plain: bool) -> None:
+    (tmp_path / "t.db").write_bytes(head)
+    assert ENGINE.shows_itself(tmp_path / "t.db") is is_plain

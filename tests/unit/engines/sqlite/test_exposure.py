@@ -13,7 +13,7 @@ import pytest
 from support.refused import Part, refused
 from tdelta.driver import PopulateJob, Worker
 from tdelta.driver.rows import with_markers
-from tdelta.engines.sqlite.exposure import Exposure
+from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import FileClass, Markers, table_sql
@@ -70,7 +70,7 @@ def worker(folder: Path) -> SqliteWorker:
     return SqliteWorker(path)
 
 
-def found_by(exposure: Exposure) -> dict[FileClass, int]:
+def found_by(exposure: SqliteExposure) -> dict[FileClass, int]:
     counts: dict[FileClass, int] = {}
     for one in exposure.found():
         counts[one.file_class] = counts.get(one.file_class, 0) + one.markers_found
@@ -93,7 +93,7 @@ def test_a_workload_with_a_table_of_that_name_is_refused() -> None:
 def test_markers_reach_every_class_of_file_and_the_rows_stay_what_they_are(tmp_path: Path) -> None:
     held = worker(tmp_path)
     before = held.rows()
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
         exposure.scan()
         during = found_by(exposure)
@@ -112,7 +112,7 @@ def test_files_are_searched_over_and_over_until_there_is_an_answer(tmp_path: Pat
     held = worker(tmp_path)
     answers, pipe = os.pipe()
     held.fileno = lambda: answers  # type: ignore[attr-defined]
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     looks = []
 
     def look() -> None:
@@ -136,7 +136,7 @@ def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tm
     held = worker(tmp_path)
     held.db.execute("CREATE TABLE work (a)")
     held.db.execute("PRAGMA wal_autocheckpoint=5")
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
         for _ in range(300):
             held.db.execute("INSERT INTO work VALUES (randomblob(3000))")
@@ -148,7 +148,7 @@ def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tm
 def test_the_workload_may_write_while_markers_are_under_way(tmp_path: Path) -> None:
     held = worker(tmp_path)
     held.db.execute("PRAGMA busy_timeout=0")
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
         held.db.execute("CREATE TABLE work (a)")
         held.db.execute("INSERT INTO work VALUES (1)")
@@ -157,7 +157,7 @@ def test_the_workload_may_write_while_markers_are_under_way(tmp_path: Path) -> N
 
 def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None:
     held = worker(tmp_path)
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with Worker() as dead:
         os.kill(dead.pid, signal.SIGKILL)
         with pytest.raises(WorkerFault):
@@ -171,7 +171,7 @@ def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None
 
 def test_nothing_is_left_held_once_the_trial_is_over(tmp_path: Path) -> None:
     held = worker(tmp_path)
-    exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
+    exposure = SqliteExposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
         held.told.append("trial")
     exposure.scan_afterwards()

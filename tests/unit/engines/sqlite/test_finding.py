@@ -8,9 +8,9 @@ import pytest
 from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import Worker
-from tdelta.engines.sqlite.driver import ask_library, describe_library, driver, find_library
+from tdelta.engines.sqlite.driver import ask_library, driver, find_library
 from tdelta.engines.sqlite.engine import WORKER
-from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
+from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.engines.sqlite.loading import Loaded
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import EngineUnavailable, UsageError
@@ -57,7 +57,7 @@ def test_a_library_that_ends_the_process_that_loads_it_is_refused(monkeypatch: p
 
     monkeypatch.setattr(Worker, "send", killing)
     with refused(EngineUnavailable, "path-unusable", path="sqlcipher", fault=Part("killed")):
-        describe_library(SQLCIPHER)
+        ask_library("sqlcipher")
 
 
 def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
@@ -67,7 +67,7 @@ def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
     (tmp_path / "sqlcipher3" / "__init__.py").write_text("raise ImportError('no such wheel')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with refused(EngineUnavailable, "database-says", said="--library sqlcipher: no such wheel; pip install sqlcipher3"):
-        describe_library(SQLCIPHER)
+        ask_library("sqlcipher")
 
 
 def test_a_library_that_cannot_be_loaded_is_not_the_end_of_the_worker() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from tdelta.engines.shared.rewriting import REWRITES
-from tdelta.engines.sqlite.conversion import ConversionStep, Rewrite, Target, rewrite
+from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Target, rewrite
 
 
 def target(reserved_bytes: int = 0, *, is_encrypted: bool = False) -> Target:
@@ -12,9 +12,9 @@ def target(reserved_bytes: int = 0, *, is_encrypted: bool = False) -> Target:
 @pytest.mark.parametrize("change", ["encrypt", "rekey"])
 def test_multiple_ciphers_rekeys_in_place_and_the_plain_twin_writes_every_page(change: str) -> None:
     steps = (ConversionStep("PRAGMA cipher='aes256cbc'"), ConversionStep("PRAGMA rekey = :key", is_keyed=True))
-    assert rewrite("sqlite3mc", change, target(is_encrypted=True), is_encrypted=True) == Rewrite(steps)
+    assert rewrite("sqlite3mc", change, target(is_encrypted=True), is_encrypted=True) == Conversion(True, steps)
     of_plain = rewrite("sqlite3mc", change, target(32), is_encrypted=False)
-    assert of_plain.writes_pages
+    assert not of_plain.steps
     assert of_plain.is_in_place
 
 
@@ -24,7 +24,7 @@ def test_a_file_that_keeps_fewer_bytes_of_its_pages_once_it_is_plain_is_rebuilt_
     )
     rebuilt = (ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM"))
     assert rewrite("sqlite3mc", "decrypt", target(32), is_encrypted=False).steps == rebuilt
-    assert rewrite("sqlite3mc", "decrypt", target(), is_encrypted=False).writes_pages
+    assert not rewrite("sqlite3mc", "decrypt", target(), is_encrypted=False).steps
 
 
 @pytest.mark.parametrize("change", ["encrypt", "decrypt"])
@@ -42,7 +42,7 @@ def test_sqlcipher_exports_into_a_new_file_with_a_key_or_without(change: str) ->
 
 def test_sqlcipher_changes_a_key_in_place() -> None:
     assert rewrite("sqlcipher", "rekey", target(80, is_encrypted=True), is_encrypted=True).is_in_place
-    assert rewrite("sqlcipher", "rekey", target(80), is_encrypted=False).writes_pages
+    assert rewrite("sqlcipher", "rekey", target(80), is_encrypted=False) == Conversion(True, ())
 
 
 def test_every_rewrite_is_an_action() -> None:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from tdelta.engines.registry import dialects
-from tdelta.engines.shared.external.kind import Identity
-from tdelta.engines.sqlserver.external import Encryptor, SqlServers
+from tdelta.engines.server.base import Identity
+from tdelta.engines.sqlserver.driver import Encryptor, SqlServer
 from tdelta.engines.sqlserver.scripts import as_written, bare, named
 from tdelta.workloads import load
 
-SERVER = SqlServers(Identity("sqlserver", "SQL Server", "16.0", "bench"), Encryptor("certificate", "AES_256"))
+SERVER = SqlServer(Identity("sqlserver", "SQL Server", "16.0", "bench"), Encryptor("certificate", "AES_256"))
 Rows = Sequence[Mapping[str, str | None]]
 
 
@@ -37,7 +37,7 @@ def test_a_table_is_encrypted_when_its_database_is_whole_and_of_the_algorithm_as
 
 
 def test_a_certificate_that_encrypts_nothing_asks_for_no_algorithm() -> None:
-    server = SqlServers(SERVER.identity, None)
+    server = SqlServer(SERVER.identity, None)
     row = {"name": "orders", "state": "3", "algorithm": "AES", "length": "128"}
     assert server.tables(answering([row]), "tdelta_x") == {"orders": True}
 
@@ -56,7 +56,7 @@ def test_a_conversion_is_over_when_the_state_says_it_and_the_algorithm_is_right(
 
 
 def test_scans_are_suspended_since_sql_server_2019() -> None:
-    earlier = SqlServers(Identity("sqlserver", "SQL Server", "14.0.1000.169", "bench"), None)
+    earlier = SqlServer(Identity("sqlserver", "SQL Server", "14.0.1000.169", "bench"), None)
     assert earlier.suspend_sql("tdelta_x") == ""
     assert SERVER.suspend_sql("tdelta_x") == "ALTER DATABASE [tdelta_x] SET ENCRYPTION SUSPEND"
     assert "scan" not in earlier.conversion(answering([]), "tdelta_x").said

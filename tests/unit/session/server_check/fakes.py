@@ -9,21 +9,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tdelta.driver.database_answers import Refused
-from tdelta.driver.jobs import TrialJob
-from tdelta.engines.shared.external.dsn import parse_dsn
-from tdelta.engines.shared.external.kind import (
+from tdelta.driver.jobs import TRACE, TrialJob
+from tdelta.driver.workers import Refused
+from tdelta.engines.server.base import (
     DATA,
     Conversion,
+    ConvertsSchemas,
     Encryption,
     Identity,
     LeftoverSchema,
     Probe,
     Scope,
+    ServerEngine,
     SettingsRule,
+    Tracing,
     lock_name,
 )
-from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, StatementCost
@@ -35,19 +38,21 @@ SUMS = {"orders": (3, "aa"), "customers": (2, "bb")}
 RUN = "check-1"
 
 
-class Server:
+class Server(ServerEngine):
     """A server and its adapter in one: schemas, sessions, and answers by statement."""
 
     def __init__(self, *, is_encrypted: bool, broken: frozenset[str]) -> None:
         self.is_encrypted = is_encrypted
         self.broken = broken
-        self.identity = Identity("mysql", "Fake", "" if "version" in broken else "1.0", "bench@db")
+        self.origin = Identity("mysql", "Fake", "" if "version" in broken else "1.0", "bench@db")
         self.rule = SettingsRule(re.compile(r"nothing\Z"))
         self.counters = () if "counters not offered" in broken else ("SHOW STATUS",)
         self.schema = ""
         self.sessions: list[str] = []
         self.asked = 0
         self.ran: list[str] = []
+
+    tracing = Tracing("", (), {})
 
     def encryption(self, _ask: Any) -> Encryption:
         self.asked += 1
@@ -98,7 +103,7 @@ class Server:
         self.rows(sql)
 
 
-class ConvertingServer(Server):
+class ConvertingServer(Server, ConvertsSchemas):
     """One that also encrypts and decrypts a schema: at once, but while it is suspended."""
 
     state = "3"
@@ -157,12 +162,14 @@ class Session:
 
 
 class Twin:
-    is_metered = True
-
     def __init__(self, bench: FakeBench, server: Server) -> None:
         self.bench, self.server = bench, server
 
     def trial(self, job: TrialJob) -> Measurement:
+        if job.step == TRACE:
+            calls = 0 if "trace" in self.server.broken else 2
+            cost = StatementCost(calls=calls, elapsed_ns=1, cpu_ns=1, rows=1, counters={})
+            return cast(Any, SimpleNamespace(traced={"buy": cost}))
         is_cut = "work" in self.server.broken
         return Measurement(
             operations=job.operations,
@@ -174,12 +181,6 @@ class Twin:
             engine_counters={"reads": 0 if "counters" in self.server.broken else 7},
             stopped_by="operations",
         )
-
-    def traced(self, job: TrialJob) -> Measurement:
-        measured = self.trial(job)
-        calls = 0 if "trace" in self.server.broken else 2
-        cost = StatementCost(calls=calls, elapsed_ns=1, cpu_ns=1, rows=1, counters={})
-        return cast(Any, SimpleNamespace(traced={"buy": cost}, measured=measured))
 
     def plans(self, _scripts: Mapping[str, str]) -> Mapping[str, Any]:
         if "plans not offered" in self.server.broken:

@@ -1,0 +1,116 @@
+"""Have a worker, with a condition's environment and library, measure what a page or block costs.
+
+The proof that a worker's AES instructions are what its environment says is such a price: a variable that is misspelt, a
+library that was linked otherwise, a preload that the loader could not load leave the instructions on without a word. So
+every level is shown by what a page costs in a worker like those that trials run in, with the library that they run on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdelta import own_folders
+from tdelta.driver.files import TwinFolder
+from tdelta.driver.protocol import CipherProof
+from tdelta.driver.workers import Worker
+from tdelta.errors import StorageFault
+from tdelta.measure.aes import PreloadMode
+from tdelta.measure.private import FOLDER_MODE
+from tdelta.messages import Refusal
+
+if TYPE_CHECKING:
+    from tdelta.engines.embedded.engine import Embedded
+
+_PROOF_SECONDS = 120.0
+_PRICE_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """How unit costs are measured, and what they are of.
+
+    Attributes:
+        files: how a worker makes a ``plain`` and an ``encrypted`` file, and a ``bare`` one where there is the same
+            cipher without its MAC. They hold keys.
+        effort: the arguments of `tdelta.engines.embedded.prices.prices`.
+        page_bytes: of a page or block, which is encrypted at once.
+        counted: what counts them in a trial: ``bytes``, ``cache`` or ``blocks``.
+        cipher: for people.
+        mac: what authenticates a page; empty where nothing does.
+    """
+
+    files: Mapping[str, object]
+    effort: Mapping[str, float]
+    page_bytes: int
+    counted: str
+    cipher: str
+    mac: str
+
+    def __repr__(self) -> str:
+        return "Pricing()"
+
+
+def new_key() -> str:
+    return secrets.token_hex(32)
+
+
+def prove(
+    engine: Embedded, folder: TwinFolder, environment: Mapping[str, str], cipher: str | None = None
+) -> CipherProof:
+    """Time a page cipher in a worker of its own; as `ask_proof`."""
+    with Worker(environment, engine.program) as worker:
+        return ask_proof(worker, engine, folder, cipher or engine.proof_cipher, None)
+
+
+def ask_proof(worker: Worker, engine: Embedded, folder: TwinFolder, cipher: str, settings: Any) -> CipherProof:
+    """Have a worker time a page cipher. It takes some tenths of a second, and some MB in the folder.
+
+    Raises:
+        StorageFault: the disk is full, or a file cannot be opened.
+        TdeltaError: the library cannot do it; the message is its own.
+        WorkerFault: the worker died.
+    """
+    with _home(folder, "proof") as home:
+        files = engine.proof_files(home, cipher, settings)
+        answer = worker.ask("prove", seconds=_PROOF_SECONDS, files=files)
+    return CipherProof(cipher=cipher, **answer | {"mode": PreloadMode(answer["mode"])})
+
+
+def ask_prices(
+    engine: Embedded, folder: TwinFolder, environment: Mapping[str, str], settings: Any
+) -> dict[str, object] | None:
+    """What a page costs under these settings, pass by pass; None where that is not measured.
+
+    It takes some seconds at most, and two or three files of some MB in the folder. Raises as `ask_proof` does.
+    """
+    with _home(folder, "prices") as home:
+        pricing = engine.pricing(home, settings)
+        if pricing is None:
+            return None
+        with Worker(environment, engine.program) as worker:
+            answer = worker.ask("price", seconds=_PRICE_SECONDS, files=pricing.files, effort=pricing.effort)
+    return {
+        "page_bytes": pricing.page_bytes,
+        "counted": pricing.counted,
+        "cipher": pricing.cipher,
+        "mac": pricing.mac,
+        "passes": answer["passes"],
+    }
+
+
+@contextlib.contextmanager
+def _home(folder: TwinFolder, name: str) -> Iterator[Path]:
+    home = folder.path / name
+    try:
+        home.mkdir(FOLDER_MODE, exist_ok=True)
+    except OSError as error:
+        raise StorageFault(Refusal.of("folder-unusable", folder=home, fault=error.strerror)) from error
+    try:
+        yield home
+    finally:
+        own_folders.remove(home)

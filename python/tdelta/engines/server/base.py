@@ -1,0 +1,796 @@
+"""One engine's servers: how one is made, configured and asked. Opens nothing itself.
+
+A server is started by tdelta, here or on a host, or is a user's and named by a DSN: its `ServerEngine.origin` says
+which. The engine's class derives from `ServerEngine` and overrides what its servers can; what it leaves as it is, they
+cannot.
+
+Of a server of tdelta's an adapter turns settings into a `Recipe`; what starts and supervises the process is
+`tdelta.driver.servers`. Twins share every setting but what their factors say: everything that an adapter writes depends
+on `ServerSettings` alone, and what differs between two recipes is what differs between their settings.
+
+A user's server is asked by SQL alone, through a callable. On it everything takes place in one schema (PostgreSQL:
+schema, MySQL: database) that tdelta makes, marks as its own, and drops at the end; nothing else is written, and no
+setting is changed but those of tdelta's own sessions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
+from tdelta.engines.profile import Profile
+from tdelta.engines.server.evidence import ServerEvidence, Settling
+from tdelta.engines.server.sessions import Ask
+from tdelta.errors import Defect
+from tdelta.messages import Caution, Detail, Refusal
+
+if TYPE_CHECKING:
+    from tdelta.design.actions import AskedAction
+    from tdelta.engines.server.actions import ServerAction
+    from tdelta.engines.server.catalog import Catalog
+    from tdelta.engines.server.replicas import Replication
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+PLAIN_SCOPE = "none"
+"""The scope of a twin without a cipher."""
+
+DATABASE = "tdelta"
+"""The only database (MySQL: schema) of a private server that tdelta makes, and the user it connects as."""
+
+DATA = "data"
+"""The scope that is the tables themselves."""
+
+MARK = "tdelta run "
+"""What the comment begins with by which tdelta knows a schema of its own; the run's name follows."""
+
+ANSWER_SECONDS = 60.0
+"""Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
+
+LOCK_SECONDS = 60
+"""How long the session that drops schemas waits for whoever holds a table of them."""
+
+_MOST_NAMED = 5
+
+PREFIX = "tdelta_"
+"""What the name of a schema begins with, unless the user names it."""
+
+SCHEMA_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+"""Names that every one of these engines takes unquoted, whatever it makes of upper case."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBinary:
+    """A server program that was found, told apart by what ``--version`` says, never by its name.
+
+    ``kind`` is the engine's name (``mariadb``, ``mysql``, ``postgres``), ``product`` for people (``Percona Server``),
+    ``version`` digits and dots, ``text`` the whole line. ``launcher`` is what runs a program that brings its own C
+    library (``ld-linux-x86-64.so.2 --library-path …``); ``root`` the folder that such a program was unpacked into.
+    ``loader`` is the dynamic loader that a program names in its own head.
+    """
+
+    kind: str
+    product: str
+    path: Path
+    version: str
+    text: str
+    launcher: tuple[str, ...] = ()
+    root: Path | None = None
+    loader: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What decides a twin's server and the connections to it.
+
+    ``scope`` is what is encrypted, ``none`` for a plain twin: ``data`` (tables), ``+log`` (these and the redo log),
+    ``+temp`` (these and temporary files), ``+binlog`` (these and the binary log), ``all`` (all that the engine can).
+    Each ``+`` level is ``data`` and that one thing, so that its cost can be told apart.
+
+    ``session_bytes`` is what a sort, a join or a temporary table of one session has before it goes to files (0: as the
+    server has it). ``threads`` is how many connections the condition's load opens, ``connections`` the most that all
+    conditions on the server do together. ``cache_bytes`` is the buffer pool's
+    size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
+    ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
+    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``becomes`` is the
+    cipher that plain twins of the run are encrypted with beside their load, on every twin; empty where none are.
+    ``replication`` is what the server's replica does beside the condition's load
+    (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
+    ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
+    since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
+    encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
+    the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs it may use; 0 for all.
+    """
+
+    cipher: str
+    scope: str = PLAIN_SCOPE
+    threads: int = 1
+    connections: int = 64
+    cache_bytes: int = 0
+    session_bytes: int = 0
+    aes_instructions: str = "on"
+    has_binlog: bool = False
+    is_durable: bool = True
+    is_loading: bool = False
+    is_cold: bool = False
+    becomes: str = ""
+    replication: str = ""
+    is_buffered: bool = False
+    compression: str = ""
+    server: str = ""
+    cores: int = 0
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the twin has a cipher."""
+        return self.scope != PLAIN_SCOPE
+
+    @property
+    def keyed_cipher(self) -> str:
+        """The cipher that the server needs a key for: its own, or that which it is encrypted with; empty without."""
+        return self.cipher if self.is_encrypted else self.becomes
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether pages of tables are compressed."""
+        return self.compression not in ("", "none")
+
+    @property
+    def template_key(self) -> tuple[str, ...]:
+        """What decides how the rows lie in the files: twins that agree in it are copies of the same load."""
+        return (self.cipher, self.scope, *(part for part in (self.compression, self.server) if part))
+
+    def covers(self, part: str) -> bool:
+        """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""
+        return self.scope == "all" or (self.is_encrypted and part == "data") or self.scope == f"+{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCipher:
+    """One level of the factor ``cipher`` on a server. ``asked`` is what the engine is told, for people."""
+
+    asked: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerResources:
+    """What a server takes before it holds any data, measured (docs/engines.md).
+
+    ``disk_bytes`` is with its logs at their fullest and the temporary files of a search. ``memory_bytes`` leaves out
+    the buffer pool, ``connection_bytes`` is what each connection adds that is at work. ``initialize_seconds`` are until
+    a new one takes connections and is stopped again.
+    """
+
+    disk_bytes: int
+    memory_bytes: int
+    connection_bytes: int
+    initialize_seconds: float
+    start_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """How the statements of one connection are metered.
+
+    Attributes:
+        thread: a query for the system's number of the thread that serves the connection which asks; empty where it
+            is not known.
+        counters: queries whose rows are a counter's name and its value, up to date within a transaction; ``cpu_ns``
+            is the CPU time, where the server accounts for it itself.
+        nearest: what stands under the customary headings: ``physical``, ``logical`` and ``current`` by the names of
+            counters to add up, and the words for them; a heading that the engine has nothing for is left out.
+        session: a query whose answer, on the connection that is traced, stands for ``{session}`` in ``counters``, which
+            another one asks.
+        statements: a query whose answers, asked once when a trace begins, stand as literals for ``{statements}`` in
+            ``counters``: the ids by which the server accounts for the statements of tdelta's schema.
+    """
+
+    thread: str
+    counters: tuple[str, ...]
+    nearest: Mapping[str, tuple[tuple[str, ...], str]]
+    session: str = ""
+    statements: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageList:
+    """How a server writes the list of the pages in its cache, and reads them from its files again.
+
+    ``file`` is the list, in the data directory. The last value that the queries
+    ``written`` and ``fetched`` answer has the word ``done`` in it once that is; ``give_up`` ends what still goes on.
+    """
+
+    file: str
+    write: tuple[str, ...]
+    written: str
+    fetch: tuple[str, ...]
+    fetched: str
+    done: str
+    give_up: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DumpEncryption:
+    """How dumps of an engine say which tables are encrypted, which is the twins' to decide.
+
+    Attributes:
+        options: the words, for people.
+        remedy: a filter that takes them out of a dump.
+        refusal: a pattern for what a client says of a plain server that refuses them.
+        plain_sql: a query for tables that a dump left plain on an encrypted server, where a plain one cannot show that
+            it says so.
+    """
+
+    options: str
+    remedy: str
+    refusal: str
+    plain_sql: str = ""
+
+    def fault(self, tables: Sequence[str]) -> Refusal:
+        """What is said of a dump by which these tables are encrypted or not; or of the client's words alone."""
+        said = ", ".join(tables[:_MOST_NAMED])
+        return Refusal.of("dump-encrypts", said=said, options=self.options, remedy=self.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTarget:
+    """The private server that a dump is loaded into, as its engine's own clients find it.
+
+    Attributes:
+        placeholders: what stands for ``{socket}``, ``{port}``, ``{user}``, ``{database}`` and ``{folder}``, which
+            is one of the run's, for files of the command's own.
+        variables: the clients' own variables with the server's whereabouts.
+        option_file: the same for clients of MySQL, which believe it more; empty for others.
+        encryption: how dumps of the engine say which tables are encrypted.
+    """
+
+    placeholders: Mapping[str, str]
+    variables: Mapping[str, str]
+    option_file: str = ""
+    encryption: DumpEncryption | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who answers: ``engine`` by tdelta's name, ``product`` for people, ``user`` as the server knows it.
+
+    ``machine`` is the name or the address that the server gives for its host; empty where it gives none.
+    """
+
+    engine: str
+    product: str
+    version: str
+    user: str
+    machine: str = ""
+
+    @property
+    def described(self) -> str:
+        return f"{self.product} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whether one kind of file is encrypted, and the settings that say so. None: the server cannot tell."""
+
+    name: str
+    is_encrypted: bool | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """What a server encrypts. ``can_be_asked``: tables can be encrypted where that is not the default.
+
+    ``remedy`` is how tables come to be encrypted, where they are not.
+    """
+
+    scopes: tuple[Scope, ...]
+    can_be_asked: bool
+    remedy: str
+
+    def scope(self, name: str) -> Scope | None:
+        return next((scope for scope in self.scopes if scope.name == name), None)
+
+    @property
+    def encrypted(self) -> tuple[str, ...]:
+        return tuple(scope.name for scope in self.scopes if scope.is_encrypted)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A lock that one session takes and every other of the same server sees: it needs no rights and leaves nothing.
+
+    ``seen`` answers ``1`` where a session holds the lock.
+    """
+
+    take: str
+    seen: str
+    release: str
+
+
+def lock_name(schema: str) -> str:
+    """The lock that a living run holds for a schema; within the 64 characters that MySQL allows."""
+    return f"schema {schema}"[:64]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoverSchema:
+    """A schema of tdelta's. ``run_id`` is None where the mark is missing: tdelta was killed as it made the schema."""
+
+    schema: str
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRule:
+    """Which settings are compared: ``left_out`` are identity, paths, encryption and the session's own.
+
+    ``important`` are the patterns of those that decide speed, the most important first.
+    """
+
+    left_out: re.Pattern[str]
+    important: tuple[re.Pattern[str], ...] = field(default=())
+
+    def rank(self, name: str) -> int:
+        """The place of the first pattern that matches; all that is of no importance comes last."""
+        places = (place for place, pattern in enumerate(self.important) if pattern.match(name))
+        return next(places, len(self.important))
+
+
+@dataclass(frozen=True, slots=True)
+class NewSchema:
+    """A schema that tdelta makes. ``is_encrypted``: how its tables are to be; None: as the server has it."""
+
+    name: str
+    run_id: str
+    is_encrypted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What sessions have set for themselves: ``sql`` reads it, in one row with a column for each of ``expected``."""
+
+    sql: str
+    expected: Mapping[str, str]
+
+    def as_json(self) -> dict[str, object]:
+        return {"sql": self.sql, "expected": [*self.expected.items()]}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSessions:
+    """How sessions come to work in a schema: the database to connect to (None: the DSN's), and what they run first."""
+
+    database: str | None = None
+    setup: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """The statement ``sql`` makes a session read-only; the expression ``asked`` then has the value ``expected``."""
+
+    sql: str
+    asked: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlRestore:
+    """How a backup of a schema is restored as another one, until that answers.
+
+    Attributes:
+        name: given the schema, what the other one is called.
+        backup: given the schema and the action as it was asked for, what makes the backup; not measured.
+        answer: given the other schema and a table of it, a query that reads all of that table.
+        remove: given the schema, what removes the other one and the backup, as far as they are there.
+    """
+
+    name: Callable[[str], str]
+    backup: Callable[[str, AskedAction], tuple[str, ...]]
+    answer: Callable[[str, str], str]
+    remove: Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAction:
+    """An action that a server carries out by SQL alone (`tdelta.design.actions`), as a trial by itself.
+
+    Attributes:
+        knobs: its knobs, each with the words that it takes, the default first; () where it takes a number.
+        numbers: the numbers that such a knob takes.
+        sql: given the schema and the action as it was asked for, the statements that are it.
+        counted: given the schema, a query of one row, whose columns are what it came to; asked when it is over.
+        restore: what goes before a restore and after it, where it is one.
+    """
+
+    knobs: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, range]
+    sql: Callable[[str, AskedAction], tuple[str, ...]]
+    counted: Callable[[str], str]
+    restore: SqlRestore | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes.
+
+    ``percent_done`` is how far a change is, where the server says that; 0 where none goes on. ``is_possible`` is False
+    of a schema whose tables lie where others' may, too: it is never to be converted.
+    """
+
+    is_encrypted: bool | None
+    said: str
+    percent_done: float = 0.0
+    is_possible: bool = True
+
+
+class ServerEngine:
+    """The servers of one engine. Every default says that they cannot, or that there is nothing.
+
+    Args:
+        origin: the program of one that tdelta starts, or who answered of one that a DSN names.
+    """
+
+    profile: Profile
+    catalog: Catalog
+    """How it is asked what is in a database."""
+
+    counters: tuple[str, ...]
+    """Queries whose rows are a counter's name and its value; a trial keeps the differences. They need no rights.
+
+    The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
+    ``buffer_reads`` (misses), ``buffer_requests``, ``log_bytes``, ``checkpoints``, and those of
+    `tdelta.findings.temporary`; an engine leaves out what it does not count, and may add its own.
+    """
+
+    tracing: Tracing | None = None
+    """How statements are metered one by one, with the rights that a run needs anyway."""
+
+    flushing: tuple[str, ...] = ()
+    """What each connection of the load runs when a trial has ended, where sessions keep counts to themselves."""
+
+    def __init__(self, origin: ServerBinary | Identity) -> None:
+        self.origin = origin
+
+    @property
+    def binary(self) -> ServerBinary:
+        """The program of a server that tdelta starts."""
+        if not isinstance(self.origin, ServerBinary):
+            raise Defect(f"{self.profile.product}: the program of a user's server was asked for")
+        return self.origin
+
+    @property
+    def identity(self) -> Identity:
+        """Who answered on a user's server."""
+        if not isinstance(self.origin, Identity):
+            raise Defect(f"{self.profile.product}: the identity of a server of tdelta's was asked for")
+        return self.origin
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """A query for how large the tables of a schema are with their indexes, bytes."""
+        raise NotImplementedError
+
+    # Of servers that tdelta starts.
+
+    ciphers: Mapping[str, ServerCipher]
+    """The levels of the factor ``cipher``, ``none`` among them."""
+
+    scopes: tuple[str, ...]
+    """The levels of the factor ``scope``."""
+
+    crypto: str
+    """Whose code encrypts, ``openssl``, or ``own`` where CPUID is asked."""
+
+    socket_name: str
+    """What the socket's file must be called."""
+
+    resources: ServerResources
+    """What one of its servers takes beside its data."""
+
+    facts: Mapping[str, str]
+    """Queries for the settings that all twins share, by name; the first value of each is compared between them."""
+
+    settling: Settling
+    """What is done after each trial that writes."""
+
+    evidence: ServerEvidence
+    """How its files are searched."""
+
+    schema = DATABASE
+    """The schema of `DATABASE` that rows come into (MySQL: the database itself)."""
+
+    admin_database = ""
+    """What to connect to before `DATABASE` is there; empty for none."""
+
+    actions: Mapping[str, ServerAction] = _NOTHING
+    """What can be done to it, by the names of `tdelta.design.actions`."""
+
+    replication: Replication | None = None
+    page_list: PageList | None = None
+    """How its cache is filled from a list of pages."""
+
+    work_sql = ""
+    """A query whose last column says how many statements of loads were executed so far: prepared ones."""
+
+    compressions: tuple[str, ...] = ()
+    """The levels of the factor ``compression`` that it has, ``none`` among them."""
+
+    compresses_new_tables = False
+    """Whether a setting decides for every new table; else each has to be changed once it is there."""
+
+    page_size_sql: str
+    """A query for the bytes of a page."""
+
+    encryption_options_sql = ""
+    """A query for the tables that a dump has encrypted or not, whatever the server does; empty: it cannot."""
+
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
+        """How the server of a twin is made and run, but for keys that tdelta draws; see `keyed`."""
+        raise NotImplementedError
+
+    def keyed(self, recipe: Recipe, _settings: ServerSettings, _key: str) -> Recipe:
+        """The recipe of an encrypted twin with what holds its key, 64 hexadecimal digits, where tdelta draws it."""
+        return recipe
+
+    def home(self, _settings: ServerSettings) -> Path | None:
+        """The folder in which such a twin must be made; None: anywhere."""
+        return None
+
+    def encrypts_folder(self, _settings: ServerSettings) -> bool:
+        """Whether a twin's files are encrypted by a file system under its data directory."""
+        return False
+
+    def can_be_searched(self, _settings: ServerSettings) -> bool:
+        """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
+        return True
+
+    def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
+        """What is run before tables are made, connected to no database: the database itself, default encryption."""
+        raise NotImplementedError
+
+    def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """What is run on the new database before tables are made (extensions, keys, access methods)."""
+        return ()
+
+    def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
+        """What is run once rows and indexes are there: statistics, background encryption, compression of pages."""
+        raise NotImplementedError
+
+    def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
+        """Queries for what the server says of its encryption, by name, read back from its catalog."""
+        raise NotImplementedError
+
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+        """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
+        raise NotImplementedError
+
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+        """The server's own names of the settings in which this twin differs from a plain one, for people."""
+        raise NotImplementedError
+
+    def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
+        """What must be said beside every figure of such a twin."""
+        return ()
+
+    def proof_sql(self, _settings: ServerSettings, _pages: int) -> Mapping[str, str]:
+        """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``).
+
+        None for a twin without any process that could show whether it has the AES instructions.
+        """
+        return {}
+
+    def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
+        """How a command finds a server that runs; ``folder`` is for its files."""
+        raise NotImplementedError
+
+    # Of servers that a DSN names.
+
+    rule: SettingsRule
+    """Which settings are compared."""
+
+    session_sql: tuple[str, ...]
+    """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+
+    waiting_sql: tuple[str, ...]
+    """What the session that drops schemas runs first, so that it does not wait without end for their tables."""
+
+    in_force: InForce | None = None
+    """What `session_sql` sets, as every session reads it back; None where it sets nothing."""
+
+    read_only: ReadOnly | None = None
+    """What keeps a session from writing; None where nothing does."""
+
+    place = ""
+    """Where tables of tdelta's are to lie, where some places are encrypted and some not: two of them can be twins."""
+
+    shared = ""
+    """What the places of one server share, for people."""
+
+    cpu_sql = ""
+    """A query for the CPU seconds of all its sessions so far, where it accounts for them; only differences mean
+    something. It is read where its processes are not on this machine."""
+
+    cooling_sql: tuple[str, ...] = ()
+    """What empties its caches, for all who use it."""
+
+    sql_actions: ClassVar[Mapping[str, SqlAction]] = _NOTHING
+    """What can be done to a schema by SQL alone, by the names of `tdelta.design.actions`."""
+
+    beside: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = _NOTHING
+    """What can be done to a schema beside its load, each with its knobs; only of those that are `ConvertsSchemas`."""
+
+    explained_sql = ""
+    """What reads the last plan that a session had explained by `explain_sql`; empty where one statement does both."""
+
+    @classmethod
+    def answering(cls, ask: Ask) -> ServerEngine | None:
+        """The server that answers; None where it is another engine's that speaks the same protocol."""
+        raise NotImplementedError
+
+    def within(self, _ask: Ask, _place: str) -> ServerEngine:
+        """The same server, for the place that a DSN names.
+
+        Raises:
+            Refused: there is none of that name where tables could lie.
+        """
+        return self
+
+    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
+        """What makes the server as it stands no twin: a replica, read-only."""
+        raise NotImplementedError
+
+    def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
+        """What goes on there that a measurement would disturb, or be disturbed by."""
+        raise NotImplementedError
+
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing, whichever schema is made."""
+        raise NotImplementedError
+
+    def missing_schema_grants(self, _ask: Ask, _schema: str) -> tuple[str, ...]:
+        """The statements that would give the rights on a schema, which is not there yet, that are missing."""
+        return ()
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """What is encrypted."""
+        raise NotImplementedError
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All settings in force."""
+        raise NotImplementedError
+
+    def probe(self, name: str) -> Probe:
+        """A lock of that name."""
+        raise NotImplementedError
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether a schema of that name exists, as far as this user may see."""
+        raise NotImplementedError
+
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the schema and marks it."""
+        raise NotImplementedError
+
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
+        """How sessions work in it: by default they connect to it."""
+        return SchemaSessions(database=schema.name)
+
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+        """The schemas that tdelta made, of any run."""
+        raise NotImplementedError
+
+    def drop_sql(self, schema: str) -> str:
+        """What removes the schema with all that is in it."""
+        raise NotImplementedError
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """Whether each table of the schema is encrypted, read from the engine's own catalog."""
+        raise NotImplementedError
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """What gathers the statistics by which statements are planned, once tables are loaded."""
+        raise NotImplementedError
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """What removes these tables of tdelta's schema, where they exist; what others refer to comes last in them."""
+        raise NotImplementedError
+
+    def presize_sql(self, _schema: str, _data_bytes: int) -> tuple[str, ...]:
+        """What gives the files of a schema, which has so many bytes of rows, room for all that a run writes."""
+        return ()
+
+    def memory_sql(self, _session_bytes: int) -> tuple[str, ...]:
+        """What a session runs so that more than these bytes of its sorts and temporary tables go to files."""
+        return ()
+
+    def mark_session_sql(self, mark: str) -> str:
+        """What a session runs first so that others find it by its mark, and end it: that needs no rights."""
+        raise NotImplementedError
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """The ids of the sessions that have this mark, the one that asks left out."""
+        raise NotImplementedError
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends one of them, and the statement that it is at."""
+        raise NotImplementedError
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What a session runs so that its statements wait no longer for what other sessions hold."""
+        raise NotImplementedError
+
+    def plan_hashes(self, _ask: Ask, _schema: str, _scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]] | None:
+        """What distinguishes the plans of each statement of transactions that it ran, by name; None: it forgets."""
+        return None
+
+    def explain_sql(self, statement: str) -> str:
+        """What explains a statement, its parameters given; `explained_sql` reads what that left."""
+        raise NotImplementedError
+
+    def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
+        """A plan as JSON values, without what differs from server to server where plans are the same."""
+        raise NotImplementedError
+
+
+class ConvertsSchemas(ServerEngine):
+    """Servers that encrypt and decrypt a schema of tdelta's which has rows, in the background."""
+
+    executed_sql: str
+    """A query whose one value is how many statements the server has executed so far; differences are used."""
+
+    converts_in_statement = False
+    """Whether the statement ends when the conversion does, however long that takes: on a session of its own."""
+
+    def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What begins it."""
+        raise NotImplementedError
+
+    def conversion(self, ask: Ask, schema: str) -> Conversion:
+        """How it stands."""
+        raise NotImplementedError
+
+    def rekey_sql(self, schema: str) -> str:
+        """What begins to encrypt an encrypted one with another key."""
+        raise NotImplementedError
+
+    def key_sql(self, _schema: str) -> str:
+        """What gives a plain schema its key; empty where encrypting it does."""
+        return ""
+
+    def unkey_sql(self, _schema: str) -> tuple[str, ...]:
+        """What takes its key from a schema that is plain; one that has none is let be."""
+        return ()
+
+    def suspend_sql(self, _schema: str) -> str:
+        """What suspends it; empty where this version cannot."""
+        return ""
+
+    def resume_sql(self, _schema: str) -> str:
+        """What has it go on."""
+        return ""
+
+    def offline_sql(self, _schema: str) -> str:
+        """What takes its rows away, for a conversion in their place: statements that need them fail, and a load tries
+        them again until they are back; empty where there is none.
+        """
+        return ""
+
+    def convert_offline_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What encrypts or decrypts it meanwhile; the statement ends when that is done."""
+        raise NotImplementedError
+
+    def online_sql(self, schema: str) -> str:
+        """What brings its rows back."""
+        raise NotImplementedError
+
+
+def recipe_of(engine: ServerEngine, place: ServerPaths, settings: ServerSettings, key: str | None) -> Recipe:
+    """How the server of a twin is made and run; ``key`` is 64 hexadecimal digits, None where none is drawn."""
+    recipe = dataclasses.replace(engine.recipe(place, settings), cores=settings.cores)
+    return recipe if key is None else engine.keyed(recipe, settings, key)

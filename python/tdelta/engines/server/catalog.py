@@ -1,0 +1,244 @@
+"""Reads what is in a database on a server: the same values as of a SQLite file (`tdelta.workloads.database`).
+
+What a catalog says in its own words, an adapter puts into facts; what is made of them is the same for all. Differences
+to SQLite that shape the values: columns have types, so what a sample counts is what the type allows; and no row has a
+number of its own, so a table without a primary key (or a unique one without NULL) has no key.
+
+Tables are counted in full; columns are sampled by chance with a fixed seed, about 1000 rows, so the same rows give the
+same sample.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tdelta.engines.server.sessions import Ask, Row
+from tdelta.messages import Caution
+from tdelta.workloads.database import (
+    ColumnSample,
+    Database,
+    DatabaseColumn,
+    DatabaseIndex,
+    DatabaseTable,
+    IndexColumn,
+)
+from tdelta.workloads.proposal import biggest, rangeable, updatable
+
+SAMPLED_ROWS = 1000
+SAMPLE_SEED = 20261122
+TEXT, INTEGER, DECIMAL, REAL = "text", "integer", "decimal", "real"
+"""The kinds of columns whose values an update can turn; every other type has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFact:
+    """A column as the catalog has it. ``kind`` is empty where no update is proposed for its type."""
+
+    name: str
+    type: str
+    kind: str = ""
+    is_nullable: bool = True
+    is_virtual: bool = False
+    is_generated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFact:
+    """An index as the catalog has it; a column is None for an expression.
+
+    ``is_ordered``: it holds all rows in the order of its columns, so a range can follow it.
+    """
+
+    name: str
+    columns: tuple[str | None, ...]
+    is_unique: bool = False
+    is_primary: bool = False
+    is_ordered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableFact:
+    name: str
+    size_bytes: int
+    columns: tuple[ColumnFact, ...]
+    indexes: tuple[IndexFact, ...] = ()
+    foreign_key_columns: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFacts:
+    """What a catalog says: tables, the names of all objects, and what is left out and why."""
+
+    tables: tuple[TableFact, ...]
+    names: frozenset[str]
+    left_out: tuple[Caution, ...] = ()
+
+
+class Catalog(Protocol):
+    def facts(self, ask: Ask, schema: str) -> CatalogFacts:
+        """What is in the schema."""
+
+    def quoted(self, name: str) -> str:
+        """A name as this engine quotes it."""
+
+    def sample(self, table: str, share: float) -> str:
+        """``FROM`` and whatever else takes that share of a table's rows, the same ones every time."""
+
+    def turned_differs(self, column: str) -> str:
+        """Whether a text becomes another one when its first character goes to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    database: Database
+    types: Mapping[str, Mapping[str, str]]
+    left_out: tuple[Caution, ...] = ()
+
+
+def describe(catalog: Catalog, ask: Ask, schema: str) -> Described:
+    """Describe a schema (MySQL: database).
+
+    Args:
+        ask: asks the server; what it raises is passed on.
+    """
+    facts = catalog.facts(ask, schema)
+    kinds = {table.name: {column.name: column.kind for column in table.columns} for table in facts.tables}
+    bare = Database(tuple(_table(table) for table in facts.tables), facts.names)
+    counted = Database(tuple(bounded(catalog, ask, table) for table in bare.tables), facts.names)
+    sampled = {table.name: _with_samples(catalog, ask, table, kinds[table.name]) for table in biggest(counted)}
+    return Described(
+        Database(tuple(sampled.get(table.name, table) for table in counted.tables), facts.names),
+        {table.name: {column.name: column.type for column in table.columns} for table in facts.tables},
+        facts.left_out,
+    )
+
+
+def bounded(catalog: Catalog, ask: Ask, table: DatabaseTable) -> DatabaseTable:
+    number = catalog.quoted(table.integer_key) if table.integer_key is not None else "NULL"
+    row = ask(
+        f"SELECT count(*) AS total, min({number}) AS lowest, max({number}) AS highest FROM {catalog.quoted(table.name)}"
+    )[0]
+    rows = int(row["total"] or 0)
+    lowest, highest = (None if row[name] is None else int(str(row[name])) for name in ("lowest", "highest"))
+    return dataclasses.replace(table, rows=rows, keyed_rows=rows, lowest=lowest, highest=highest)
+
+
+def _table(fact: TableFact) -> DatabaseTable:
+    """Before anything is counted. ``is_without_rowid`` says that rows have no number: no key of one integer column."""
+    key = _key(fact)
+    places = {} if key is None else {name: place for place, name in enumerate(key.columns, 1)}
+    kinds = {column.name: column.kind for column in fact.columns}
+    is_number = len(places) == 1 and all(kinds[name or ""] == INTEGER for name in places)
+    return DatabaseTable(
+        name=fact.name,
+        rows=0,
+        size_bytes=fact.size_bytes,
+        columns=tuple(
+            DatabaseColumn(column.name, places.get(column.name, 0), column.is_virtual, column.is_generated)
+            for column in fact.columns
+        ),
+        indexes=tuple(
+            _index(index, is_of_key=index is key) for index in fact.indexes if not (is_number and index is key)
+        ),
+        foreign_key_columns=fact.foreign_key_columns,
+        is_without_rowid=not is_number,
+    )
+
+
+def _key(fact: TableFact) -> IndexFact | None:
+    """The primary key, else the first unique index that no NULL escapes."""
+    nullable = {column.name for column in fact.columns if column.is_nullable}
+    fit = [
+        index
+        for index in fact.indexes
+        if index.is_unique
+        and index.is_ordered
+        and all(name is not None and name not in nullable for name in index.columns)
+    ]
+    return min(fit, key=lambda index: (not index.is_primary, index.name), default=None)
+
+
+def _index(fact: IndexFact, *, is_of_key: bool) -> DatabaseIndex:
+    columns = tuple(IndexColumn(name) for name in fact.columns)
+    return DatabaseIndex(fact.name, columns, fact.is_unique, not fact.is_ordered, is_of_key)
+
+
+def _with_samples(catalog: Catalog, ask: Ask, table: DatabaseTable, kinds: Mapping[str, str]) -> DatabaseTable:
+    columns = tuple(name for name in updatable(table) if kinds[name])
+    followed = tuple(dict.fromkeys(index.columns[0].name or "" for index in rangeable(table)))
+    counts = [
+        ("total", "count(*)"),
+        *(
+            (f"{part}_{place}", counted)
+            for place, name in enumerate(columns)
+            for part, counted in _counts(catalog, name, kinds[name])
+        ),
+        *((f"distinct_{place}", f"count(DISTINCT {catalog.quoted(name)})") for place, name in enumerate(followed)),
+    ]
+    listed = ", ".join(f"{counted} AS {name}" for name, counted in counts)
+    share = min(1.0, SAMPLED_ROWS / max(1, table.rows))
+    found = {
+        name: int(value or 0) for name, value in ask(f"SELECT {listed} {catalog.sample(table.name, share)}")[0].items()
+    }
+    spread = {name: found[f"distinct_{place}"] for place, name in enumerate(followed)}
+    return dataclasses.replace(
+        table,
+        samples=tuple(_sample(name, kinds[name], place, found) for place, name in enumerate(columns)),
+        indexes=_spread(table, rangeable(table), spread),
+    )
+
+
+def _counts(catalog: Catalog, name: str, kind: str) -> Iterable[tuple[str, str]]:
+    """What is counted of a column: values that are there, values that a turn changes, characters."""
+    column = catalog.quoted(name)
+    yield "present", f"count({column})"
+    if kind == TEXT:
+        yield "turning", f"count(CASE WHEN {catalog.turned_differs(column)} THEN 1 END)"
+        yield "characters", f"sum(char_length({column}))"
+    elif kind == REAL:
+        yield "turning", f"count(CASE WHEN {column} <> 0 THEN 1 END)"
+
+
+def _sample(name: str, kind: str, place: int, found: Mapping[str, int]) -> ColumnSample:
+    present = found[f"present_{place}"]
+    return ColumnSample(
+        name,
+        values=found["total"],
+        integers=present if kind == INTEGER else 0,
+        decimals=present if kind == DECIMAL else 0,
+        reals=found[f"turning_{place}"] if kind == REAL else 0,
+        texts=present if kind == TEXT else 0,
+        changing_texts=found[f"turning_{place}"] if kind == TEXT else 0,
+        characters=found[f"characters_{place}"] if kind == TEXT else 0,
+    )
+
+
+def _spread(
+    table: DatabaseTable, followed: Sequence[DatabaseIndex], distinct: Mapping[str, int]
+) -> tuple[DatabaseIndex, ...]:
+    spread = {
+        index.name: dataclasses.replace(index, distinct=distinct[index.columns[0].name or ""]) for index in followed
+    }
+    return tuple(spread.get(index.name, index) for index in table.indexes)
+
+
+def named(row: Row) -> str:
+    return row["name"] or ""
+
+
+def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[named(row)].append(row)
+    return dict(found)
+
+
+def by_index(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["idx"] or ""].append(row)
+    return dict(found)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import importlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tdelta.driver.dbapi import ClientError, explained
+
+if TYPE_CHECKING:
+    import ssl
+
+Said: TypeAlias = tuple[str, str, bool]
+"""A failure as the load loop counts it: its kind, the server's words, and whether to try the transaction again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """One driver.
+
+    Attributes:
+        module: what is imported.
+        distribution: what is installed.
+        style: how it is spoken to, see the crate's ``dbapi::Style``.
+        connect: opens a connection that commits each statement by itself: given the module and the options of
+            `tdelta.engines.server.dsn.Dsn.options`.
+        said: what an exception of the driver's says; given the module and the exception.
+        dialect: whose SQL it takes, as sqlglot calls it.
+        script: a transaction's script as the server takes it.
+        named: the text of a load's or a checksum's statement as the server takes it.
+        fetch: has a cursor fetch so many rows at once.
+        direct: a cursor whose ``executemany`` loads rows past the server's SQL, out of one of the driver's, for loads
+            that are measured.
+    """
+
+    module: str
+    distribution: str
+    style: Mapping[str, Any]
+    connect: Callable[[ModuleType, Mapping[str, Any]], Any]
+    said: Callable[[ModuleType, BaseException], Said | None]
+    dialect: str
+    script: Callable[[str], str] | None = None
+    named: Callable[[str], str] | None = None
+    fetch: Callable[[Any, int], None] | None = None
+    direct: Callable[[Any], Any] | None = None
+
+    def load(self) -> ModuleType:
+        """The driver.
+
+        Raises:
+            ClientError: it is not installed.
+        """
+        try:
+            return importlib.import_module(self.module)
+        except ImportError as error:
+            said = f"the driver {self.distribution} cannot be imported ({error}): pip install '{self.distribution}'"
+            raise ClientError("library", said) from error
+
+    @property
+    def described(self) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"{self.distribution} {version(self.distribution)}"
+        except PackageNotFoundError:
+            return self.distribution
+
+    def explained(self, error: BaseException) -> Said:
+        """An exception as the load loop counts it; one that is not the driver's is a defect."""
+        if not isinstance(error, ClientError) and (said := self.said(self.load(), error)) is not None:
+            return said
+        return explained(error)
+
+
+def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
+    """How the connection is encrypted, by ``tls`` and ``tls_ca`` of a DSN's options; not for ``disable``."""
+    import ssl  # most connections are within this machine
+
+    wanted = options["tls"]
+    context = ssl.create_default_context(cafile=options.get("tls_ca"))
+    context.check_hostname = wanted == "verify-full"
+    if not wanted.startswith("verify"):
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+_INSERT = re.compile(r'INSERT INTO "?(?P<table>\w+)"? \((?P<columns>[^)]*)\) VALUES ')
+
+_ROWS_AT_ONCE = 20_000
+"""Such a load writes new blocks or extents above all that there are: many small ones would leave many half empty."""
+
+
+class LoadsAside(ABC):
+    """A cursor whose ``executemany`` loads rows past SQL, many at once, and the rest as the load commits."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        self._target: tuple[str, tuple[str, ...]] | None = None
+        self._rows: list[tuple[Any, ...]] = []
+
+    @abstractmethod
+    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Load and commit rows."""
+
+    def executemany(self, sql: str, rows: Sequence[Mapping[str, Any] | Sequence[Any]]) -> None:
+        """Keep the rows of an insert for the next load, or have them loaded."""
+        found = _INSERT.match(sql)
+        if found is None:
+            self._cursor.executemany(sql, rows)
+            return
+        target = found["table"], tuple(name.strip(' "') for name in found["columns"].split(","))
+        if target != self._target:
+            self._flush()
+            self._target = target
+        self._rows += (tuple(row.values() if isinstance(row, Mapping) else row) for row in rows)
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self._flush()
+
+    @property
+    def connection(self) -> LoadsAside:
+        """This: it is committed and rolled back as the driver's connection is."""
+        return self
+
+    def commit(self) -> None:
+        """Load what is left; such a load is committed by itself."""
+        self._flush()
+        self._cursor.connection.commit()
+
+    def rollback(self) -> None:
+        """Forget what was not loaded yet."""
+        self._rows.clear()
+        self._cursor.connection.rollback()
+
+    def close(self) -> None:
+        self._cursor.connection.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+    def _flush(self) -> None:
+        if self._target is not None and self._rows:
+            self.load(*self._target, self._rows)
+            self._rows = []

@@ -1,0 +1,109 @@
+"""MariaDB and MySQL by PyMySQL, where a DSN says ``client=dbapi``.
+
+tdelta's own client is native; this one is the DB-API client that other engines have to make do with, so that all of it
+but their SQL can be tried on servers that are here. Started as ``python -m tdelta.engines.server.mysql_dbapi``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from tdelta.driver.rpc import serve
+from tdelta.engines.server.dbapi import Driver, Said, tls_context
+from tdelta.engines.server.dbapi_worker import DrivenHost
+
+_KINDS = {
+    1040: "too_many_connections",
+    1203: "too_many_connections",
+    1044: "denied",
+    1045: "auth",
+    1698: "auth",
+    1049: "unknown_database",
+    1142: "denied",
+    1143: "denied",
+    1227: "denied",
+    1370: "denied",
+    1205: "locked",
+    1213: "conflict",
+    1173: "primary_key",
+    3750: "primary_key",
+    1290: "read_only",
+    1792: "read_only",
+    1836: "read_only",
+    1021: "full",
+    1114: "full",
+    1037: "out_of_memory",
+    1041: "out_of_memory",
+    1022: "constraint",
+    1048: "constraint",
+    1062: "constraint",
+    1451: "constraint",
+    1452: "constraint",
+    1053: "connection",
+    1927: "connection",
+    2002: "connection",
+    2003: "connection",
+    2006: "connection",
+    2013: "connection",
+    2014: "connection",
+    2026: "tls",
+    3159: "tls",
+}
+"""Kinds by the number of the server's error, or of the client's own from 2000 on."""
+
+_RETRIED = frozenset({"conflict", "locked"})
+_DAY_SECONDS = 24 * 3600
+
+
+def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
+    seconds = options.get("answer_seconds")
+    where = {"unix_socket": options["socket"]} if options.get("socket") else {"host": options["host"]}
+    return module.connect(
+        **where,
+        port=options["port"],
+        user=options["user"],
+        password=(options.get("password") or "").encode(),  # of a text it would take Latin-1 only
+        database=options.get("database"),
+        charset="utf8mb4",
+        autocommit=True,
+        read_timeout=seconds or _DAY_SECONDS,
+        write_timeout=seconds or _DAY_SECONDS,
+        **_tls(options),
+    )
+
+
+def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
+    if options.get("tls", "disable") == "disable":
+        return {"ssl_disabled": True}
+    return {"ssl": tls_context(options)}
+
+
+def _named(sql: str) -> str:
+    """A load's or a checksum's statement, whose names stand in double quotes and which has no text in it."""
+    return sql.replace('"', "`") if sql.startswith(('INSERT INTO "', 'SELECT "')) else sql
+
+
+def _said(module: ModuleType, error: BaseException) -> Said | None:
+    if not isinstance(error, module.Error):
+        return None
+    match error.args:
+        case (int() as number, message, *_):
+            kind = _KINDS.get(number, "sql")
+            return kind, f"ERROR {number}: {message}", kind in _RETRIED
+    return "connection", str(error), False  # it says no number where it has no connection any more
+
+
+DRIVER = Driver(
+    module="pymysql",
+    distribution="PyMySQL",
+    style={"parameters": "format"},
+    connect=_connect,
+    said=_said,
+    dialect="mysql",
+    named=_named,
+)
+
+if __name__ == "__main__":
+    serve(DrivenHost(DRIVER))

@@ -1,0 +1,78 @@
+"""What the profiles of MySQL's family have in common: data alone, so that asking for a profile imports no server."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
+from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
+from tdelta.profiling.functions import Names
+from tdelta.records import FunctionClass
+from tdelta.workloads.dialect import FLIPPED, Dialect
+
+
+def mysql_dialect(name: str) -> Dialect:
+    return Dialect(
+        name=name,
+        sqlglot="mysql",
+        bytes_type="VARBINARY({})",
+        quote="`",
+        turned={
+            "text": "concat(substr({column}, 2), substr({column}, 1, 1))",
+            "integer": FLIPPED,
+            "decimal": "concat(left({column}, char_length({column}) - 1), (right({column}, 1) + 5) % 10)",
+            "real": "{column} * 1.0000000000000002e0",
+        },
+        has_ordered_rows=False,
+        doubles_backslashes=True,
+        explain="EXPLAIN FORMAT=JSON",
+    )
+
+
+NEAREST = {
+    "physical": (("buffer_reads",), "pages read from files (Innodb_buffer_pool_reads)"),
+    "logical": (("buffer_requests",), "requests to read a page (Innodb_buffer_pool_read_requests)"),
+    "current": (("buffer_write_requests",), "requests to change a page (Innodb_buffer_pool_write_requests)"),
+    "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
+}
+
+_FUNCTIONS = Names(
+    {
+        FunctionClass.CHECKSUM: "my_crc comp_crc fil_crc ut_crc buf_page_is_corrupted buf_calc page_zip_calc_checksum",
+        FunctionClass.CIPHER: "my_aes encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt",
+    }
+)
+
+_DRIVEN = "tdelta.engines.server.mysql_dbapi"
+_PROCESSES = frozenset({"mysqld", "mariadbd"})
+"""What servers are called: Debian links one name to the other's program."""
+
+
+def mysql_profile(name: str, product: str, program: ServerProgram) -> Profile:
+    """The profile of an engine of the family.
+
+    Args:
+        name: the engine's, with which its DSNs begin, too.
+        product: what it is called, or those that it stands for.
+        program: its private servers'.
+    """
+    return Profile(
+        name=name,
+        product=product,
+        dialect=mysql_dialect(name),
+        takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
+        defaults=SERVER_DEFAULTS,
+        is_server=True,
+        client_factors=CLIENT_FACTORS,
+        warms_until_settled=True,
+        unsearched="the kernel shows their files as it decrypts them",
+        headings=NEAREST,
+        functions=_FUNCTIONS,
+        protocol="mysql",
+        program=program,
+        address=ServerAddress(
+            schemes=(name,),
+            port=3306,
+            processes=_PROCESSES,
+            driven=_DRIVEN,
+            takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
+        ),
+    )

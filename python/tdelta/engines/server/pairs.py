@@ -1,0 +1,688 @@
+"""Two servers of the user's as twins: whether they can be, asked before anything is made, and the schemas on both."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tdelta.design.actions import NOTHING
+from tdelta.driver.signals import held
+from tdelta.driver.workers import Refused
+from tdelta.engines.server.base import (
+    ANSWER_SECONDS,
+    DATA,
+    PREFIX,
+)
+from tdelta.engines.server.discovery import (
+    BASELINE,
+    ENCRYPTED,
+    OTHER,
+    FoundServer,
+    checked_name,
+    connect,
+    examine,
+    refusals_of,
+    schema_name,
+    server_process,
+)
+from tdelta.engines.server.dsn import Dsn, address_of, parse_dsn
+from tdelta.engines.server.external_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, reads_own_tables
+from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.schemas import RunSchema, is_held, left_by_name, leftovers
+from tdelta.engines.server.sessions import LastingSession, Session, first
+from tdelta.errors import (
+    DsnFault,
+    EnvironmentFault,
+    ExternalServerFault,
+    InvalidTwins,
+    UsageError,
+    WorkerFault,
+    raise_together,
+)
+from tdelta.measure.children import Child
+from tdelta.messages import Caution, Refusal
+from tdelta.records import ENCRYPTION, Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting, or another fact, that differs between two servers and is not encryption; None where one lacks it."""
+
+    name: str
+    baseline: str | None
+    encrypted: str | None
+    rank: int
+
+    def __str__(self) -> str:
+        def shown(value: str | None) -> str:
+            return "(does not exist)" if value is None else value or "(empty)"
+
+        return f"{self.name}: {shown(self.baseline)} / {shown(self.encrypted)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two servers that can be twins, what differs between them, and what to tell about them.
+
+    ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell. ``is_one``: both are
+    places of one server, so that their schemas need two names.
+    """
+
+    baseline: FoundServer
+    encrypted: FoundServer
+    differences: tuple[Difference, ...]
+    cautions: tuple[Caution, ...]
+    is_encrypted: bool | None
+    is_one: bool = False
+
+    def expected(self, server: FoundServer) -> bool | None:
+        """How the tables of a server are to be; None: the server cannot tell."""
+        if self.is_encrypted is None:
+            return None
+        return self.is_encrypted if server is self.encrypted else False
+
+
+def pair(
+    baseline: FoundServer,
+    encrypted: FoundServer,
+    schema: str,
+    *,
+    more: Sequence[str] = (),
+    more_encrypted: Sequence[str] = (),
+    assumed: bool = False,
+    compares_builds: bool = False,
+    is_own: bool = False,
+) -> Pair:
+    """See that two servers can be twins; nothing is made.
+
+    Args:
+        schema: the name of the schema that will be made on both.
+        more: the names of further ones, on the baseline only.
+        more_encrypted: the names of further ones, on the encrypted one only.
+        assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
+        compares_builds: the other one is of another build, and neither encrypts its tables.
+        is_own: the schema is the user's, there already, and only read.
+
+    Raises:
+        ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
+        InvalidTwins: what is encrypted on them is not what a measurement needs.
+    """
+    is_one = _are_places_of_one(baseline, encrypted)
+    both = (baseline, encrypted)
+    other = schema if is_own else _encrypted_name(schema, is_one=is_one)
+    look = _own_faults if is_own else _faults
+    wanted = ((baseline, (schema, *more)), (encrypted, (other, *more_encrypted)))
+    faults = [fault.at(server.name) for server, names in wanted for fault in look(server, names)]
+    if faults:
+        raise ExternalServerFault("the servers cannot be used as they are", *faults)
+    is_encrypted = _encrypts(baseline, encrypted, assumed=assumed, compares_builds=compares_builds)
+    cautions = [found for server in both for found in server.kind.disturbances(server.ask, server.option)]
+    return Pair(
+        baseline,
+        encrypted,
+        differences(baseline, encrypted),
+        (
+            *_shared_cautions(baseline, encrypted, is_one=is_one),
+            *cautions,
+            *(() if compares_builds else _encryption_cautions(baseline, encrypted, is_encrypted)),
+        ),
+        is_encrypted,
+        is_one,
+    )
+
+
+def differences(baseline: FoundServer, encrypted: FoundServer) -> tuple[Difference, ...]:
+    """Settings in which two servers differ and that are not encryption, the important ones first."""
+    rule = baseline.kind.rule
+    facts = (_facts(baseline), _facts(encrypted))
+    found = [
+        Difference(name, facts[0][name], facts[1][name], -1) for name in facts[0] if facts[0][name] != facts[1][name]
+    ]
+    for name in baseline.settings.keys() | encrypted.settings.keys():
+        values = baseline.settings.get(name), encrypted.settings.get(name)
+        if values[0] != values[1] and not rule.left_out.match(name):
+            found.append(Difference(name, *values, rule.rank(name)))
+    return tuple(sorted(found, key=lambda difference: (difference.rank, difference.name)))
+
+
+@contextmanager
+def own_schemas(
+    found: Pair,
+    name: str,
+    run_id: str,
+    more: Sequence[str] = (),
+    more_encrypted: Sequence[str] = (),
+    plain: Collection[str] = (),
+    begins: Callable[[RunSchema], None] = lambda _schema: None,
+) -> Iterator[tuple[RunSchema, ...]]:
+    """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
+
+    Args:
+        name: what both are called; the encrypted one has another where both are places of one server.
+        run_id: what they are marked with.
+        more: the names of further schemas on the baseline, which follow in this order.
+        more_encrypted: the names of further ones on the encrypted server, which are last.
+        plain: those of the further ones whose tables are to be plain, on whichever server.
+        begins: called before each is made.
+
+    Raises:
+        ExternalServerFault: one cannot be made, or not be dropped.
+    """
+    made: list[RunSchema] = []
+    try:
+        wanted = [
+            *((found.baseline, name), (found.encrypted, _encrypted_name(name, is_one=found.is_one))),
+            *((found.baseline, other) for other in more),
+            *((found.encrypted, other) for other in more_encrypted),
+        ]
+        for server, called in wanted:
+            schema = RunSchema(
+                server, called, run_id, is_encrypted=False if called in plain else found.expected(server)
+            )
+            schema.make(begins)
+            made.append(schema)
+        yield tuple(made)
+    except BaseException as error:
+        for kept in _dropped(made):  # what went wrong first is what is told
+            error.add_note(str(kept))
+        raise
+    if left := _dropped(made):
+        raise ExternalServerFault("not everything could be removed", *left)
+
+
+def _encrypted_name(schema: str, *, is_one: bool) -> str:
+    """What the schema of the encrypted twin is called.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    return checked_name(f"{schema}_encrypted") if is_one else schema
+
+
+def _are_places_of_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
+    """Whether both are one server, in two places of which tables can lie.
+
+    Raises:
+        ExternalServerFault: they are of two products, or one and the same.
+    """
+    if baseline.identity.product != encrypted.identity.product:
+        raise ExternalServerFault(
+            "the servers are no twins",
+            Refusal.of(
+                "two-products",
+                baseline=baseline.name,
+                baseline_product=baseline.identity.described,
+                encrypted=encrypted.name,
+                encrypted_product=encrypted.identity.described,
+            ),
+        )
+    with refusals_of(baseline.name):
+        is_one = _are_one(baseline, encrypted)
+    if not is_one:
+        return False
+    names = f"{baseline.name} and {encrypted.name}"
+    plain, other = baseline.kind, encrypted.kind
+    if not (plain.place and other.place):
+        raise ExternalServerFault(names, Refusal.of("one-server-twice"))
+    if plain.place == other.place:
+        parameter = address_of(baseline.dsn.engine).place
+        raise ExternalServerFault(names, Refusal.of("one-place-twice", parameter=parameter, place=plain.place))
+    return True
+
+
+def _shared_cautions(baseline: FoundServer, encrypted: FoundServer, *, is_one: bool) -> Iterator[Caution]:
+    plain, other = baseline.kind, encrypted.kind
+    if is_one:
+        yield Caution.of("one-server-two-places", baseline=plain.place, encrypted=other.place, shared=plain.shared)
+    if not is_one and (hosts := hosts_of(baseline, encrypted)) is not None:
+        yield Caution.of("hosts-differ", baseline=hosts[0], encrypted=hosts[1])
+
+
+def hosts_of(baseline: FoundServer, encrypted: FoundServer) -> tuple[str, str] | None:
+    """The names of the hosts of two servers, where these are not one.
+
+    By what the servers say, and else by their addresses. One name counts as one host only where one of the addresses is
+    this machine's own: copies of one machine, or of one container, may have the same name.
+    """
+    both = (baseline, encrypted)
+    said = [server.identity.machine for server in both]
+    if all(said) and said[0].casefold() != said[1].casefold():
+        return said[0], said[1]
+    here = [server.dsn.is_here for server in both]
+    if all(here) or (all(said) and any(here)):
+        return None
+    found = ["this machine" if is_here else server.dsn.host for server, is_here in zip(both, here, strict=True)]
+    return None if found[0].casefold() == found[1].casefold() else (found[0], found[1])
+
+
+def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
+    """Whether a lock that is taken on the one is held on the other.
+
+    What servers say of themselves does not tell: a copied data directory has the same identity, and two containers may
+    have the same name, port and path.
+    """
+    name = f"{PREFIX}{secrets.token_hex(8)}"
+    probe = baseline.kind.probe(name)
+    first(baseline.ask(probe.take))
+    try:
+        return is_held(encrypted, name)
+    finally:
+        first(baseline.ask(probe.release))
+
+
+def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
+    with refusals_of(server.name):
+        yield from server.kind.standing_faults(server.ask)
+        grants = [*server.kind.missing_grants(server.ask)]
+        grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
+        yield from (Refusal.of("right-missing", grant=grant) for grant in dict.fromkeys(grants))
+        left = left_by_name(server)
+        for schema in schemas:
+            if server.kind.has_schema(server.ask, schema):
+                yield (
+                    Refusal.of("schema-left", **left[schema].parameters)
+                    if schema in left
+                    else Refusal.of("schema-taken", schema=schema, said="it exists")
+                )
+
+
+def _own_faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
+    """What stands against reading a schema of the user's."""
+    if server.kind.read_only is None:
+        yield Refusal.of("unsupported", what="--schema of your own tables", by=server.identity.product)
+        return
+    with refusals_of(server.name):
+        yield from (Refusal.of("right-missing", grant=grant) for grant in server.kind.missing_grants(server.ask))
+        for schema in dict.fromkeys(schemas):
+            if not server.kind.has_schema(server.ask, schema):
+                yield Refusal.of("schema-missing", schema=schema)
+
+
+def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool, compares_builds: bool) -> bool | None:
+    """How tables on the encrypted server come out.
+
+    Raises:
+        InvalidTwins: the baseline's would be encrypted, or nothing is on the other.
+    """
+    plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
+    for server, scope in ((baseline, plain), *([(encrypted, data)] if compares_builds else [])):
+        if scope is not None and scope.is_encrypted:
+            raise InvalidTwins(Refusal.of("server-encrypted", said=scope.said).at(server.name))
+    if compares_builds:
+        return None if data is not None and data.is_encrypted is None else False
+    if data is not None and data.is_encrypted is None:
+        if not assumed:
+            raise InvalidTwins(
+                Refusal.of("encryption-not-seen", said=data.said, remedy=encrypted.encryption.remedy).at(encrypted.name)
+            )
+        return None
+    if (data is not None and data.is_encrypted) or encrypted.encryption.can_be_asked:
+        return True
+    if not set(encrypted.encryption.encrypted) - set(baseline.encryption.encrypted):
+        said = "; ".join(scope.said for scope in encrypted.encryption.scopes)
+        raise InvalidTwins(
+            Refusal.of("nothing-encrypted", said=said, remedy=encrypted.encryption.remedy).at(encrypted.name)
+        )
+    return False
+
+
+def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encrypted: bool | None) -> Iterator[Caution]:
+    if is_encrypted is None:
+        yield Caution.of("encryption-assumed")
+    if is_encrypted is False:
+        yield Caution.of("tables-plain-on-both", encrypted=", ".join(encrypted.encryption.encrypted))
+    for name in baseline.encryption.encrypted:
+        yield Caution.of("baseline-encrypted-too", scope=name)
+    for scope in encrypted.encryption.scopes:
+        if scope.is_encrypted is False and not (scope.name == DATA and is_encrypted):
+            yield Caution.of("scope-not-encrypted", scope=scope.name, said=scope.said)
+
+
+def _facts(server: FoundServer) -> dict[str, str]:
+    return {
+        "connection": server.dsn.transport,
+        "client": server.dsn.client or "the usual one",
+        "on this machine": "yes" if server.dsn.is_here else "no",
+        "version": server.identity.version,
+    }
+
+
+def _dropped(made: Sequence[RunSchema]) -> list[Refusal]:
+    left: list[Refusal] = []
+    with held():
+        for schema in reversed(made):
+            try:
+                schema.drop()
+            except ExternalServerFault as fault:
+                left += fault.refusals
+    return left
+
+
+_PROGRAM = "tdelta.engines.server.schema_keeper"
+_END_SECONDS = 5.0
+
+
+class SchemaKeeper:
+    """A keeper while a block lasts, by whose end the schemas are dropped, or were named as what is left.
+
+    How the servers are reached goes through a pipe into its memory, and nowhere else. A run whose keeper is killed goes
+    on without one.
+    """
+
+    def __init__(
+        self, servers: Sequence[FoundServer], run_id: str, password: Callable[[FoundServer], str | None]
+    ) -> None:
+        self._child = Child(_PROGRAM, os.environ)
+        for server in servers:
+            self._tell(
+                "keep",
+                server=server.option,
+                run_id=run_id,
+                engine=server.identity.engine,
+                program=server.dsn.program,
+                options=server.dsn.options(password(server), setup=server.kind.session_sql),
+            )
+
+    def __enter__(self) -> SchemaKeeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self._child.close(_END_SECONDS)
+
+    def begins(self, schema: RunSchema) -> None:
+        self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
+
+    def _tell(self, do: str, **arguments: object) -> None:
+        with contextlib.suppress(EnvironmentFault, WorkerFault):
+            self._child.send(do, **arguments)
+
+
+_MOST_SAID = 10
+"""So many differences are said in cautions; all are in the JSON document."""
+
+
+def options_of(options: Mapping[str, Any]) -> tuple[str, str]:
+    """What names the two servers: the other one is encrypted, or of another build."""
+    return BASELINE, ENCRYPTED if options["contrast"] == ENCRYPTION else OTHER
+
+
+def external_dsns(options: Mapping[str, Any]) -> tuple[Dsn, Dsn] | None:
+    """The servers that the options of a run name; None where they name none.
+
+    Raises:
+        DsnFault: a DSN has faults.
+        UsageError: only one is given, or both have faults, or they are of engines that are no twins.
+    """
+    given = (options["baseline"], options["encrypted"])
+    if given == (None, None):
+        return None
+    if None in given:
+        baseline, other = names = options_of(options)
+        missing = names[given.index(None)]
+        raise UsageError(Refusal.of("one-server-alone", missing=missing, baseline=baseline, encrypted=other))
+    dsns, faults = [], []
+    for option, text in zip(options_of(options), given, strict=True):
+        try:
+            dsns.append(parse_dsn(str(text), option))
+        except DsnFault as fault:
+            faults.append(fault)
+    raise_together(faults)
+    if len({_protocol(dsn) for dsn in dsns}) > 1:
+        found = " and ".join(dsn.engine for dsn in dsns)
+        raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(options_of(options)), found=found))
+    return dsns[0], dsns[1]
+
+
+def _protocol(dsn: Dsn) -> str:
+    return str(dsn.options(None)["protocol"])
+
+
+def place_of(condition: Condition, injected: Sequence[float]) -> str:
+    during = str(dict(condition.levels).get("during", NOTHING))
+    if during != NOTHING:
+        return _changed_schema_role(during)
+    if condition.role is Role.INJECTED:
+        return _injected_schema_role(injected.index(condition.injected or 0.0))
+    return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
+
+
+def _injected_schema_role(number: int) -> str:
+    return f"injected{number + 1}"
+
+
+def _changed_schema_role(during: str) -> str:
+    """Where a schema is whose encryption is changed beside its load: one for each level, since loads change rows."""
+    return re.sub("[^a-z0-9]", "_", during)
+
+
+def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
+    """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
+    aa = [Role.AA.value] if options["aa_control"] else []
+    identical = [Role.IDENTICAL.value] if options["self_test"] else []
+    return [*aa, *identical, *map(_injected_schema_role, range(len(options["inject"])))]
+
+
+def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:
+    """The places on the encrypted server beside the first."""
+    return [Role.BB.value] if options["bb_control"] and not options["self_test"] else []
+
+
+def _changed_schema_roles(options: Mapping[str, Any]) -> list[str]:
+    """The places on the encrypted server that are plain before each trial."""
+    levels = [] if options["self_test"] else options["vary"].get("during", ())
+    return [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
+
+
+@dataclass(slots=True)
+class ReachedServers:
+    """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
+
+    ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, and
+    ``changed_places`` those there which are plain at first, each with its schema's name. ``is_own``: the schema is the
+    user's, and every place is it.
+    """
+
+    pair: Pair
+    run_id: str
+    schema: str
+    places: Mapping[str, str]
+    access: Access
+    left: tuple[Caution, ...]
+    encrypted_places: Mapping[str, str] = field(default_factory=dict)
+    changed_places: Mapping[str, str] = field(default_factory=dict)
+    schemas: Mapping[str, RunSchema] = field(default_factory=dict)
+    is_own: bool = False
+
+    @property
+    def both(self) -> tuple[FoundServer, FoundServer]:
+        """The baseline, the encrypted."""
+        return self.pair.baseline, self.pair.encrypted
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """The schemas of the run, while the block lasts.
+
+        Raises:
+            ExternalServerFault: one cannot be made, or not be dropped.
+        """
+        if self.is_own:
+            self.schemas = self.own()
+            yield
+            return
+        there = {**self.encrypted_places, **self.changed_places}
+        more, encrypted, plain = tuple(self.places.values()), tuple(there.values()), self.changed_places.values()
+        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *there)
+        with (
+            SchemaKeeper(self.both, self.run_id, self.access.password) as keeper,
+            own_schemas(self.pair, self.schema, self.run_id, more, encrypted, plain, keeper.begins) as schemas,
+        ):
+            self.schemas = dict(zip(places, schemas, strict=True))
+            yield
+
+    def own(self) -> Mapping[str, RunSchema]:
+        """The user's schema on each server, by place; nothing is made."""
+        placed = dict.fromkeys((BASELINE_PLACE, *self.places), self.pair.baseline)
+        placed |= dict.fromkeys((ENCRYPTED_PLACE, *self.encrypted_places), self.pair.encrypted)
+        expected = {place: self.pair.expected(server) for place, server in placed.items()}
+        return {
+            place: RunSchema(server, self.schema, self.run_id, is_encrypted=expected[place], is_own=True)
+            for place, server in placed.items()
+        }
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
+        return (
+            *self.left,
+            *self.pair.cautions,
+            *self._difference_cautions(),
+            Caution.of("one-server-of-each-kind"),
+            *((Caution.of("own-tables"),) if self.is_own else ()),
+            *self._cpu_cautions(),
+            *self._vendor_cautions(),
+        )
+
+    @property
+    def meters_cpu(self) -> bool:
+        """Whether the CPU time of single statements can be had: by both servers' account, or as processes here."""
+        tracings = [server.kind.tracing for server in self.both if server.kind.tracing is not None]
+        accounted = all(any("cpu_ns" in query for query in tracing.counters) for tracing in tracings)
+        return accounted or (bool(self.access.processes) and all(tracing.thread for tracing in tracings))
+
+    def _cpu_cautions(self) -> Iterator[Caution]:
+        if not self.access.processes:
+            is_accounted = _account(self.pair)
+            yield Caution.of("servers-cpu-accounted") if is_accounted else Caution.of("servers-cpu-unknown")
+
+    def _vendor_cautions(self) -> Iterator[Caution]:
+        address = address_of(self.pair.baseline.identity.engine)
+        if address.is_untried:
+            yield Caution.of("engine-untried", product=self.pair.baseline.identity.product)
+        if address.publishing:
+            yield Caution.of("results-licensed", said=address.publishing)
+
+    def _difference_cautions(self) -> Iterator[Caution]:
+        found = sorted(self.pair.differences, key=lambda difference: not self._is_important(difference))
+        for difference in found[:_MOST_SAID]:
+            yield Caution.of("settings-differ", difference=str(difference))
+        if len(found) > _MOST_SAID:
+            yield Caution.of("more-settings-differ", settings=len(found) - _MOST_SAID)
+
+    def _is_important(self, difference: Difference) -> bool:
+        return difference.rank < len(self.pair.baseline.kind.rule.important)
+
+    def identity(self) -> str:
+        """What must be the same when a run is resumed."""
+        return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.both)
+
+    def facts(self) -> ServersFacts:
+        baseline, encrypted = (self._facts_of(server) for server in self.both)
+        return ServersFacts(
+            baseline,
+            encrypted,
+            self.schema,
+            assumed=self.pair.is_encrypted is None,
+            differences=tuple(
+                SettingDifference(one.name, one.baseline, one.encrypted, self._is_important(one))
+                for one in self.pair.differences
+            ),
+        )
+
+    def _facts_of(self, server: FoundServer) -> ServerFacts:
+        return ServerFacts(
+            option=server.option,
+            where=server.dsn.where,
+            product=server.identity.product,
+            version=server.identity.version,
+            connection=server.dsn.transport,
+            scopes={scope.name: scope.said for scope in server.encryption.scopes},
+            encrypted=server.encryption.encrypted,
+            has_cpu_time=server.option in self.access.processes,
+        )
+
+
+@contextmanager
+def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator[ReachedServers]:
+    """Two servers, connected to and compared; nothing is made on them.
+
+    Raises:
+        DsnFault: a password cannot be read.
+        ExternalServerFault: all that stands against them as twins.
+        InvalidTwins: what is encrypted on them is not what a measurement needs.
+        UsageError: the schema's name, or a metric that cannot be had.
+    """
+    is_own = reads_own_tables(options)
+    schema = schema_name(run_id, options["schema"], is_own=is_own)
+    places, encrypted_places, changed_places = (
+        {place: schema if is_own else checked_name(f"{schema}_{place}") for place in found(options)}
+        for found in (_further_schema_roles, _encrypted_schema_roles, _changed_schema_roles)
+    )
+    passwords = Passwords.of_this_process()
+    with ExitStack() as stack:
+        stack.callback(passwords.give_back)
+        named = dict(zip(options_of(options), dsns, strict=True))
+        passwords.read(named.items())
+        baseline, encrypted = _examined(named, passwords, stack)
+        found = pair(
+            baseline,
+            encrypted,
+            schema,
+            more=tuple(places.values()),
+            more_encrypted=(*encrypted_places.values(), *changed_places.values()),
+            assumed=options["assume_encrypted"],
+            compares_builds=options["contrast"] != ENCRYPTION,
+            is_own=is_own,
+        )
+        left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
+        access = Access(lambda server: passwords.of(server.dsn), _processes(named))
+        _require_metric(options["metric"], access, found)
+        yield ReachedServers(
+            found, run_id, schema, places, access, left, encrypted_places, changed_places, is_own=is_own
+        )
+
+
+def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
+    """Both servers, asked who they are; what keeps either from answering is told at once."""
+    found, faults = [], []
+    for option, dsn in named.items():
+        try:
+            connection = connect(option, dsn, passwords, partial(_lasting, dsn.program))
+            stack.callback(connection.close)
+            found.append(examine(option, dsn, connection))
+        except ExternalServerFault as fault:
+            faults.append(fault)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise ExternalServerFault("neither server can be used", *(one for fault in faults for one in fault.refusals))
+    return found[0], found[1]
+
+
+def _lasting(program: str, options: Mapping[str, object]) -> Session:
+    limited = {**options, "answer_seconds": ANSWER_SECONDS}
+    return LastingSession(lambda: Session(limited, program, Refused))
+
+
+def _processes(named: Mapping[str, Dsn]) -> dict[str, int]:
+    """The servers' processes, or none: a CPU time that only one of two has would compare nothing."""
+    seen = {option: server_process(dsn) for option, dsn in named.items()}
+    found = {option: process for option, process in seen.items() if process is not None}
+    return found if len(found) == len(seen) else {}
+
+
+def _account(found: Pair) -> bool:
+    return all(bool(server.kind.cpu_sql) for server in (found.baseline, found.encrypted))
+
+
+def _require_metric(metric: Metric, access: Access, found: Pair) -> None:
+    is_seen = bool(access.processes) or (metric is Metric.CPU_PER_OPERATION and _account(found))
+    if metric is not Metric.RESPONSE_TIME and not is_seen:
+        raise UsageError(Refusal.of("metric-out-of-sight", metric=metric.value))

@@ -1,0 +1,150 @@
+"""Where the passwords of users' servers come from: the environment, a file that only its owner can read, a terminal.
+
+Each is read or asked once in a sitting and kept in memory alone: a resumed run reads or asks again. A variable that
+was read is taken out of the environment, which every process that tdelta starts would inherit. A file is checked after
+it was opened, so that it cannot be exchanged in between; a pipe (``<(pass show db)``) is a file, too.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, MutableMapping
+
+from tdelta.engines.server.dsn import Dsn
+from tdelta.errors import DsnFault
+from tdelta.messages import Refusal
+
+_MOST_BYTES = 4096
+_OTHERS = 0o077
+
+Prompt = Callable[[str], str]
+"""Asks a person for a password, which is not shown while it is typed."""
+
+
+class Passwords:
+    """The passwords of one sitting, by server and user.
+
+    Args:
+        environment: where variables are read from, and taken out of.
+        prompt: asks a person; None where nobody can be asked.
+    """
+
+    def __init__(self, environment: MutableMapping[str, str] | None = None, prompt: Prompt | None = None) -> None:
+        self._environment = os.environ if environment is None else environment
+        self._prompt = prompt
+        self._variables: dict[str, str] = {}
+        self._known: dict[tuple[str, str], str] = {}
+
+    @classmethod
+    def of_this_process(cls) -> Passwords:
+        """With the environment of this process, and a prompt if a person sits at its terminal."""
+        return cls(os.environ, getpass.getpass if sys.stdin.isatty() and sys.stderr.isatty() else None)
+
+    def __repr__(self) -> str:
+        return f"Passwords(of {len(self._known)} servers)"
+
+    def read(self, dsns: Iterable[tuple[str, Dsn]]) -> None:
+        """Read the passwords of all DSNs that say where they are, before anything is connected to.
+
+        Args:
+            dsns: each with the option that it was given to.
+
+        Raises:
+            DsnFault: one could not be read; names all of them.
+        """
+        faults: list[tuple[str, Refusal]] = []
+        for option, dsn in dsns:
+            try:
+                if (password := self._named_secret(dsn)) is not None:
+                    self._known[_whose(dsn)] = password
+            except _Unreadable as unreadable:
+                faults.append((option, unreadable.said))
+        if faults:
+            raise DsnFault(", ".join(dict.fromkeys(option for option, _ in faults)), [said for _, said in faults])
+
+    def give_back(self) -> None:
+        """Put the variables back that were taken out: a program that runs twice reads them twice."""
+        self._environment.update(self._variables)
+
+    def of(self, dsn: Dsn) -> str | None:
+        """The password that is known; None where none was asked for yet, and a server may want none."""
+        return self._known.get(_whose(dsn))
+
+    def can_ask(self, dsn: Dsn) -> bool:
+        """Whether a person may be asked: the DSN says nowhere to look, a person is there and was not asked before."""
+        is_given = dsn.password_env is not None or dsn.password_file is not None
+        return self._prompt is not None and not is_given and self.of(dsn) is None
+
+    def ask(self, option: str, dsn: Dsn) -> str:
+        """Ask a person, once in a sitting.
+
+        Raises:
+            DsnFault: nobody answers.
+        """
+        if self._prompt is None:
+            raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)])
+        try:
+            password = self._prompt(f"Password of {dsn.where} ({option}): ")
+        except (EOFError, OSError) as error:
+            raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
+        return self._known.setdefault(_whose(dsn), password)
+
+    def _named_secret(self, dsn: Dsn) -> str | None:
+        if dsn.password_env is not None:
+            return self._variable(dsn.password_env)
+        return _in_file(dsn.password_file) if dsn.password_file is not None else None
+
+    def _variable(self, name: str) -> str:
+        if name not in self._variables:
+            if name not in self._environment:
+                raise _Unreadable(Refusal.of("no-such-variable", name=name))
+            self._variables[name] = self._environment.pop(name)
+        return self._variables[name]
+
+
+class _Unreadable(Exception):
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+def _whose(dsn: Dsn) -> tuple[str, str]:
+    return dsn.user, dsn.server
+
+
+def _in_file(path: str) -> str:
+    """The first line of a file that only its owner can read."""
+    try:
+        with open(path, "rb", opener=_opener) as file:
+            _require_private(path, os.fstat(file.fileno()))
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise _Unreadable(Refusal.of("unreadable", fault=error.strerror).at(f"password-file={path}")) from error
+    return _only_line(path, content)
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOCTTY)
+
+
+def _require_private(path: str, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise _Unreadable(Refusal.of("unreadable", fault="it is a folder").at(f"password-file={path}"))
+    if found.st_mode & _OTHERS:
+        mode = stat.S_IMODE(found.st_mode)
+        raise _Unreadable(Refusal.of("password-file-is-open", path=path, mode=mode))
+
+
+def _only_line(path: str, content: bytes) -> str:
+    try:
+        text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise _Unreadable(
+            Refusal.of("dsn-malformed", expected="UTF-8").at(f"password-file={path}")
+        ) from None  # the error holds the content
+    if not text or len(content) > _MOST_BYTES or any(mark in text for mark in "\n\r\0"):
+        raise _Unreadable(Refusal.of("dsn-malformed", expected="one line, the password").at(f"password-file={path}"))
+    return text

@@ -1,0 +1,72 @@
+"""How many modules a value passes through on its way: few, since each is one more to know."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from support.ways import MarkedLevel, Ways, environment
+from tdelta.session import RunRequest, conduct
+from tdelta.store import Store
+
+CIPHER = "aes-128"
+MOST_OF_LEVEL = 2
+MOST_OF_TIME = 2
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ways, list[int]]:
+    """A short run on SQLite, its workers traced as well; the ways, and the times of its trials in nanoseconds."""
+    folder = tmp_path_factory.mktemp("ways")
+    store = folder / "runs.db"
+    ways = Ways(CIPHER)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(folder, CIPHER).items():
+            patch.setenv(name, value)
+        ways.start()
+        try:
+            result = conduct(
+                RunRequest(
+                    vary={"cipher": (MarkedLevel(CIPHER),)},
+                    size_bytes=3_000_000,
+                    trial_seconds=0.1,
+                    blocks_per_round=2,
+                    min_rounds=1,
+                    max_rounds=1,
+                    directory=folder,
+                    store=store,
+                    use_calibration=False,
+                ),
+                lambda _event: None,
+            )
+        finally:
+            ways.stop()
+    ways.add(folder)
+    with Store.open(store) as opened:
+        times = [trial.measurement.elapsed_ns for trial in opened.trials(result.settings.run_id)]
+    return ways, times
+
+
+def test_a_level_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> None:
+    ways, _ = traced
+    assert len(ways.of_level) <= MOST_OF_LEVEL, sorted(ways.of_level)
+
+
+def test_a_trials_time_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> None:
+    ways, times = traced
+    found = ways.of_number(times)
+    assert {"tdelta.driver.hosting", "tdelta.store.rows"} <= found, "processes are traced from worker to store"
+    assert len(found) <= MOST_OF_TIME, sorted(found)
+
+
+def _frame(module: str, values: dict[str, Any]) -> Any:
+    return SimpleNamespace(f_globals={"__name__": module}, f_locals=values)
+
+
+def test_a_level_in_a_record_is_seen_and_a_constant_of_the_same_text_is_not() -> None:
+    ways = Ways()
+    ways._seen(_frame("tdelta.here", {"levels": {"cipher": MarkedLevel("x")}}), "call", None)
+    ways._seen(_frame("tdelta.there", {"cipher": "x", "time": 5_000_000}), "call", None)
+    ways._seen(_frame("elsewhere", {"cipher": MarkedLevel("x")}), "call", None)
+    assert ways.of_level == {"tdelta.here"}
+    assert ways.of_number([5_000_000]) == {"tdelta.there"}
