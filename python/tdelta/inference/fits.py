@@ -327,7 +327,6 @@ class Fitted:
         return (*self.conditions, *self.twins)
 
     def plain(self, *roles: Role) -> NDArray[np.bool_]:
-        """Which of the columns play these roles, shape (k + t,)."""
         return np.array([c.role in roles for c in self.columns], dtype=np.bool_)
 
     def free(self, *plain: Role) -> tuple[Condition, ...]:
@@ -465,7 +464,6 @@ class CostFit:
     instance_effect: InstanceEffectPrior | None = None
 
     def answers(self) -> Iterator[Answer]:
-        """Every condition beside the baseline, with what the data say of it."""
         for fitted, contrasts in self.parts:
             yield from _answers(fitted, contrasts)
 

@@ -165,8 +165,6 @@ _MASS = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """One side, block by block."""
-
     longer: FloatArray  # shape (B,), transactions that took longer than the threshold
     of: FloatArray  # shape (B,), all transactions
 

@@ -92,7 +92,6 @@ def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNo
 
 
 def teaches(run: MeasuredRun, metric: Metric) -> bool:
-    """Whether `extract_noise` could learn from this run."""
     parts = list(_strata(run, metric))
     return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
 
