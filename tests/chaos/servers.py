@@ -31,6 +31,7 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import Refused
 from tdelta.engines.server import pairs as reaching
 from tdelta.engines.server.dsn import parse_dsn
+from tdelta.engines.server.sessions import Session
 from tdelta.errors import TdeltaError
 from tdelta.records import Metric
 
@@ -77,11 +78,10 @@ class Unclear(Exception):
     """An error that does not say anything, or too much."""
 
 
-class InProcess:
+class InProcess(Session):
     """A session of the preflight in this process: a worker for each would take most of the campaign's time."""
 
-    def __init__(self, options: Mapping[str, object], _program: str = "", *, is_external: bool = False) -> None:
-        self.is_external = is_external
+    def __init__(self, options: Mapping[str, object], _program: str = "", _failed: object = None) -> None:
         limits = {"connect_seconds": LIMIT_SECONDS, "answer_seconds": LIMIT_SECONDS}
         self.twin = _refusing(lambda: _native.ServerTwin(json.dumps({**options, **limits}), 1))
 
@@ -92,10 +92,6 @@ class InProcess:
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """As of a worker's session."""
         return _refusing(lambda: self.twin.rows(sql))
-
-    def text(self, sql: str) -> str:
-        """As of a worker's session."""
-        return _refusing(lambda: self.twin.text(sql))
 
     def close(self) -> None:
         """As of a worker's session."""

@@ -3,41 +3,20 @@
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.server import Server
-from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.server.driver import covered
 from tdelta.engines.server.evidence import ServerExposure, ServerFiles
+from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.evidence import Markers, Searched, classify
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 
 MARKERS = Markers.drawn(20)
-
-
-class Asking:
-    def __init__(self, server: Server, database: str = DATABASE) -> None:
-        self._worker = Worker()
-        try:
-            self._worker.ask("connect", options={**server.recipe.connect, "database": database}, connections=1)
-        except BaseException:
-            self.close()
-            raise
-
-    def run(self, sql: str) -> None:
-        self._worker.ask("run", seconds=120.0, statements=[sql])
-
-    def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
-        answer = self._worker.ask("rows", sql=sql)
-        return answer["columns"], answer["rows"]
-
-    def close(self) -> None:
-        self._worker.kill()
-        self._worker.end()
 
 
 def settings_of(scope: str) -> ServerSettings:
@@ -50,13 +29,12 @@ def condition(scope: str) -> Condition:
     return Condition((("cipher", settings_of(scope).cipher), ("scope", scope)), role)
 
 
-@contextmanager
-def asking(server: Server, database: str = DATABASE) -> Iterator[Asking]:
-    connection = Asking(server, database)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def connected(server: Server, database: str = DATABASE) -> Session:
+    return admin_session({**server.recipe.connect, "database": database})
+
+
+def asking(server: Server, database: str = DATABASE) -> closing[Session]:
+    return closing(connected(server, database))
 
 
 @contextmanager
@@ -79,7 +57,7 @@ def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
         for sql in MARKERS.table_sql(profile(kind).dialect):
             connection.run(sql)
         files = ServerFiles(engine.evidence.files, server.recipe.place, server.pids, server.recipe.mount)
-        exposure = ServerExposure(engine.evidence.plan, lambda: Asking(server), [files], MARKERS.needles)
+        exposure = ServerExposure(engine.evidence.plan, lambda: connected(server), [files], MARKERS.needles)
         with exposure.under_way():
             exposure.scan()
         exposure.scan_afterwards()

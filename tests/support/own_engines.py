@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 import pytest
 
 from support.running import require
+from tdelta.engines.server.sessions import Session
 
 PATIENCE_SECONDS = 60.0
 PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
@@ -23,7 +24,7 @@ PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
 OPTIONS = ("--baseline", "--encrypted")
 
 
-class ClientSession(ABC):
+class ClientSession(Session, ABC):
     """A session by a command-line client, which stays connected. ``secret`` names the variable with the password."""
 
     def __init__(self, command: Sequence[str], secret: Mapping[str, str], setup: Iterable[str]) -> None:
@@ -57,10 +58,6 @@ class ClientSession(ABC):
 
     def run(self, sql: str) -> None:
         self.rows(sql)
-
-    def text(self, sql: str) -> str:
-        _, rows = self.rows(sql)
-        return rows[0][0] or "" if rows else ""
 
     def said(self, sql: str) -> tuple[str, bool]:
         assert self._process.stdin is not None

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from support.leaking import Asking, asking, running, settings_of
+from support.leaking import asking, running, settings_of
 from support.running import server_of
 from tdelta.driver.evp_calls import HEAD, SLOT, Watched, describe_calls, environment, observe, started
 from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.server.sessions import Session
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"
 
@@ -32,7 +33,7 @@ class Working:
             self.pages = pages_decrypted(twin) - before
 
 
-def pages_decrypted(twin: Asking) -> int:
+def pages_decrypted(twin: Session) -> int:
     _, rows = twin.rows("SHOW GLOBAL STATUS LIKE 'Innodb_num_pages_decrypted'")
     return int(rows[0][1] or 0)
 

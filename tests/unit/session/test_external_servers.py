@@ -10,7 +10,7 @@ from tdelta.engines.server.base import DATA, Encryption, Identity, Scope
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.server.external_twins import Access
-from tdelta.engines.server.pairs import Difference, Pair, ReachedServers, external_dsns, reached
+from tdelta.engines.server.pairs import Difference, FurtherSchema, Pair, ReachedServers, external_dsns, reached
 from tdelta.errors import DsnFault, TdeltaError, UsageError
 from tdelta.messages import Caution
 from tdelta.records import Metric, Role, RunSettings
@@ -42,7 +42,7 @@ def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | 
         found,
         "r1",
         "tdelta_r1",
-        {"aa": "tdelta_r1_aa"},
+        (FurtherSchema("aa", "tdelta_r1_aa"),),
         Access(lambda _s: None, processes or {}),
         (Caution.verbatim("left"),),
     )

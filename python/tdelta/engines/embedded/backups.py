@@ -13,8 +13,8 @@ from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Resto
 from tdelta.driver.programs import Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
+from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.site import Site
-from tdelta.engines.shared.rewriting import markers_of
 from tdelta.evidence import FileClass
 from tdelta.measure.space import allocated
 from tdelta.records import Usage

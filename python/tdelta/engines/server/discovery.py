@@ -121,31 +121,31 @@ class FoundServer:
         return failure(kind, message)
 
 
+_STOPPED = {
+    "read_only": "set read_only (default_transaction_read_only) off",
+    "full": "free space on the server's disk",
+    "auth": "grant the revoked privilege again",
+    "denied": "grant the revoked privilege again",
+    "unknown_database": "tdelta's schema was dropped: leave it alone,",
+    "out_of_memory": "use fewer --threads, or give the server more memory",
+}
+_ANSWERED = {
+    "io": "see the server's log about its disk",
+    "tls": "the server's TLS changed, so adapt ?tls= in the DSN",
+    "too_many_connections": "use fewer --threads, or raise the connection limits of the server and its user",
+}
+"""What is to be done on the server about what it says against a session of the load, by kind."""
+
+
 def _fault(kind: str, said: str) -> Refusal | None:
     """What a server says against a session of the load, with what is to be done; None where the server is not it."""
+    if kind in _STOPPED:
+        return Refusal.of("server-stopped", said=said, fix=_STOPPED[kind])
+    if kind in _ANSWERED:
+        return Refusal.of("database-answer", said=said, fix=_ANSWERED[kind])
     match kind:
-        case "read_only":
-            return Refusal.of("server-stopped", said=said, fix="set read_only (default_transaction_read_only) off")
-        case "full":
-            return Refusal.of("server-stopped", said=said, fix="free space on the server's disk")
-        case "io":
-            return Refusal.of("database-answer", said=said, fix="see the server's log about its disk")
-        case "auth" | "denied":
-            return Refusal.of("server-stopped", said=said, fix="grant the revoked privilege again")
-        case "unknown_database":
-            return Refusal.of("server-stopped", said=said, fix="tdelta's schema was dropped: leave it alone,")
-        case "tls":
-            return Refusal.of("database-answer", said=said, fix="the server's TLS changed, so adapt ?tls= in the DSN")
-        case "out_of_memory":
-            return Refusal.of("server-stopped", said=said, fix="use fewer --threads, or give the server more memory")
         case "busy" | "locked":
             return Refusal.of("server-lock-wait", said=said, seconds=LOCK_SECONDS)
-        case "too_many_connections":
-            return Refusal.of(
-                "database-answer",
-                said=said,
-                fix="use fewer --threads, or raise the connection limits of the server and its user",
-            )
         case "primary_key":
             return Refusal.of("server-primary-keys", said=said)
         case "settings":

@@ -22,12 +22,11 @@ from tdelta.driver import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.driver.agents.bridge import HostsRequest, Node, packed, unpacked
 from tdelta.driver.agents.hosts import Call, Nodes
 from tdelta.driver.files import default_base
-from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables, Twin
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver
 from tdelta.errors import Defect, EnvironmentFault, StorageFault, TdeltaError
-from tdelta.evidence import MarkerHit
 from tdelta.measure import require_memory, require_space, require_writable
 from tdelta.measure.private import UMASK
 from tdelta.messages import Refusal
@@ -50,37 +49,29 @@ class OnHosts:
     versions: Mapping[str, str]
 
 
-class HostedTwin:
+class HostedTwin(Twin):
     def __init__(self, nodes: Nodes, host: int, number: int) -> None:
         self._nodes = nodes
         self.host = host
         self.number = number
 
-    def facts(self) -> dict[str, str]:
-        found: dict[str, str] = self._call("facts")
-        return found
+    def facts(self) -> Any:
+        return self._call("facts")
 
-    def cipher_facts(self) -> dict[str, str]:
-        found: dict[str, str] = self._call("cipher_facts")
-        return found
+    def cipher_facts(self) -> Any:
+        return self._call("cipher_facts")
 
-    def checksums(self, tables: Tables) -> Checksums:
-        found: Checksums = self._call("checksums", tables)
-        return found
+    def checksums(self, tables: Tables) -> Any:
+        return self._call("checksums", tables)
 
-    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How the server runs each statement of these transactions."""
-        found: Mapping[str, Any] = self._call("plans", dict(scripts))
-        return found
+    def plans(self, scripts: Mapping[str, str]) -> Any:
+        return self._call("plans", dict(scripts))
 
-    def prove(self) -> CipherProof | None:
-        """What a page's cipher costs in the server's own processes; None where none of them has a cipher."""
-        found: CipherProof | None = self._call("prove")
-        return found
+    def prove(self) -> Any:
+        return self._call("prove")
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        found: tuple[MarkerHit, ...] = self._call("evidence", job, list(needles))
-        return found
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> Any:
+        return self._call("evidence", job, list(needles))
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial; ``ready`` is called before it is asked for."""
@@ -107,6 +98,8 @@ class HostedTwin:
 
 
 class HostedTwins(SequentialBlocks):
+    observes_ciphers = True
+
     def __init__(self, asked: HostsRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._loaded: dict[Path, list[Path]] = {}
@@ -142,8 +135,8 @@ class HostedTwins(SequentialBlocks):
         paths = enumerate(self._loaded[path])
         return all(self._nodes.call(host, Call("is_encrypted", (there,))) for host, there in paths)
 
-    def start(self, settings: Any, name: str) -> HostedTwin:
-        return self.on(0).start(settings, name)
+    def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> HostedTwin:
+        return self.on(0).start(settings, name, environment)
 
     def join(self, twin: HostedTwin, settings: Any) -> HostedTwin:
         number = self._nodes.call(twin.host, Call("join", (twin.number, settings)))
@@ -197,7 +190,7 @@ class HostedStarts:
     nodes: Nodes
     host: int
 
-    def start(self, settings: Any, name: str) -> HostedTwin:
+    def start(self, settings: Any, name: str, _environment: Mapping[str, str] = NOTHING) -> HostedTwin:
         return HostedTwin(self.nodes, self.host, self.nodes.call(self.host, Call("start", (settings, name))))
 
 

@@ -21,6 +21,7 @@ from tdelta.driver.load_generator.connections import MYSQL, Connection
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.driver.workers import Refused
+from tdelta.engines.base import settings_fault
 from tdelta.engines.server import catalog as describing
 from tdelta.engines.server.actions import Site
 from tdelta.engines.server.backups import ServerTool, Words
@@ -46,7 +47,6 @@ from tdelta.engines.server.base import (
 from tdelta.engines.server.evidence import COPIES, HALF, SPILL, ExposurePlan, ExposureStep, Settling, rules, steps
 from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
 from tdelta.engines.server.sessions import Ask, Row, Session, first, literal, one
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import MARKER_BYTES, TABLE
@@ -233,18 +233,14 @@ def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> Detail 
 
 def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
     """A tablespace that is not encrypted, or that is."""
-    if not settings.is_encrypted:
-        encrypted = found["encrypted_tablespaces"]
-        return (
-            None
-            if encrypted == "0"
-            else Detail.of("wrong-count", count=encrypted, what="tablespaces are encrypted", expected="none")
-        )
-    if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
-        return Detail.of(
-            "wrong-count", count=found["plain_tablespaces"], what="tablespaces are not encrypted", expected="none"
-        )
-    return None
+    plain, encrypted = found["plain_tablespaces"], found["encrypted_tablespaces"]
+    if settings.is_encrypted:
+        return wrong_count(plain, "tablespaces are not encrypted") if plain != "0" or encrypted == "0" else None
+    return None if encrypted == "0" else wrong_count(encrypted, "tablespaces are encrypted")
+
+
+def wrong_count(count: str, what: str, expected: str = "none") -> Detail:
+    return Detail.of("wrong-count", count=count, what=what, expected=expected)
 
 
 def _flush_log(settings: ServerSettings) -> int:
@@ -369,19 +365,10 @@ def compression_fault(settings: ServerSettings, found: Mapping[str, str]) -> Det
         return None
     compressed, uncompressed = found[_COMPRESSED], found[_UNCOMPRESSED]
     if not settings.is_compressed:
-        return (
-            None
-            if compressed == "0"
-            else Detail.of("wrong-count", count=compressed, what="tables have compressed pages", expected="none")
-        )
-    if uncompressed != "0" or compressed == "0":
-        return Detail.of(
-            "wrong-count",
-            count=uncompressed,
-            what=f"tables have pages without {settings.compression} compression",
-            expected="none",
-        )
-    return None
+        return None if compressed == "0" else wrong_count(compressed, "tables have compressed pages")
+    if uncompressed == "0" and compressed != "0":
+        return None
+    return wrong_count(uncompressed, f"tables have pages without {settings.compression} compression")
 
 
 def recompress(settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,13 +89,25 @@ class Pair:
         return self.is_encrypted if server is self.encrypted else False
 
 
+@dataclass(frozen=True, slots=True)
+class FurtherSchema:
+    """A schema beside the two that twins are loaded into: ``place`` says what it is for (`place_of`).
+
+    ``is_there``: it is on the encrypted server. ``is_plain``: its tables are to be plain, whichever server it is on.
+    """
+
+    place: str
+    name: str
+    is_there: bool = False
+    is_plain: bool = False
+
+
 def pair(
     baseline: FoundServer,
     encrypted: FoundServer,
     schema: str,
     *,
-    more: Sequence[str] = (),
-    more_encrypted: Sequence[str] = (),
+    further: Sequence[FurtherSchema] = (),
     assumed: bool = False,
     compares_builds: bool = False,
     is_own: bool = False,
@@ -104,8 +116,7 @@ def pair(
 
     Args:
         schema: the name of the schema that will be made on both.
-        more: the names of further ones, on the baseline only.
-        more_encrypted: the names of further ones, on the encrypted one only.
+        further: those that will be made on one only.
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
         compares_builds: the other one is of another build, and neither encrypts its tables.
         is_own: the schema is the user's, there already, and only read.
@@ -118,7 +129,8 @@ def pair(
     both = (baseline, encrypted)
     other = schema if is_own else _encrypted_name(schema, is_one=is_one)
     look = _own_faults if is_own else _faults
-    wanted = ((baseline, (schema, *more)), (encrypted, (other, *more_encrypted)))
+    here, there = ([one.name for one in further if one.is_there == is_there] for is_there in (False, True))
+    wanted = ((baseline, (schema, *here)), (encrypted, (other, *there)))
     faults = [fault.at(server.name) for server, names in wanted for fault in look(server, names)]
     if faults:
         raise ExternalServerFault("the servers cannot be used as they are", *faults)
@@ -157,9 +169,7 @@ def own_schemas(
     found: Pair,
     name: str,
     run_id: str,
-    more: Sequence[str] = (),
-    more_encrypted: Sequence[str] = (),
-    plain: Collection[str] = (),
+    further: Sequence[FurtherSchema] = (),
     begins: Callable[[RunSchema], None] = lambda _schema: None,
 ) -> Iterator[tuple[RunSchema, ...]]:
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
@@ -167,9 +177,7 @@ def own_schemas(
     Args:
         name: what both are called; the encrypted one has another where both are places of one server.
         run_id: what they are marked with.
-        more: the names of further schemas on the baseline, which follow in this order.
-        more_encrypted: the names of further ones on the encrypted server, which are last.
-        plain: those of the further ones whose tables are to be plain, on whichever server.
+        further: those that follow, in this order.
         begins: called before each is made.
 
     Raises:
@@ -178,14 +186,13 @@ def own_schemas(
     made: list[RunSchema] = []
     try:
         wanted = [
-            *((found.baseline, name), (found.encrypted, _encrypted_name(name, is_one=found.is_one))),
-            *((found.baseline, other) for other in more),
-            *((found.encrypted, other) for other in more_encrypted),
+            FurtherSchema(BASELINE_PLACE, name),
+            FurtherSchema(ENCRYPTED_PLACE, _encrypted_name(name, is_one=found.is_one), is_there=True),
+            *further,
         ]
-        for server, called in wanted:
-            schema = RunSchema(
-                server, called, run_id, is_encrypted=False if called in plain else found.expected(server)
-            )
+        for one in wanted:
+            server = found.encrypted if one.is_there else found.baseline
+            schema = RunSchema(server, one.name, run_id, is_encrypted=False if one.is_plain else found.expected(server))
             schema.make(begins)
             made.append(schema)
         yield tuple(made)
@@ -463,41 +470,43 @@ def _changed_schema_role(during: str) -> str:
     return re.sub("[^a-z0-9]", "_", during)
 
 
-def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
-    """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
-    aa = [Role.AA.value] if options["aa_control"] else []
-    identical = [Role.IDENTICAL.value] if options["self_test"] else []
-    return [*aa, *identical, *map(_injected_schema_role, range(len(options["inject"])))]
+def _further_schemas(options: Mapping[str, Any], schema: str, *, is_own: bool) -> tuple[FurtherSchema, ...]:
+    """Those that a run needs. One whose encryption is changed beside its load is plain before each trial.
 
+    Raises:
+        UsageError: the name of one is too long.
+    """
+    is_test = options["self_test"]
+    here = [Role.AA.value] if options["aa_control"] else []
+    here += [Role.IDENTICAL.value] if is_test else []
+    here += [_injected_schema_role(number) for number in range(len(options["inject"]))]
+    there = [Role.BB.value] if options["bb_control"] and not is_test else []
+    levels = [] if is_test else options["vary"].get("during", ())
+    changed = [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
 
-def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:
-    """The places on the encrypted server beside the first."""
-    return [Role.BB.value] if options["bb_control"] and not options["self_test"] else []
+    def named(place: str) -> str:
+        return schema if is_own else checked_name(f"{schema}_{place}")
 
-
-def _changed_schema_roles(options: Mapping[str, Any]) -> list[str]:
-    """The places on the encrypted server that are plain before each trial."""
-    levels = [] if options["self_test"] else options["vary"].get("during", ())
-    return [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
+    return (
+        *(FurtherSchema(place, named(place)) for place in here),
+        *(FurtherSchema(place, named(place), is_there=True) for place in there),
+        *(FurtherSchema(place, named(place), is_there=True, is_plain=True) for place in changed),
+    )
 
 
 @dataclass(slots=True)
 class ReachedServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
-    ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, and
-    ``changed_places`` those there which are plain at first, each with its schema's name. ``is_own``: the schema is the
-    user's, and every place is it.
+    ``is_own``: the schema is the user's, and every place is it.
     """
 
     pair: Pair
     run_id: str
     schema: str
-    places: Mapping[str, str]
+    further: tuple[FurtherSchema, ...]
     access: Access
     left: tuple[Caution, ...]
-    encrypted_places: Mapping[str, str] = field(default_factory=dict)
-    changed_places: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, RunSchema] = field(default_factory=dict)
     is_own: bool = False
 
@@ -517,23 +526,20 @@ class ReachedServers:
             self.schemas = self.own()
             yield
             return
-        there = {**self.encrypted_places, **self.changed_places}
-        more, encrypted, plain = tuple(self.places.values()), tuple(there.values()), self.changed_places.values()
-        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *there)
+        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *(one.place for one in self.further))
         with (
             SchemaKeeper(self.both, self.run_id, self.access.password) as keeper,
-            own_schemas(self.pair, self.schema, self.run_id, more, encrypted, plain, keeper.begins) as schemas,
+            own_schemas(self.pair, self.schema, self.run_id, self.further, keeper.begins) as schemas,
         ):
             self.schemas = dict(zip(places, schemas, strict=True))
             yield
 
     def own(self) -> Mapping[str, RunSchema]:
         """The user's schema on each server, by place; nothing is made."""
-        placed = dict.fromkeys((BASELINE_PLACE, *self.places), self.pair.baseline)
-        placed |= dict.fromkeys((ENCRYPTED_PLACE, *self.encrypted_places), self.pair.encrypted)
-        expected = {place: self.pair.expected(server) for place, server in placed.items()}
+        placed = {BASELINE_PLACE: self.pair.baseline, ENCRYPTED_PLACE: self.pair.encrypted}
+        placed |= {one.place: self.pair.encrypted if one.is_there else self.pair.baseline for one in self.further}
         return {
-            place: RunSchema(server, self.schema, self.run_id, is_encrypted=expected[place], is_own=True)
+            place: RunSchema(server, self.schema, self.run_id, is_encrypted=self.pair.expected(server), is_own=True)
             for place, server in placed.items()
         }
 
@@ -621,10 +627,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     """
     is_own = reads_own_tables(options)
     schema = schema_name(run_id, options["schema"], is_own=is_own)
-    places, encrypted_places, changed_places = (
-        {place: schema if is_own else checked_name(f"{schema}_{place}") for place in found(options)}
-        for found in (_further_schema_roles, _encrypted_schema_roles, _changed_schema_roles)
-    )
+    further = _further_schemas(options, schema, is_own=is_own)
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:
         stack.callback(passwords.give_back)
@@ -635,8 +638,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             baseline,
             encrypted,
             schema,
-            more=tuple(places.values()),
-            more_encrypted=(*encrypted_places.values(), *changed_places.values()),
+            further=further,
             assumed=options["assume_encrypted"],
             compares_builds=options["contrast"] != ENCRYPTION,
             is_own=is_own,
@@ -644,9 +646,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
         access = Access(lambda server: passwords.of(server.dsn), _processes(named))
         _require_metric(options["metric"], access, found)
-        yield ReachedServers(
-            found, run_id, schema, places, access, left, encrypted_places, changed_places, is_own=is_own
-        )
+        yield ReachedServers(found, run_id, schema, further, access, left, is_own=is_own)
 
 
 def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
