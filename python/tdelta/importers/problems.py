@@ -1,4 +1,4 @@
-"""What cannot be used of a file: collected while it is read, said in one `ImportFault` at the end."""
+"""Numbers, names and JSON of strangers, and what cannot be used of a file: said in one `ImportFault` at the end."""
 
 from __future__ import annotations
 

@@ -65,6 +65,14 @@ class _Best:
     words: str
 
 
+# Trial length and blocks per round that decide soonest.
+#
+# Both are the optimum of two-stage sampling, where a unit costs something to begin and something to go on with (Cochran
+# 1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. Rounds are counted by
+# normal theory, with what a t needs besides, and three at least: where less would do, short ones are best. A gain under
+# a tenth is worth no change.
+
+
 def wanted_variance(
     targets: Iterable[tuple[float, float]],  # true overheads, each with its tolerance; the nearest pair counts
     assurance: float,  # the chance of a right decision

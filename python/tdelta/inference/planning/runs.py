@@ -135,6 +135,13 @@ _QUANTILE = 1.959964
 _LEAST_LEARNT = 0.9  # of the prior's standard deviation: where more of it is left, trials say next to nothing
 
 
+# What an encrypted trial leaves to the trial right after it: first-order carry-over, as stage 1 finds it.
+#
+# Blocks are rows of Williams designs, in which every condition follows every other equally often, so that a trial's
+# predecessor can be told from the trial itself (Williams 1949; Jones and Kenward 2014, "Design and Analysis of
+# Cross-Over Trials", chapter 4).
+
+
 def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     """The carry-over in the stratum that knows it best.
 
