@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import out_of_range
+from tdelta.importers.problems import out_of_range, place
 from tdelta.messages import Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
@@ -170,7 +170,6 @@ class Accumulator:
             self._flush()
 
     def extend(self, values_ms: NDArray[np.float64]) -> None:
-        """More response times, in time order; the same conditions."""
         self._flush()
         self._take(values_ms)
 
@@ -241,14 +240,14 @@ class Gathering(Generic[Key]):
         Raises `ImportFault`: a value that is none, or more than `MOST_GROUPS` groups.
         """
         if not 0.0 <= value_ms <= LONGEST_MS:  # NaN is not, either
-            raise ImportFault(no_response_time(self._file, line, repr(value_ms)))
+            raise ImportFault(no_response_time(repr(value_ms), place(self._file, line)))
         self._of(key, line).add(value_ms)
 
     def extend(self, key: Key, values_ms: NDArray[np.float64], line: int | None = None) -> None:
         """More response times of a group, in time order; checked as in `add`."""
         good = (values_ms >= 0.0) & (values_ms <= LONGEST_MS)
         if not good.all():
-            raise ImportFault(no_response_time(self._file, line, repr(float(values_ms[~good][0]))))
+            raise ImportFault(no_response_time(repr(float(values_ms[~good][0])), place(self._file, line)))
         self._of(key, line).extend(values_ms)
 
     def samples(self, group_of: Callable[[Key], Group], origin: Origin) -> Iterator[Samples]:
@@ -276,12 +275,8 @@ def too_many_groups(file: str, line: int | None, kind: str) -> ImportFault:
     return ImportFault(Refusal.of("groups-too-many", most=MOST_GROUPS, kind=kind).at(place(file, line)))
 
 
-def place(file: str, line: int | None) -> str:
-    return file if line is None else f"{file}:{line}"
-
-
-def no_response_time(file: str, line: int | None, found: str) -> Refusal:
-    return out_of_range("a response time", f"0 to {LONGEST_MS:g} ms", found, place(file, line))
+def no_response_time(found: str, where: object = "") -> Refusal:
+    return out_of_range("a response time", f"0 to {LONGEST_MS:g} ms", found, where)
 
 
 def side_by_side(parts: list[Samples]) -> Samples:

@@ -108,8 +108,6 @@ class ReadingsImporter(Importer):
 
 
 class SummaryImporter(Importer):
-    """``*.summary.json``: the figures of the whole run."""
-
     name = "BenchBase summary"
 
     def recognizes(self, source: Source) -> bool:

@@ -176,8 +176,6 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column."""
-
     index: int
     name: str
     part: Part

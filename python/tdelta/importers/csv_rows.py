@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, place, too_many_groups
+from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
 from tdelta.importers.csv_columns import (
     CONDITION,
     FACTOR,
@@ -34,9 +34,10 @@ from tdelta.importers.importer import Importer, Naming, apart, contradiction, wi
 from tdelta.importers.intervals import Span
 from tdelta.importers.problems import (
     MOST_SHOWN,
-    LineFaults,
+    Problems,
     half_unit,
     out_of_range,
+    place,
     too_large,
     too_many,
     unexpected,
@@ -52,6 +53,7 @@ _FEWEST_ROWS = 5  # with fewer, numbers that differ may be levels
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
 _USERS = "all_threads"  # of JMeter: how many threads there were as a sample ended
+_WITHOUT_CONDITION = Refusal.of("missing", what="the name of the configuration")
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
@@ -222,7 +224,7 @@ class _Reader:
             for raw in dict.fromkeys(found):
                 key = self._stripped(raw, lines[0])
                 if conditions and not key[conditions[0]]:
-                    raise ImportFault(self._without_condition(lines[found.index(raw)]))
+                    raise ImportFault(_WITHOUT_CONDITION.at(place(self.source.name, lines[found.index(raw)])))
                 numbers[raw] = codes.setdefault(key, len(codes))
                 if len(codes) > MOST_GROUPS:
                     raise too_many_groups(self.source.name, lines[found.index(raw)], _KIND)
@@ -251,13 +253,13 @@ class _Reader:
         self.failed += len(rows) - len(kept)
         return [lines[at] for at in kept], [rows[at] for at in kept]
 
-    def summaries(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
+    def summaries(self, cells: Sequence[str], line: int, faults: Problems) -> Iterator[Observation]:
         (count,), (mean,) = self.of(Part.COUNT), self.of(Part.MEAN)
         sds, quantiles = self.of(Part.SD), self.of(Part.QUANTILE)
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
         n, average = found[count.index], found[mean.index]
         if n is not None and (n != int(n) or n < 1):
-            faults.add(out_of_range("a count", "1 or more", n, f"{self.source.name}:{line}"))
+            faults.add(out_of_range("a count", "1 or more", n), line)
         elif n is not None and average is not None:
             group = self._numbered(self._group({it: cells[it.index].strip() for it in self.of(*_KEYS)}))
             known = {it.quantile: value for it in quantiles if (value := found[it.index]) is not None}
@@ -267,11 +269,11 @@ class _Reader:
             yield Summary(group, self._origin(line), int(n), average, sd, known, printed, rounding=rounding)
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC))
 
-    def figures(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
+    def figures(self, cells: Sequence[str], line: int, faults: Problems) -> Iterator[Observation]:
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC, Part.RESPONSE, Part.MEAN))
 
-    def rows(self, read: Callable[[Sequence[str], int, LineFaults], Iterator[Observation]]) -> Iterator[Observation]:
-        faults = LineFaults()
+    def rows(self, read: Callable[[Sequence[str], int, Problems], Iterator[Observation]]) -> Iterator[Observation]:
+        faults = Problems(self.source.name)
         count = 0
         for lines, rows in chunks_of(self.source, self.table):
             for line, cells in zip(lines, rows, strict=True):
@@ -280,7 +282,7 @@ class _Reader:
                     raise ImportFault(too_many("rows of figures", MOST_FIGURES, f"{self.source.name}:{line}"))
                 named = self._stripped(cells, line)
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
-                    faults.add(self._without_condition(line))
+                    faults.add(_WITHOUT_CONDITION, line)
                 else:
                     yield from read(named, line, faults)
         faults.raise_if_any()
@@ -288,7 +290,7 @@ class _Reader:
             raise self._without_rows()
 
     def _other_figures(
-        self, cells: Sequence[str], line: int, faults: LineFaults, metrics: Sequence[Column]
+        self, cells: Sequence[str], line: int, faults: Problems, metrics: Sequence[Column]
     ) -> Iterator[Figure]:
         keys = {it: cells[it.index].strip() for it in self.of(*_KEYS)}
         for metric in metrics:
@@ -348,7 +350,7 @@ class _Reader:
         whole = [it for it in self.of(Part.PUBLISHED) if it.of is None]
         return next((printable(cells[it.index].strip()) for it in (*own, *whole) if cells[it.index].strip()), None)
 
-    def _number(self, cells: Sequence[str], column: Column, line: int, faults: LineFaults) -> float | None:
+    def _number(self, cells: Sequence[str], column: Column, line: int, faults: Problems) -> float | None:
         """A figure in its unit: finite, not negative. None, and one more fault, where it is none."""
         text = cells[column.index].strip()
         if not text and column.part in (Part.SD, Part.QUANTILE):
@@ -359,11 +361,7 @@ class _Reader:
             value = -1.0
         if 0.0 <= value <= LONGEST_MS * 1e6:
             return value * column.scale
-        faults.add(
-            unexpected(
-                f"a number of 0 or more as {printable(column.name)}", excerpt(text), f"{self.source.name}:{line}"
-            )
-        )
+        faults.add(unexpected(f"a number of 0 or more as {printable(column.name)}", excerpt(text)), line)
         return None
 
     def _numbers(self, cells: Sequence[str], lines: Sequence[int]) -> NDArray[np.float64]:
@@ -375,12 +373,12 @@ class _Reader:
             except ValueError:
                 pass
         found: list[float] = []
-        faults = LineFaults()
+        faults = Problems(self.source.name)
         for cell, line in zip(cells, lines, strict=True):
             try:
                 found.append(number_of(cell, self.table.has_decimal_comma))
             except ValueError:
-                faults.add(no_response_time(self.source.name, line, excerpt(cell)))
+                faults.add(no_response_time(excerpt(cell)), line)
         faults.raise_if_any()
         return np.array(found)
 
@@ -388,7 +386,7 @@ class _Reader:
         bad = np.flatnonzero(~((values >= 0.0) & (values <= LONGEST_MS)))
         if bad.size:
             faults = [
-                no_response_time(self.source.name, lines[index], f"{values[index]:g}")
+                no_response_time(f"{values[index]:g}", place(self.source.name, lines[index]))
                 for index in bad[:MOST_SHOWN].tolist()
             ]
             raise ImportFault(*faults, *([Refusal.of("more-faults", more="more")] if bad.size > MOST_SHOWN else []))
@@ -400,9 +398,6 @@ class _Reader:
                 too_large(f"the name {excerpt(longest)}", f"{LONGEST_CELL} characters", f"{self.source.name}:{line}")
             )
         return tuple(printable(cell.strip()) for cell in cells)
-
-    def _without_condition(self, line: int) -> Refusal:
-        return Refusal.of("missing", what="the name of the configuration").at(f"{self.source.name}:{line}")
 
     def _without_rows(self) -> ImportFault:
         return ImportFault(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The files of one tool."""
-
     tool: str  # its name, as ``--input-format`` takes it
     module: str  # in this package; its ``IMPORTERS`` read the files
     looks: str

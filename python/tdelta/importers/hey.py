@@ -81,8 +81,6 @@ class RowsImporter(Importer):
             else:
                 requests.add(ALL, 1e3 * seconds, line)
         problems.raise_if_any()
-        if not requests:
-            raise ImportFault(requests.nothing().at(source.name))
         yield from requests.samples(belonging)
 
 

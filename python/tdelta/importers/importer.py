@@ -132,7 +132,7 @@ class Importer:
     has_columns = False  # whether files hold several figures, of which the user may choose one (`Naming.column`)
     has_conditions = False  # whether a column may be the condition
     is_per_thread = False  # whether each thread of a run writes a file of its own
-
+    has_faults_of_lines = False  # whether each fault is told with its line, and nothing of the file as a whole
     most_faults = math.inf  # a file with as many is none of this format: its reading ends there
 
     def recognizes(self, source: Source) -> bool:
@@ -144,7 +144,7 @@ class Importer:
 
         Raises `ImportFault`: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
-        problems = Problems(source.name, self.name, self.most_faults)
+        problems = Problems(source.name, None if self.has_faults_of_lines else self.name, self.most_faults)
         yield from self.observations(source, belonging_of(source, self.name, naming), problems)
         problems.raise_if_any()
 

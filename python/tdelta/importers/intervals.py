@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.importer import Belonging
 from tdelta.importers.problems import plain_name
@@ -70,7 +71,6 @@ class Span:
         return None if self.begin is None else self.end - self.begin
 
     def take(self, *moments: float) -> None:
-        """More of them, in any order; at least one."""
         self.begin = min(moments) if self.begin is None else min(self.begin, *moments)
         self.end = max(self.end, *moments)
 
@@ -177,6 +177,9 @@ class Requests:
             self._names[""] = None  # one too many: from here on they are not types
 
     def samples(self, belonging: Belonging) -> Iterator[Samples]:
+        """Of all requests and of each type. Raises ``ImportFault`` where none succeeded."""
+        if not self:
+            raise ImportFault(Refusal.of("no-successful-requests", failed=self.failed).at(belonging.file))
         noted = [Caution.of("rows-failed", rows=self.failed)] if self.failed else []
         has_types = "" not in self._names
         if not has_types:
@@ -189,6 +192,3 @@ class Requests:
             found += self._types.samples(belonging.response_times, origin)
         for one in found:
             yield replace(one, started_unix_seconds=self.span.begin, duration_seconds=self.span.seconds)
-
-    def nothing(self) -> Refusal:
-        return Refusal.of("no-successful-requests", failed=self.failed)

@@ -37,8 +37,6 @@ class XmlImporter(Importer):
         document = _Document(source, problems)
         document.parse(document.lines())
         problems.raise_if_any()
-        if not document.requests:
-            raise ImportFault(document.requests.nothing().at(source.name))
         noted = () if document.cut_off is None else (Caution.of("file-cut-off", line=document.cut_off),)
         own = belonging.noting(*noted).with_settings({"threads": document.users or None})
         yield from document.requests.samples(own)

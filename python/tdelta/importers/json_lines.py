@@ -14,7 +14,7 @@ from tdelta.importers.csv_dialect import csv_line
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Importer
 from tdelta.importers.k6 import is_k6
-from tdelta.importers.problems import LineFaults, one_object, shown, unexpected
+from tdelta.importers.problems import Problems, one_object, shown, unexpected
 from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 
 _SEPARATING = re.compile(r"[;,|\t]")
@@ -75,7 +75,7 @@ class _Lines(View):
     def text_lines(self) -> Iterator[tuple[int, str]]:
         """The header, numbered 0, and a row for each line. Raises ``ImportFault`` for lines that are no objects."""
         yield 0, self._header()
-        faults = LineFaults()
+        faults = Problems(self.name)
         known = set(self._keys)
         for number, line in self._source.text_lines():
             if not line.strip():
@@ -83,10 +83,10 @@ class _Lines(View):
                 continue
             found = one_object(line)
             if found is None:
-                faults.add(unexpected("a JSON object", shown(line), f"{self.name}:{number}"))
+                faults.add(unexpected("a JSON object", shown(line)), number)
             elif not known.issuperset(found):
                 others = ", ".join(shown(key) for key in found if key not in known)
-                faults.add(unexpected("the keys of earlier lines", others[:200], f"{self.name}:{number}"))
+                faults.add(unexpected("the keys of earlier lines", others[:200]), number)
             elif not faults:
                 yield number, self._row(found)
         faults.raise_if_any()

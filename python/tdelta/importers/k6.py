@@ -149,8 +149,6 @@ class _Reader:
                     "unknown", kind="metric", found=", ".join(_wanted(self.naming)), hint=" See --column METRIC."
                 ).at(self.source.name)
             )
-        if not found[metric]:
-            raise ImportFault(found[metric].nothing().at(self.source.name))
         noted = () if self.cut_off is None else (Caution.of("file-cut-off", line=self.cut_off),)
         yield from found[metric].samples(self.belonging.noting(*_of_iterations(metric), *noted))
 

@@ -58,8 +58,6 @@ class Argument:
 
 @dataclass(slots=True)
 class Named:
-    """A file whose naming is asked for."""
-
     path: Path
     argument: Argument
     format: str  # its importer's name; files of two formats may be views of one run

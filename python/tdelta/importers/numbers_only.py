@@ -9,7 +9,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
 from tdelta.importers.csv_columns import measure_of_unit
 from tdelta.importers.importer import Importer, Naming, belonging_of
-from tdelta.importers.problems import LineFaults, number, too_many, unexpected
+from tdelta.importers.problems import Problems, number, too_many, unexpected
 from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
@@ -34,7 +34,7 @@ class NumbersOnly(Importer):
             gathering: Gathering[str] = Gathering(source.name, "files")
             for line, value in _values(source):
                 if value * measure.scale > LONGEST_MS:
-                    raise ImportFault(no_response_time(source.name, line, f"{value:g}"))
+                    raise ImportFault(no_response_time(f"{value:g}", f"{source.name}:{line}"))
                 gathering.add(ALL, value * measure.scale, line)
             yield from gathering.samples(lambda _: belonging.response_times(), belonging.origin())
             return
@@ -48,13 +48,13 @@ class NumbersOnly(Importer):
 
 
 def _values(source: Source) -> Iterator[tuple[int, float]]:
-    faults = LineFaults()
+    faults = Problems(source.name)
     for line, text in source.text_lines():
         if not text.strip():
             continue
         value = number(text)
         if value is None or value < 0:
-            faults.add(unexpected("a number of 0 or more", excerpt(text.strip()), f"{source.name}:{line}"))
+            faults.add(unexpected("a number of 0 or more", excerpt(text.strip())), line)
         else:
             yield line, value
     faults.raise_if_any()

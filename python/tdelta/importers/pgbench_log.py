@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering, place
+from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Span, uneven_steps, usual_step
-from tdelta.importers.problems import LineFaults, Problems, too_many, unexpected
+from tdelta.importers.problems import Problems, place, too_many, unexpected
 from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Observation, Series, Summary
@@ -87,22 +87,22 @@ class PgbenchLog(Importer):
 class PgbenchAggregates(Importer):
     name = "pgbench aggregate log"
     is_per_thread = True
+    has_faults_of_lines = True
 
     def recognizes(self, source: Source) -> bool:
         rows = _first_rows(source)
         return _most(is_aggregate(row) for row in rows)
 
-    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Throughput at each interval, and the summary of all of them: exact, since the sums are."""
         starts, counts, totals = array("d"), array("d"), array("d")
         total_us, squares_us = ExactSum(), ExactSum()
-        faults = LineFaults()
         others: Counter[str] = Counter()
         noted: list[Caution] = []
         for number, line in _whole_rows(source, is_aggregate, noted):
             row = line.split()
             if not is_aggregate(row):
-                faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
+                problems.add(unexpected("an interval: start, count, sum, sum of squares, …", excerpt(line)), number)
                 continue
             if len(starts) >= MOST_INTERVALS:
                 raise ImportFault(too_many("intervals", MOST_INTERVALS, place(source.name, number)))
@@ -112,7 +112,7 @@ class PgbenchAggregates(Importer):
             total_us.add(float(row[2]))
             squares_us.add(float(row[3]))
             _count_others(row, others)
-        faults.raise_if_any()
+        problems.raise_if_any()
         if not sum(counts):
             raise ImportFault(Refusal.of("missing", what=f"a transaction in {len(starts)} intervals").at(source.name))
         noted += [Caution.of("counted", count=count, what=words) for words, count in others.items() if count]
@@ -216,11 +216,13 @@ def _one_by_one(
     """Row by row: words instead of times are counted, and what is no row is named by its line."""
     scripts: list[str] = []
     times: list[float] = []
-    faults = LineFaults()
+    faults = Problems(file)
     for number, line in chunk:
         row = line.split()
         if not is_transaction(row) or (row[2] not in _WORDS and int(row[2]) > LONGEST_MS):
-            faults.add(_no_row(file, number, line, "a transaction: client, number, µs, script, epoch seconds, µs"))
+            faults.add(
+                unexpected("a transaction: client, number, µs, script, epoch seconds, µs", excerpt(line)), number
+            )
         elif row[2] in _WORDS:
             without_time[row[2]] += 1
         else:
@@ -286,7 +288,3 @@ def _count_others(row: Sequence[str], others: Counter[str]) -> None:
         others["transactions were skipped"] += int(row[10])
     if len(row) in (15, 16):
         others["transactions failed"] += sum(int(it) for it in row[13:])
-
-
-def _no_row(file: str, number: int, line: str, expected: str) -> Refusal:
-    return unexpected(expected, excerpt(line), place(file, number))

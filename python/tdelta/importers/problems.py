@@ -1,4 +1,4 @@
-"""What cannot be used of a file: collected while it is read, said in one `ImportFault` at the end."""
+"""Numbers, names and JSON of strangers, and what cannot be used of a file: said in one `ImportFault` at the end."""
 
 from __future__ import annotations
 
@@ -39,15 +39,19 @@ def out_of_range(what: str, wanted: str, found: object, where: object = "") -> R
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
+def place(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}:{line}"
+
+
 @dataclass(slots=True)
 class Problems:
-    """The faults of one file so far: its name as the user gave it, and the format that it looks like.
+    """The faults of one file so far, told in one `ImportFault`: at the end, or once there are ``most`` of them.
 
-    From ``most`` faults on, the file is no such file, and its reading ends.
+    Without a format they are faults of single lines, which need no word about the file, and `MOST_SHOWN` are enough.
     """
 
-    file: str
-    format: str
+    file: str  # as the user named it
+    format: str | None = None  # what the file looks like
     most: float = math.inf
     shown: list[Refusal] = field(default_factory=list)
     count: int = 0
@@ -58,14 +62,19 @@ class Problems:
     def add(self, said: Refusal, line: int | None = None) -> None:
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(said.at(f"{self.file}{'' if line is None else f':{line}'}"))
-        if self.count >= self.most:
+            self.shown.append(said.at(place(self.file, line)))
+        if self.count >= (MOST_SHOWN if self.format is None else self.most):
             raise self.fault()
 
     def fault(self) -> ImportFault:
+        if self.format is None:
+            more = "maybe more" if self.count >= MOST_SHOWN else ""
+        else:
+            more = f"{self.count - len(self.shown)} more of {self.file}" if self.count > len(self.shown) else ""
+        said = [*self.shown, *([Refusal.of("more-faults", more=more)] if more else [])]
+        if self.format is None:
+            return ImportFault(*said)
         remedy = Refusal.of("as-the-tool-wrote-it")
-        more = self.count - len(self.shown)
-        said = [*self.shown, *([Refusal.of("more-faults", more=f"{more} more of {self.file}")] if more else [])]
         listed = "\n".join(f"  {one}" for one in said)
         several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {remedy}"
         text = f"{said[0]}. {remedy}" if len(said) == 1 else several
@@ -75,26 +84,6 @@ class Problems:
         """Raises ``ImportFault`` with what was noted, if anything was."""
         if self:
             raise self.fault()
-
-
-class LineFaults:
-    """Faults of single lines in words, said in one `ImportFault`: at the end, or once there are `MOST_SHOWN`."""
-
-    def __init__(self) -> None:
-        self._said: list[Refusal] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._said)
-
-    def add(self, said: Refusal) -> None:
-        self._said.append(said)
-        if len(self._said) >= MOST_SHOWN:
-            self._said.append(Refusal.of("more-faults", more="maybe more"))
-            self.raise_if_any()
-
-    def raise_if_any(self) -> None:
-        if self._said:
-            raise ImportFault(*self._said)
 
 
 def shown(found: object) -> str:

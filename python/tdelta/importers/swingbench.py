@@ -220,9 +220,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
             continue
         transaction.name = name
         names.add(name)
-        summary = _summary(transaction, belonging, problems)
-        if summary is not None:
-            yield summary
+        yield from _summary(transaction, belonging, problems)
     text, line = document.overview.get("averagetransactionspersecond", ("", 0))
     average = number(text)
     series, doubts = _series(document.readings, average, belonging)
@@ -242,16 +240,16 @@ def _lasted(document: Document) -> float | None:
     return None if match is None else float(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
 
 
-def _summary(transaction: Transaction, belonging: Belonging, problems: Problems) -> Summary | None:
-    """One transaction type; None if it never ran, or if its figures are no figures (which is noted)."""
+def _summary(transaction: Transaction, belonging: Belonging, problems: Problems) -> Iterator[Summary]:
+    """One transaction type; nothing if it never ran, or if its figures are no figures (which is noted)."""
     count = _needed(transaction, "transactioncount", whole, "a count in TransactionCount", problems)
     mean = _needed(transaction, "averageresponse", number, "milliseconds in AverageResponse", problems)
     if count is None or mean is None or count == 0:
-        return None
+        return
     if mean <= 0:
         line = transaction.texts["averageresponse"][1]
         problems.add(unexpected(f"an AverageResponse above 0 of {shown(transaction.name)}", mean), line)
-        return None
+        return
     quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
     sd: float | None = None
@@ -267,7 +265,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
                 ),
                 transaction.line,
             )
-            return None
+            return
         sd, notes = _standard_deviation(transaction, printed)
     failed = _value(transaction, "failedtransactioncount")
     if failed:
@@ -275,7 +273,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
     origin = belonging.origin(transaction.line, *notes)
     rounding = half_unit(transaction.texts["averageresponse"][0])
     group = belonging.response_times(transaction.name)
-    return Summary(group, origin, int(count), mean, sd, quantiles, rounding=rounding)
+    yield Summary(group, origin, int(count), mean, sd, quantiles, rounding=rounding)
 
 
 def _needed(

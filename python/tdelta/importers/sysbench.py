@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, place
+from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import uneven_steps, usual_step
-from tdelta.importers.problems import PRINTED, LineFaults, Problems, half_unit, out_of_range, too_many, unexpected
+from tdelta.importers.problems import PRINTED, Problems, half_unit, out_of_range, place, too_many, unexpected
 from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -278,6 +278,7 @@ _SEVERE = ("FATAL:", "ALERT:")
 
 class Sysbench(Importer):
     name = "sysbench"
+    has_faults_of_lines = True
 
     def recognizes(self, source: Source) -> bool:
         lines = [line.strip() for line in head_lines(source)]
@@ -295,22 +296,22 @@ class Sysbench(Importer):
         lines = (line.strip() for _, line in source.text_lines())
         return any(self.is_mark(line) or _CSV.match(line) for line in lines)
 
-    def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
-        reader = _Reader(source)
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+        reader = _Reader(source, problems)
         seen: dict[object, int] = {}
         for run in reader.runs():
             key = run.threads
             seen[key] = seen.get(key, 0) + 1
             yield from run.observations(belonging.of_run(seen[key], seen[key]))
-        reader.faults.raise_if_any()
+        problems.raise_if_any()
         if not seen:
             raise ImportFault(Refusal.of("no-progress-lines", lines=reader.lines, said=reader.said).at(source.name))
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, problems: Problems) -> None:
         self._source = source
-        self.faults = LineFaults()
+        self._problems = problems
         self.lines = 0
         self.said = ""
         self._doubtful: tuple[int, str] | None = None
@@ -385,13 +386,8 @@ class _Reader:
         """A progress line that was not understood is a fault, unless it is the file's last: then it was cut off."""
         if self._doubtful is not None:
             number, rest = self._doubtful
-            self.faults.add(
-                unexpected(
-                    "'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'",
-                    excerpt(rest),
-                    f"{self._source.name}:{number}",
-                )
-            )
+            expected = "'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …'"
+            self._problems.add(unexpected(expected, excerpt(rest)), number)
             self._doubtful = None
 
 

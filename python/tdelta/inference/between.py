@@ -83,7 +83,6 @@ def summary(value: FloatArray, cumulative: FloatArray, tolerance: float, *, is_v
 
 
 def decided(low: float, high: float, tolerance: float) -> Change:
-    """What a 95% HDI of a difference says against a tolerance about 0."""
     if low > tolerance:
         return Change.LARGER
     if high < -tolerance:

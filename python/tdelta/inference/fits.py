@@ -1,5 +1,8 @@
 """Costs of a panel, fitted: which conditions and blocks a cost can use, both stages, and the stalls between them.
 
+A block that lacks a condition says nothing that survives drift, so a stratum uses its complete blocks only; what is
+left out is counted, never hidden, and stays in the store.
+
 A ratio needs costs above zero. A condition that ever cost nothing (a twin that read no byte, all being cached) has none
 for that metric; a transaction type that did not run in a block says nothing in it. Work is drawn by (block, k) alone,
 so leaving such a block out does not select on the outcome.
@@ -327,7 +330,6 @@ class Fitted:
         return (*self.conditions, *self.twins)
 
     def plain(self, *roles: Role) -> NDArray[np.bool_]:
-        """Which of the columns play these roles, shape (k + t,)."""
         return np.array([c.role in roles for c in self.columns], dtype=np.bool_)
 
     def free(self, *plain: Role) -> tuple[Condition, ...]:
@@ -465,7 +467,6 @@ class CostFit:
     instance_effect: InstanceEffectPrior | None = None
 
     def answers(self) -> Iterator[Answer]:
-        """Every condition beside the baseline, with what the data say of it."""
         for fitted, contrasts in self.parts:
             yield from _answers(fitted, contrasts)
 

@@ -35,8 +35,6 @@ _LONGEST_NUMBER = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The bins of a histogram that hold anything."""
-
     bins: IntArray  # shape (n,), increasing bin numbers
     counts: IntArray  # shape (n,), all positive
 

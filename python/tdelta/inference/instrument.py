@@ -252,8 +252,6 @@ _PLAIN = (Role.BASELINE, Role.AA, Role.IDENTICAL)
 
 @dataclass(frozen=True, slots=True)
 class InstrumentNoise:
-    """The noise and instance effects of one metric."""
-
     metric: Metric
     trial_sd: float  # of the log cost of one trial, as it counts for a mean
     df_share: float  # degrees of freedom behind it over those of normal noise, at most 1

@@ -60,7 +60,6 @@ def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
 
 
 def _noise_variance(answer: Answer) -> float:
-    """The part of a log ratio's variance that more blocks would lessen."""
     means = answer.fitted.means
     trials = means.blocks.sum(axis=0)
     plain = answer.fitted.plain(*PLAIN)

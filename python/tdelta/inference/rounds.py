@@ -242,7 +242,6 @@ def instance_effect_prior(
 
 
 def instance_sd_quantile(tau: FloatArray, weights: FloatArray, probability: float) -> float:
-    """A quantile of tau_i's posterior on its grid."""
     return float(instance_sd_quantiles(tau, weights, np.array([probability]))[0])
 
 

@@ -376,7 +376,10 @@ Costs = Mapping[str, Callable[[Measurement], float]]  # by name, what a trial co
 def described_ratios(
     trials: Sequence[Trial], settings: RunSettings, costs: Costs, fewest_blocks: int = FEWEST_BLOCKS
 ) -> dict[tuple[str, str], Estimate]:
-    """Ratios of means over the plain twins', of judged conditions in strata with enough blocks; by cost and key."""
+    """Ratios of means over the plain twins', of judged conditions in strata with enough blocks; by cost and key.
+
+    They are described and never judged; a block in which any trial cost nothing is left out.
+    """
     return {
         (name, answer.condition.key): answer.posterior.estimate(settings.tolerance)
         for name, fit in fit_named(panels(trials, settings), costs).items()

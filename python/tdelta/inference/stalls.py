@@ -69,7 +69,6 @@ class Events:
 
     @property
     def cost(self) -> float:
-        """What the events above add to the mean, a share of the typical cost."""
         return float(self.above.sum()) / max(1, self.trials)
 
     @property

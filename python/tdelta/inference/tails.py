@@ -1,9 +1,9 @@
 """Tails of a run: how often the user's threshold was exceeded, and the 99th percentile, over the plain twins'.
 
 Secondary by design: tails need far more data than means, so nothing is decided on them. All figures come from the
-trials' histograms over complete blocks, the mix as a whole and each transaction type; the models, with their simulated
-coverage, are in `exceedances`, `bad_trials`, `percentiles` and ``docs/validation.md``. Both plain twins together are
-the baseline, as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
+trials' histograms over complete blocks, the mix as a whole and each transaction type; the models are here and in
+`bad_trials`, their simulated coverage in ``docs/validation.md``. Both plain twins together are the baseline, as
+everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
 
 Where twins change hosts, the baseline is the plain twin that was on the condition's host in every block: both sides
 then have the same hosts equally often, also after an odd number of rounds, and a slower host cancels. A condition
@@ -165,8 +165,6 @@ _MASS = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """One side, block by block."""
-
     longer: FloatArray  # shape (B,), transactions that took longer than the threshold
     of: FloatArray  # shape (B,), all transactions
 

@@ -181,7 +181,6 @@ def crossed_of(measured: Measurement, prices: PagePrices | None) -> tuple[float,
 
 
 def counts_of(measured: Sequence[Measurement], counter: Counter) -> FloatArray | None:
-    """A count an operation of every trial; None where any has none."""
     found = [(counter(m), m.counted_operations) for m in measured]
     known = [count / done for count, done in found if count is not None and done]
     return np.array(known) if known and len(known) == len(found) else None

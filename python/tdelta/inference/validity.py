@@ -191,7 +191,6 @@ class Losses:
 
     @property
     def figures(self) -> dict[str, int]:
-        """As messages have them."""
         return {
             "lost": self.lost,
             "trials": self.trials,
@@ -252,6 +251,5 @@ def with_losses(verdicts: Iterable[Verdict], losses: Sequence[Losses]) -> Iterat
 
 
 def loss_cautions(losses: Iterable[Losses]) -> Iterator[Caution]:
-    """Whose trials failed."""
     for one in losses:
         yield Caution.of("one-sided-failures", condition=one.condition.key, **one.figures)

@@ -75,9 +75,7 @@ class Job:
         if self.result is not None:
             yield from throughput(self.result, belonging, None)
         readings, caution = self._measured_counter()
-        series = counter_series(readings, belonging, None, caution)
-        if series is not None:
-            yield series
+        yield from counter_series(readings, belonging, None, caution)
         rows, cautions = together(self.timings)
         yield from procedures(rows, belonging.noting(*cautions), None, problems)
 

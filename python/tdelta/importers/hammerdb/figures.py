@@ -82,18 +82,17 @@ def throughput(result: Result, belonging: Belonging, line: int | None) -> Iterat
 
 def counter_series(
     readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int | None, *cautions: Caution
-) -> Series | None:
-    """The transaction counter (a minute) as a series of transactions per second; None if it is too short."""
+) -> Iterator[Series]:
+    """The transaction counter (a minute) as a series of transactions per second, unless it is too short."""
     in_order = sorted(readings)
     if not in_order:
-        return None
+        return
     begin = in_order[0][0]
     seconds = [(at - begin).total_seconds() for at, _ in in_order]
     stretch = longest_stretch(seconds, [count / _MINUTE_SECONDS for _, count in in_order])
-    if stretch is None:
-        return None
-    origin, began = belonging.origin(line, *cautions, *stretch.notes), begin.replace(tzinfo=UTC).timestamp()
-    return stretch.series(belonging.throughput(), origin, began=began, rounding=_OF_COUNT)
+    if stretch is not None:
+        origin, began = belonging.origin(line, *cautions, *stretch.notes), begin.replace(tzinfo=UTC).timestamp()
+        yield stretch.series(belonging.throughput(), origin, began=began, rounding=_OF_COUNT)
 
 
 def timestamp(found: object) -> datetime | None:
@@ -104,45 +103,38 @@ def timestamp(found: object) -> datetime | None:
         return None
 
 
-def procedure(
-    name: str,
-    fields: Mapping[str, object],
-    belonging: Belonging,
-    line: int | None,
-    problems: Problems,
-    *cautions: Caution,
-) -> Summary | None:
-    """One procedure's times.
+def procedures(
+    rows: Mapping[str, Mapping[str, object]], belonging: Belonging, line: int | None, problems: Problems
+) -> Iterator[Observation]:
+    """The times of procedures by their names at HammerDB, ``NEWORD``.
 
-    `fields`: ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``; numbers, or strings of numbers.
+    Of each are given ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``: numbers, or strings of them.
     """
-    named = plain_name(name)
-    if named is None:
-        problems.add(unexpected("the name of a procedure", shown(name)), line)
-        return None
-    calls = whole(fields.get("calls"))
-    mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
-    if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
-        found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
-        problems.add(unexpected(f"calls, min, avg and max of {shown(name)} as numbers", shown(found)), line)
-        return None
-    quantiles = {
-        share: value
-        for key, share in sorted(_QUANTILES.items(), key=lambda item: item[1])
-        if (value := number(fields.get(f"{key}_ms"))) is not None and value >= 0
-    }
-    printed = Printed(calls, mean, minimum, maximum, quantiles, _ROUNDING_MS)
-    if not calls:
-        return None
-    if not printed.is_consistent:
-        problems.add(
-            out_of_range(f"avg of {shown(name)}", f"between min and max ({minimum} and {maximum})", mean), line
-        )
-        return None
-    sd, doubts = usable_sd(number(fields.get("sd")), printed)
-    origin = belonging.origin(line, *cautions, *doubts, *_one_user(fields))
-    rounding = half_unit(str(fields.get("avg_ms")))
-    return Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles, rounding=rounding)
+    for name, fields in rows.items():
+        named = plain_name(name)
+        if named is None:
+            problems.add(unexpected("the name of a procedure", shown(name)), line)
+            continue
+        calls = whole(fields.get("calls"))
+        mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
+        if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
+            found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
+            problems.add(unexpected(f"calls, min, avg and max of {shown(name)} as numbers", shown(found)), line)
+            continue
+        quantiles = {
+            share: value
+            for key, share in sorted(_QUANTILES.items(), key=lambda item: item[1])
+            if (value := number(fields.get(f"{key}_ms"))) is not None and value >= 0
+        }
+        printed = Printed(calls, mean, minimum, maximum, quantiles, _ROUNDING_MS)
+        if calls and not printed.is_consistent:
+            between = f"between min and max ({minimum} and {maximum})"
+            problems.add(out_of_range(f"avg of {shown(name)}", between, mean), line)
+        elif calls:
+            sd, doubts = usable_sd(number(fields.get("sd")), printed)
+            origin = belonging.origin(line, *doubts, *_one_user(fields))
+            rounding = half_unit(str(fields.get("avg_ms")))
+            yield Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles, rounding=rounding)
 
 
 def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[Caution, ...]]:
@@ -154,21 +146,13 @@ def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[C
     if sd is None or sd <= 0 or printed.count < 3:  # HammerDB writes 0 for fewer than three calls
         return None, ()
     if not is_possible(sd, printed):
-        return None, (
-            Caution.of(
-                "not-used",
-                what=f"a standard deviation of {sd:g} ms",
-                why="probably clicks (HammerDB before April 2026)",
-            ),
-        )
+        said = f"a standard deviation of {sd:g} ms"
+        return None, (Caution.of("not-used", what=said, why="probably clicks (HammerDB before April 2026)"),)
     smallest, largest = sd_limits(printed)
     shortest_click, longest_click = _MS_PER_CLICK
     if sd * longest_click >= smallest and sd * shortest_click <= largest:
-        return None, (
-            Caution.of(
-                "not-used", what=f"a standard deviation of {sd:g}", why="ms, or clicks (HammerDB before April 2026)"
-            ),
-        )
+        said = f"a standard deviation of {sd:g}"
+        return None, (Caution.of("not-used", what=said, why="ms, or clicks (HammerDB before April 2026)"),)
     return sd, ()
 
 
@@ -178,12 +162,3 @@ def _one_user(fields: Mapping[str, object]) -> tuple[Caution, ...]:
     if not total or not elapsed or not ratio or abs(100 * total / elapsed / ratio - 1) > _ONE_USER:
         return ()
     return (Caution.of("of-one-user"),)
-
-
-def procedures(
-    rows: Mapping[str, Mapping[str, object]], belonging: Belonging, line: int | None, problems: Problems
-) -> Iterator[Observation]:
-    for name, fields in rows.items():
-        summary = procedure(name, fields, belonging, line, problems)
-        if summary is not None:
-            yield summary

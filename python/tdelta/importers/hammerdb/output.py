@@ -327,9 +327,7 @@ def _observations(found: _Contents, belonging: Belonging, problems: Problems) ->
         if run < len(found.counters):
             line, readings = found.counters[run]
             noted = () if run < len(found.results) else (Caution.of("ramp-up-included"),)
-            series = counter_series(readings, of_run, line, *noted)
-            if series is not None:
-                yield series
+            yield from counter_series(readings, of_run, line, *noted)
         if run < len(found.timings):
             line, rows = found.timings[run]
             yield from procedures(rows, of_run, line, problems)

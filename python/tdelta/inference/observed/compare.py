@@ -1,4 +1,4 @@
-"""One pair of conditions: from their runs to ratio, difference, decision and reasons."""
+"""The whole answer: every pair of conditions from its runs to ratio, decision and reasons, and which pairs decide."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ from tdelta.records import (
 
 FALSE_ALARMS_RUNS_DIFFER, FALSE_ALARMS_DRIFT = 87, (62, 88)
 """Of 100 comparisons of identical systems by one long run each, those whose 95% interval leaves out 0: where runs
-differ by 3%; where the machine drifts by 3%, and where it walks by 5% over the session as well."""
+differ by 3%; where the machine drifts by 3%, and where it walks by 5% over the session as well
+(benches/results/analyze.md)."""
 
 CLUMPED_FALSE_ALARMS = 80
 """Of 100 pairs of identical runs of 20,000 values, 1% of which are stalls of 30 times in clumps of 50, those whose

@@ -53,7 +53,6 @@ class LogCurve:
 
     @property
     def median(self) -> float:
-        """Of the posterior under the flat prior."""
         return self.posterior().quantile(0.5)
 
     @property

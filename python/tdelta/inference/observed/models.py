@@ -70,7 +70,6 @@ class ShapeFit:
 
 
 def log_cv_prior(log_shape: FloatArray) -> FloatArray:
-    """Log density of the log shape, ``-2 log CV``, less its constant."""
     return np.asarray(-0.5 * ((-0.5 * log_shape - CV_LOG_MEAN) / CV_LOG_SD) ** 2, dtype=np.float64)
 
 
@@ -328,8 +327,6 @@ _NEARLY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class SeriesMean:
-    """The mean of a series, and how well it is known."""
-
     mean: float
     standard_error: float  # autocorrelation included
     df: int
@@ -500,8 +497,6 @@ _HEAVY_CV = 0.8
 
 @dataclass(frozen=True, slots=True)
 class RunFit:
-    """What one run says."""
-
     observation: Observation
     model: Model
     value: float  # the plain mean

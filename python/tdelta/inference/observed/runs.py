@@ -57,8 +57,6 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class RunsFit:
-    """The posterior over tau, and what follows from each."""
-
     weights: FloatArray  # shape (t,), sum to 1
     means: FloatArray  # shape (t, 2), of the log means of baseline and condition
     covariances: FloatArray  # shape (t, 2, 2)
@@ -152,8 +150,6 @@ def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None
 
 @dataclass(frozen=True, slots=True)
 class _GivenTau:
-    """What follows from each tau."""
-
     log_density: FloatArray  # shape (t,), the restricted likelihood
     found: FloatArray  # shape (t, 3), both means and the drift
     covariances: FloatArray  # shape (t, 3, 3)

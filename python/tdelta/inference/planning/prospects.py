@@ -65,6 +65,14 @@ class _Best:
     words: str
 
 
+# Trial length and blocks per round that decide soonest.
+#
+# Both are the optimum of two-stage sampling, where a unit costs something to begin and something to go on with (Cochran
+# 1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. Rounds are counted by
+# normal theory, with what a t needs besides, and three at least: where less would do, short ones are best. A gain under
+# a tenth is worth no change.
+
+
 def wanted_variance(
     targets: Iterable[tuple[float, float]],  # true overheads, each with its tolerance; the nearest pair counts
     assurance: float,  # the chance of a right decision
@@ -82,8 +90,6 @@ def advise(
     times: TimeCosts,
     wanted: float,  # the variance of a log ratio at which it decides
 ) -> Advice:
-    """Advise on a run."""
-
     def takes(seconds: float, blocks: float) -> float:
         noise = float(curve.mean(np.array([seconds]))[0])
         of_round = (1.0 + 1.0 / planned.plain) * (instance_variance + noise / blocks)
@@ -274,7 +280,6 @@ def time_costs(
     seen: Sequence[StratumNoise],  # the strata of the runs; of each run the first one is timed
     conditions: int,  # twins of a round of the run that is planned; making and warming them takes time for each
 ) -> TimeCosts:
-    """The times of all runs together."""
     runs = {one.run.settings.run_id: one for one in reversed(seen)}
     times = {run_id: run_times(one.run) for run_id, one in runs.items()}
     lengths = np.array([one.trial_seconds for one in runs.values()])
@@ -314,8 +319,6 @@ _MOST_VARIANCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PlanQuery:
-    """What is asked of a plan."""
-
     effects: tuple[float, ...] = ()
     tolerances: tuple[float, ...] = ()  # limits to tell them against, shares; empty for a list of usual ones
     assurance: float = 0.8
@@ -326,8 +329,6 @@ class PlanQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the runs say of this machine."""
-
     chosen: tuple[StratumNoise, ...]
     curve: LengthCurve
     instance_effect: RoundsFit

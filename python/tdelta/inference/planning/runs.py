@@ -92,7 +92,6 @@ def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNo
 
 
 def teaches(run: MeasuredRun, metric: Metric) -> bool:
-    """Whether `extract_noise` could learn from this run."""
     parts = list(_strata(run, metric))
     return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
 
@@ -134,6 +133,13 @@ def _trial_seconds(fitted: Fitted) -> float:
 
 _QUANTILE = 1.959964
 _LEAST_LEARNT = 0.9  # of the prior's standard deviation: where more of it is left, trials say next to nothing
+
+
+# What an encrypted trial leaves to the trial right after it: first-order carry-over, as stage 1 finds it.
+#
+# Blocks are rows of Williams designs, in which every condition follows every other equally often, so that a trial's
+# predecessor can be told from the trial itself (Williams 1949; Jones and Kenward 2014, "Design and Analysis of
+# Cross-Over Trials", chapter 4).
 
 
 def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
