@@ -166,13 +166,7 @@ class Engine(ABC):
 def settings_fault(
     found: Mapping[str, str], expected: Mapping[str, str], normal: Callable[[str], str] = str
 ) -> Detail | None:
-    """The settings that are not in force as expected; None where all are.
-
-    Args:
-        found: by name.
-        expected: by name.
-        normal: brings values of both to one form.
-    """
+    """The settings that are not in force as expected; None where all are. ``normal`` brings values to one form."""
     differing = [name for name, value in expected.items() if normal(found[name]) != normal(value)]
     if not differing:
         return None
