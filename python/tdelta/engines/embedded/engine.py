@@ -123,7 +123,8 @@ class Embedded(Engine):
     def option_checks(
         self, _options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterable[Callable[[], object]]:
-        yield from backup_checks(self.tools, (*levels.get("work", ()), *levels.get("during", ())))
+        acts = (*levels.get("work", ()), *levels.get("during", ()))
+        yield from backup_checks(self.tools, acts) if self.tools else ()
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         return of_files(self, layout, times_calls=self.times_calls)

@@ -279,7 +279,9 @@ class EmbeddedTwins(SequentialBlocks):
     def key(self, cipher: str) -> str | None:
         if not self.engine.needs_key(cipher):
             return None
-        return self._keys.setdefault(cipher, new_key())
+        if cipher not in self._keys:
+            self._keys[cipher] = new_key()
+        return self._keys[cipher]
 
     def place(self, name: str) -> Path:
         path = self.folder.file(self._named(name))
