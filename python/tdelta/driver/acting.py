@@ -10,9 +10,10 @@ import contextlib
 import dataclasses
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.measure.children import Child, ready
@@ -55,29 +56,28 @@ class Outcome:
     stops: bool = False
 
 
-class Act(Protocol):
-    """One action, bound to the twin that it is done to."""
+class Act(ABC):
+    """One action, bound to the twin that it is done to. Only `perform` is measured."""
 
     def prepare(self) -> None:
-        """Do what must be done first; nothing of it is measured."""
+        """Do what must be done first."""
+        return
 
+    @abstractmethod
     def perform(self) -> Outcome:
         """Do it; raises ``TdeltaError`` where it failed."""
 
-    def undo(self) -> None:
-        """Have the twin as it was, for the next trial; nothing of it is measured."""
-
-
-@runtime_checkable
-class Inspecting(Protocol):
-    """An action that leaves something which is looked at before it is undone."""
-
     def inspect(self) -> Mapping[str, int]:
-        """What it has left, by name: asked when the load and it have ended; nothing of it is measured.
+        """Counts of what it has left, by name, once the load and it have ended.
 
         Raises:
             TdeltaError: it is not what it should be.
         """
+        return {}
+
+    def undo(self) -> None:
+        """Have the twin as it was, for the next trial."""
+        return
 
 
 THERE, DELETED = "there", "deleted"
@@ -87,7 +87,7 @@ _LEFT = "left"
 
 
 def left(rows: str, file_class: str) -> str:
-    """How `Inspecting` names the markers that it found in the clear in files of a class."""
+    """How `Act.inspect` names the markers that are found in the clear in files of a class."""
     return f"{_LEFT}:{rows}:{file_class}"
 
 
@@ -97,15 +97,9 @@ def as_left(counter: str) -> tuple[str, str] | None:
     return (parts[0], parts[1]) if name == _LEFT and len(parts) == 2 else None
 
 
-class _Idle:
-    def prepare(self) -> None:
-        """Nothing."""
-
+class _Idle(Act):
     def perform(self) -> Outcome:
         return Outcome()
-
-    def undo(self) -> None:
-        """Nothing."""
 
 
 IDLE: Act = _Idle()
@@ -205,9 +199,7 @@ def alone(
 
 
 def inspected(act: Act, measured: Measurement) -> Measurement:
-    """The measurement with what is found after its action, where that is looked for."""
-    if not isinstance(act, Inspecting):
-        return measured
+    """The measurement with what is found after its action."""
     found = {f"{COUNTED}{name}": value for name, value in act.inspect().items()}
     return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **found})
 

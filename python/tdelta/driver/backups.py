@@ -18,7 +18,7 @@ from typing import Protocol
 
 from tdelta import own_folders
 from tdelta.design.actions import parse_action
-from tdelta.driver.acting import Halt, Outcome
+from tdelta.driver.acting import Act, Halt, Outcome
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.errors import EnvironmentFault, UsageError
@@ -151,7 +151,7 @@ class _BackupFolders:
         own_folders.remove(self.folder)
 
 
-class _OfBackups:
+class _OfBackups(Act):
     """An action with backups, in folders that are there until it is undone."""
 
     place: _BackupFolders

@@ -7,12 +7,15 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from tdelta import _native
 from tdelta.driver.rpc import Host, Reply, Request
 from tdelta.leaving import panic_words
+
+_OWN_FAULTS = ("out_of_memory", "no_twin", "value")
+"""Kinds of what is no word of a database."""
 
 
 class NoTwin(ValueError):
@@ -33,6 +36,9 @@ class TwinHost(Host):
 
     listens = True
 
+    refusable: ClassVar[Mapping[str, str]] = {}
+    """Requests about a database of the user's, by what they do: a refusal of the database is their answer, no fault."""
+
     def __init__(self) -> None:
         super().__init__()
         self.twin: Any = None
@@ -40,12 +46,16 @@ class TwinHost(Host):
         self._fed: tuple[int, _native.Feed] | None = None
 
     def answer(self, request: Request) -> Reply | None:
+        does = self.refusable.get(request["do"])
         try:
-            return super().answer(request)
+            found = super().answer({**request, "do": does or request["do"]})
         except BaseException as error:
             if (words := panic_words(error)) is None:
                 raise
             return {"error": ["panic", words]}
+        if does is not None and found is not None and "error" in found and found["error"][0] not in _OWN_FAULTS:
+            return {"ok": {"refused": found["error"]}}
+        return found
 
     def refused(self, error: Exception) -> list[str] | None:
         match error:

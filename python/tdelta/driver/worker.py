@@ -6,6 +6,8 @@ Started as ``python -m tdelta.driver.worker PARENT_PID`` (see `tdelta.driver.rpc
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import ClassVar
 
 from tdelta import _native
 from tdelta.driver.hosting import TwinHost
@@ -17,6 +19,8 @@ _ROOM = frozenset({"full", "io"})
 
 
 class Host(TwinHost):
+    refusable: ClassVar[Mapping[str, str]] = {"enter": "connect", "put": "rows", "perform": "run"}
+
     def do_client(self, _request: Request) -> Reply:
         return {"client": "tdelta's own"}
 
@@ -41,27 +45,6 @@ class Host(TwinHost):
         """All that one statement answers: the names of the columns, and rows of texts."""
         columns, rows = self._server().rows(request["sql"])
         return {"columns": columns, "rows": rows}
-
-    def do_enter(self, request: Request) -> Reply:
-        """As ``connect``, to a server of the user's: a refusal is an answer."""
-        try:
-            return self.do_connect(request)
-        except _native.NativeError as refusal:
-            return {"refused": list(refusal.args)}
-
-    def do_put(self, request: Request) -> Reply:
-        """As ``rows``, put to a server of the user's: a refusal is an answer."""
-        try:
-            return self.do_rows(request)
-        except _native.NativeError as refusal:
-            return {"refused": list(refusal.args)}
-
-    def do_perform(self, request: Request) -> Reply:
-        """As ``run``, put to a server of the user's, and however long it takes: a refusal is an answer."""
-        try:
-            return self.do_run(request)
-        except _native.NativeError as refusal:
-            return {"refused": list(refusal.args)}
 
     def do_load(self, request: Request) -> Reply:
         self.open_twin().load(

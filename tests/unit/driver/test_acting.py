@@ -29,7 +29,7 @@ def used_here() -> Usage:
     return usage(os.getpid())
 
 
-class Toy:
+class Toy(Act):
     def __init__(self, error: Exception | None = None) -> None:
         self.done: list[str] = []
         self._error = error

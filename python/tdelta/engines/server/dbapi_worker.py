@@ -69,18 +69,6 @@ class DrivenHost(Host):
         self.twin = self._load_twin(request["connections"])
         return {}
 
-    def do_enter(self, request: Request) -> Reply:
-        """As ``connect``, to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_connect(request))
-
-    def do_put(self, request: Request) -> Reply:
-        """As ``rows``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_rows(request))
-
-    def do_perform(self, request: Request) -> Reply:
-        """As ``run``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_run(request))
-
     def do_observe(self, request: Request) -> Reply:
         self._observed = request["observed"]
         return {}
@@ -195,14 +183,6 @@ class DrivenHost(Host):
                 self._asking.connection.close()
             self._asking = None
         return {}
-
-    def _or_refused(self, does: Callable[[], Request]) -> Reply:
-        try:
-            return does()
-        except Exception as error:
-            if (said := self.refused(error)) is None:
-                raise
-            return {"refused": said}
 
     def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
         return _native.DbApiTwin(
