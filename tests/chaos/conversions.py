@@ -46,8 +46,8 @@ from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
 from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
-from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.server.evidence import ServerEvidence, ServerFiles

@@ -20,7 +20,7 @@ from tdelta.driver.workers import Refused
 
 PATIENCE_SECONDS = 180.0
 IMPATIENT = f"""
-from tdelta.engines.server import user_server as kind
+from tdelta.engines.server import base as kind
 kind.ANSWER_SECONDS = 2.0
 {PROGRAM}"""
 

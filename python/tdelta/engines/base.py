@@ -161,3 +161,14 @@ class Engine(ABC):
     def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
         """What loaded data of a cipher was found to be, for people."""
         return f"{cipher} {'hides' if is_encrypted else 'shows'} {self.profile.shown}"
+
+
+def settings_fault(
+    found: Mapping[str, str], expected: Mapping[str, str], normal: Callable[[str], str] = str
+) -> Detail | None:
+    """The settings that are not in force as expected; None where all are. ``normal`` brings values to one form."""
+    differing = [name for name, value in expected.items() if normal(found[name]) != normal(value)]
+    if not differing:
+        return None
+    words = (f"{name} is {found[name] or 'nothing'}, expected {expected[name] or 'nothing'}" for name in differing)
+    return Detail.of("settings-not-in-force", settings=", ".join(differing), differences="; ".join(words))

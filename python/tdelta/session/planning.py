@@ -21,11 +21,11 @@ from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers
 from tdelta.engines.base import Engine
+from tdelta.engines.estimates import templates
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
 from tdelta.engines.server.external_driver import ExternalDriver
 from tdelta.engines.server.pairs import ReachedServers, external_dsns
-from tdelta.engines.shared.estimates import templates
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal

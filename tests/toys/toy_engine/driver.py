@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdelta.engines.base import settings_fault
 from tdelta.engines.embedded.engine import Embedded
 from tdelta.engines.layout import RunLayout
 from tdelta.engines.profile import EngineInfo
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.messages import Detail
 from tdelta.records import Condition
 

@@ -15,8 +15,8 @@ from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer,
 from tdelta.driver import TrialJob
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.server.dbapi_worker import DrivenHost
-from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
+from tdelta.engines.sqlserver.worker import bare, named
 
 _REFUSE = 4
 

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.engines.base import settings_fault
 from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.backups import TOOLS
 from tdelta.engines.duckdb.database import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
@@ -31,12 +32,12 @@ from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded
 from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.estimates import of_analytic_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.engines.shared.estimates import of_analytic_files
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.evidence.headers import Meaning, header_of
+from tdelta.lazily import installed_version
 from tdelta.measure import effort
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
@@ -152,11 +153,11 @@ class DuckdbEngine(Embedded):
 
     def version(self) -> str | None:
         """DuckDB's version; None if it is not installed. Imports nothing."""
-        return _version(_DISTRIBUTION)
+        return installed_version(_DISTRIBUTION)
 
     def module_version(self) -> str | None:
         """The version of the module that brings OpenSSL; None if it is not installed."""
-        return _version(_MODULE_DISTRIBUTION)
+        return installed_version(_MODULE_DISTRIBUTION)
 
     def require(self) -> None:
         """See that all is there that twins need.
@@ -385,15 +386,6 @@ def _scope(layout: RunLayout, condition: Condition) -> str:
     if scope is None:
         return ""
     return PLAIN_SCOPE if condition.level("cipher") == "none" else str(scope)
-
-
-def _version(distribution: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
-
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
 
 
 def _head(path: Path) -> bytes:

@@ -13,8 +13,8 @@ from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.exposure import Exposure
 from tdelta.engines.embedded.pricing import Pricing
 from tdelta.engines.embedded.twins import EmbeddedTwins
+from tdelta.engines.estimates import of_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.engines.shared.estimates import of_files
 from tdelta.records import Level
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
+from tdelta.engines.base import settings_fault
 from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.profile import EngineInfo
@@ -35,7 +36,6 @@ from tdelta.engines.server.base import (
 from tdelta.engines.server.evidence import SPILL, ServerEvidence, Settling, parts, steps
 from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, literal
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import UnknownName
 from tdelta.evidence import FileClass
 from tdelta.messages import Detail

@@ -21,6 +21,7 @@ from typing import Any
 from tdelta.design.factors import COMPRESSIONS
 from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
 from tdelta.driver.workers import Refused
+from tdelta.engines.base import settings_fault
 from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.profile import EngineInfo
@@ -44,7 +45,6 @@ from tdelta.engines.server.base import (
 from tdelta.engines.server.evidence import ServerEvidence, Settling, parts
 from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, first, literal
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
 

@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 
 from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.profile import PROFILE
-from tdelta.engines.oracle.worker import DRIVER
-from tdelta.engines.oracle.writing import written
+from tdelta.engines.oracle.worker import DRIVER, written
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.server import driver as private
 from tdelta.engines.server.base import (

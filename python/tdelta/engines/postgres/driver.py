@@ -23,6 +23,7 @@ import signal
 import struct
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,7 +31,6 @@ from typing import Any
 from tdelta.driver.servers.recipes import Command, Greeting, Recipe, ServerPaths
 from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS, tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
-from tdelta.engines.postgres.evidence import EVIDENCE, WITH_TEMPORARY
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.replication import REPLICATION
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Protection
@@ -61,12 +61,66 @@ from tdelta.engines.server.base import (
     SettingsRule,
     Tracing,
 )
-from tdelta.engines.server.evidence import Settling
+from tdelta.engines.server.evidence import (
+    COPIES,
+    HALF,
+    SPILL,
+    ExposurePlan,
+    ServerEvidence,
+    Settling,
+    parts,
+    rules,
+    steps,
+)
 from tdelta.engines.server.sessions import Ask, first, literal, one
 from tdelta.errors import EngineUnavailable, EnvironmentFault
+from tdelta.evidence import FileClass
+from tdelta.evidence.markers import TABLE
 from tdelta.inputs import real_path
 from tdelta.measure.encrypted_folders import require_encrypted
 from tdelta.messages import Caution, Detail, Refusal
+
+_CHANGE_SQL = f"UPDATE {TABLE} SET marker = substr(marker, {HALF + 1}) || substr(marker, 1, {HALF})"
+_PLAN = ExposurePlan(
+    steps=(
+        *steps("writer", "BEGIN", _CHANGE_SQL, _CHANGE_SQL, "COMMIT"),
+        *steps(
+            "spill",
+            "SET work_mem = '64kB'",
+            "SET temp_buffers = '800kB'",
+            f"CREATE TEMPORARY TABLE {SPILL} AS SELECT n, id, marker FROM generate_series(1, {COPIES}) AS n, {TABLE}",
+            "BEGIN",
+            f"DECLARE {SPILL}_cursor CURSOR FOR SELECT marker FROM {SPILL} ORDER BY n % 7, marker",
+            f"FETCH 1 FROM {SPILL}_cursor",
+        ),
+        *steps("open", "BEGIN", _CHANGE_SQL),
+    ),
+    settling=Settling(statements=("CHECKPOINT",)),
+    release=(),
+    after=(*steps("open", "ROLLBACK"), *steps("spill", "COMMIT", f"DROP TABLE {SPILL}")),
+)
+
+
+_OF_USERS = r"(1638[4-9]|1639\d|16[4-9]\d\d|1[7-9]\d{3}|[2-9]\d{4}|\d{6,})"
+"""Objects below 16384 are PostgreSQL's own (FirstNormalObjectId, access/transam.h)."""
+
+_FILES = rules(
+    (rf"base/\d+/{_OF_USERS}(_fsm|_vm|_init)?(\.\d+)?", FileClass.TABLES),
+    (r"tmp/.*|(.*/)?pgsql_tmp.*", FileClass.TEMP),
+    (r"(.*/)?t\d+_\d+[^/]*", FileClass.TEMP_TABLES),
+    (r"pg_wal/.*", FileClass.WAL),
+    (r"(base|global)/.*", FileClass.DICTIONARY),
+    (r"pg_tblspc/.*", FileClass.TABLES),
+    (r"(log|pg_log)/.*|[^/]*\.log", FileClass.LOGS),
+)
+
+_PARTS = parts(data=(FileClass.TABLES,), log=(FileClass.WAL,))
+
+
+EVIDENCE = ServerEvidence(_PLAN, _FILES, {"": _PARTS}, _CHANGE_SQL)
+WITH_TEMPORARY = replace(EVIDENCE, parts={"": {**_PARTS, "temp": frozenset((FileClass.TEMP,))}})
+"""Where temporary files can be encrypted: those of sorts and joins. Temporary tables are relations, left open."""
+
 
 _PORT = 5432
 """The name of the socket ends in it; no port is listened on."""

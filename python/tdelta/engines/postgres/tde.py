@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tdelta.engines.base import settings_fault
 from tdelta.engines.postgres.storage import Protection
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerCipher, ServerSettings
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.messages import Caution, Detail
 
 EXTENSION, FORK = "pg_tde", "open_pg_tde"

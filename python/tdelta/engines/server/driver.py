@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -14,6 +13,7 @@ from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.base import Build, Engine, Template
+from tdelta.engines.estimates import of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
@@ -28,9 +28,9 @@ from tdelta.engines.server.installed import (
 )
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
-from tdelta.engines.shared.estimates import of_servers
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
+from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
 
@@ -352,10 +352,7 @@ def listed_external(profile: Profile, driver: Driver) -> Iterator[EngineInfo]:
     address = profile.address
     if address is None:
         return
-    try:
-        found = version(driver.distribution)
-    except PackageNotFoundError:
-        found = None
+    found = installed_version(driver.distribution)
     needs = [*address.needs, address.publishing, *([UNTRIED] if address.is_untried else [])]
     yield EngineInfo(
         name=profile.name,

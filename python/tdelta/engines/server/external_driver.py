@@ -11,6 +11,7 @@ from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
 from tdelta.driver.jobs import OwnTablesJob
 from tdelta.engines.base import Build, Engine, Template
+from tdelta.engines.estimates import of_connections
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.engines.registry import profile, server
@@ -26,7 +27,6 @@ from tdelta.engines.server.external_twins import (
     OwnTablesTwins,
 )
 from tdelta.engines.server.pairs import ReachedServers, place_of
-from tdelta.engines.shared.estimates import of_connections
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Detail, Refusal

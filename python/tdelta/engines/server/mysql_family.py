@@ -21,6 +21,7 @@ from tdelta.driver.load_generator.connections import MYSQL, Connection
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.driver.workers import Refused
+from tdelta.engines.base import settings_fault
 from tdelta.engines.server import catalog as describing
 from tdelta.engines.server.actions import Site
 from tdelta.engines.server.backups import ServerTool, Words
@@ -46,7 +47,6 @@ from tdelta.engines.server.base import (
 from tdelta.engines.server.evidence import COPIES, HALF, SPILL, ExposurePlan, ExposureStep, Settling, rules, steps
 from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
 from tdelta.engines.server.sessions import Ask, Row, Session, first, literal, one
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import MARKER_BYTES, TABLE

@@ -19,12 +19,11 @@ from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.driver.backups import BackupTool
-from tdelta.engines.base import Build, Template
+from tdelta.engines.base import Build, Template, settings_fault
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded
 from tdelta.engines.embedded.pricing import Pricing, new_key
 from tdelta.engines.layout import RunLayout
-from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.backups import tools_of
 from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion, rewrite

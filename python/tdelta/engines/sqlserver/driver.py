@@ -37,8 +37,7 @@ from tdelta.engines.server.base import (
 )
 from tdelta.engines.server.sessions import Ask, Row, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
-from tdelta.engines.sqlserver.scripts import bare, named
-from tdelta.engines.sqlserver.worker import DRIVER
+from tdelta.engines.sqlserver.worker import DRIVER, bare, named
 from tdelta.errors import Defect
 from tdelta.messages import Caution, Refusal
 

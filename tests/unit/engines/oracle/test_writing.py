@@ -5,7 +5,7 @@ import pytest
 import sqlglot
 
 from tdelta.engines.oracle.driver import Oracle
-from tdelta.engines.oracle.writing import DirectPath, fetching, written
+from tdelta.engines.oracle.worker import DirectPath, fetching, written
 from tdelta.engines.registry import dialects, profile
 from tdelta.engines.server import dbapi as aside
 from tdelta.engines.server.base import Identity

@@ -7,7 +7,7 @@ import pytest
 from tdelta.engines.registry import dialects
 from tdelta.engines.server.base import Identity
 from tdelta.engines.sqlserver.driver import Encryptor, SqlServer
-from tdelta.engines.sqlserver.scripts import as_written, bare, named
+from tdelta.engines.sqlserver.worker import as_written, bare, named
 from tdelta.workloads import load
 
 SERVER = SqlServer(Identity("sqlserver", "SQL Server", "16.0", "bench"), Encryptor("certificate", "AES_256"))
