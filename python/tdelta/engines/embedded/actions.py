@@ -14,14 +14,14 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
-from tdelta.driver.jobs import PopulateJob
 from tdelta.engines.embedded.pricing import new_key
 from tdelta.engines.embedded.site import Site
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, TwinFile, search
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
+from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
+from tdelta.processes.jobs import PopulateJob
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 """The actions that rewrite a file, by the names of `tdelta.design.actions`."""

@@ -1,8 +1,8 @@
 """What runs in a worker process that reaches a server by a driver of Python's.
 
-It takes the orders of `tdelta.driver.worker`. One connection more than the load's is for what is asked beside it, as in
-tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a whole
-trial; what this process itself used is the client's, and so is the memory that it took at the most.
+It takes the orders of `tdelta.processes.worker`. One connection more than the load's is for what is asked beside it, as
+in tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a
+whole trial; what this process itself used is the client's, and so is the memory that it took at the most.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.dbapi import ClientError, differing, loop_cost
-from tdelta.driver.hosting import TwinHost
-from tdelta.driver.rpc import Reply, Request
-from tdelta.driver.worker import Host
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.redacting import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter
+from tdelta.processes.dbapi import ClientError, differing, loop_cost
+from tdelta.processes.rpc import Reply, Request
+from tdelta.processes.worker import Host
+from tdelta.processes.worker_host import TwinHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ def _filled(query: str, stands: Mapping[str, str]) -> str:
 
 def _used(roots: Iterable[int]) -> dict[str, float]:
     """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
-    from tdelta.driver.tree import usage  # most workers run no trial, and records take long to import
+    from tdelta.processes.process_tree import usage  # most workers run no trial, and records take long to import
     from tdelta.records import Usage
 
     return dataclasses.asdict(sum(map(usage, roots), Usage()))

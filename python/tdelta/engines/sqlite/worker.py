@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tdelta import _native
-from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.engines.embedded.worker import PricingHost
 from tdelta.engines.sqlite.backup_requests import BackupRequests, Module, module_of
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.measure.caches import forget
 from tdelta.measure.usage import spent
+from tdelta.processes.rpc import Reply, Request, serve
 
 
 class SqliteHost(PricingHost, BackupRequests):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.dbapi import ClientError
 from tdelta.engines.postgres.driven import DRIVER as PSYCOPG
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.dbapi_worker import DrivenHost, as_text
 from tdelta.engines.server.mysql_dbapi import DRIVER as PYMYSQL
+from tdelta.processes.dbapi import ClientError
 
 
 def said(module: ModuleType, error: BaseException) -> Any:
