@@ -18,10 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tdelta.driver import TwinFolder
 from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
+from tdelta.processes import TwinFolder
 
 SEED = 20_26
 LEVELS = {"on": {}, "off": hidden_environment(CryptoKind.OWN)}

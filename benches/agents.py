@@ -37,10 +37,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.agents import merging
-from tdelta.driver.agents.bridge import AgentsRequest
-from tdelta.driver.agents.load_agents import AgentLoad, AgentPool
-from tdelta.driver.jobs import TrialJob
+from tdelta.processes.jobs import TrialJob
+from tdelta.ray import merging
+from tdelta.ray.bridge import AgentsRequest
+from tdelta.ray.load_agents import AgentLoad, AgentPool
 from tdelta.records.trials import overlap, skew_ns
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

@@ -27,8 +27,8 @@ from typing import Any
 import duckdb
 
 from tdelta import _native
-from tdelta.driver.dbapi import NoDatabase, explained
 from tdelta.engines.duckdb.worker import STYLE as DUCKDB_STYLE
+from tdelta.processes.dbapi import NoDatabase, explained
 
 ROWS = 100_000
 SEED = 20_26

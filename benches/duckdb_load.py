@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import LOADING_MIB, PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import GeneratedRows
 from tdelta.engines.registry import dialects
+from tdelta.processes import PopulateJob, TwinFolder, Worker
 from tdelta.workloads import load
 
 SEED = 20_26

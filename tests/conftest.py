@@ -32,7 +32,7 @@ def _as_in_a_new_process() -> Iterator[None]:
     for number, handler in handlers.items():
         if signal.getsignal(number) is not handler:
             signal.signal(number, handler)
-    if signals := sys.modules.get("tdelta.driver.signals"):
+    if signals := sys.modules.get("tdelta.processes.signals"):
         signals._is_answering, signals._raised_seconds = False, None
-    if workers := sys.modules.get("tdelta.driver.workers"):
+    if workers := sys.modules.get("tdelta.processes.workers"):
         workers.hurry(hurried=False)

@@ -37,11 +37,6 @@ from pathlib import Path
 
 from counting import Tally
 
-from tdelta.driver import tree
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Command, Recipe
-from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
@@ -55,6 +50,11 @@ from tdelta.engines.server.installed import find_servers
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FileClass, search
+from tdelta.processes import process_tree as tree
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.server import Server
 
 Engine = MariaDb | MySql | Postgres
 

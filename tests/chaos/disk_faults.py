@@ -39,9 +39,9 @@ from store import RUN, call
 
 from support.running import private_servers
 from support.runs import processes_at
-from tdelta.driver.mounts import mounts_below
 from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable, StorageFault, StoreError
+from tdelta.processes.mounts import mounts_below
 from tdelta.records import Trial
 from tdelta.store import Store
 

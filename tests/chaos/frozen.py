@@ -29,7 +29,7 @@ from counting import MOST_FAILURES, Tally, asked
 from kills import Shape, clear, own_shapes, promises, require_nothing_left, start
 
 from support.running import Place
-from tdelta.driver.tree import Process, below
+from tdelta.processes.process_tree import Process, below
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.5, 30.0
 FOUND_SECONDS = 1.5

@@ -25,7 +25,7 @@ from hostile_cases import AREAS
 from hostile_kit import Case, Here
 from hostile_servers import SERVERS
 
-from tdelta.driver.mounts import mounts_below
+from tdelta.processes.mounts import mounts_below
 
 LEFT_SECONDS = 5.0
 """How long what is on its way to its end may take."""

@@ -29,7 +29,7 @@ from postgres.test_external_runs import TestPostgresExternalRuns as OnPostgres
 from support.external_runs import VARIABLE
 from support.own_engines import PASSWORD
 from support.running import Ran, read_until
-from tdelta.driver.workers import Refused
+from tdelta.processes.workers import Refused
 
 SERVERS = contextlib.ExitStack()
 """What is started; closed at the campaign's end."""

@@ -46,11 +46,11 @@ from postgres import own as postgres
 from support.own_engines import PASSWORD
 from support.running import Place, private_servers, read_until
 from support.runs import ServerPlace, processes_at
-from tdelta.driver.mounts import mounts_below
 from tdelta.engines import registry
 from tdelta.engines.server.installed import find_servers
 from tdelta.engines.server.sessions import asking
 from tdelta.errors import EngineUnavailable
+from tdelta.processes.mounts import mounts_below
 
 LONGEST_SECONDS = {"embedded": 12.0, "database": 12.0}
 LONGEST_WITH_SERVERS_SECONDS = 25.0

@@ -27,12 +27,12 @@ from counting import MOST_FAILURES, Tally, asked
 from hostile_peers import LIMITED, listening
 
 from tdelta import _native
-from tdelta.driver.jobs import TrialJob
-from tdelta.driver.workers import Refused
 from tdelta.engines.server import pairs as reaching
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import TdeltaError
+from tdelta.processes.jobs import TrialJob
+from tdelta.processes.workers import Refused
 from tdelta.records import Metric
 
 LONGEST_SECONDS = 60.0

@@ -28,12 +28,12 @@ from unittest import mock
 
 from counting import Tally, asked, count_in_children
 
-from tdelta.driver import files
-from tdelta.driver.workers import failure
 from tdelta.engines.sqlite import user_file
 from tdelta.engines.sqlite.loading import Loaded, load_library
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import TdeltaError
+from tdelta.processes import files
+from tdelta.processes.workers import failure
 from tdelta.session import RunRequest, trying
 from tdelta.session.staging import staged
 

@@ -30,9 +30,9 @@ from counting import Tally, asked, count_in_children
 import tdelta.workloads
 from support.mutations import mutated
 from tdelta import _native
-from tdelta.driver.jobs import TrialJob
 from tdelta.engines.registry import dialects
 from tdelta.errors import WorkloadError
+from tdelta.processes.jobs import TrialJob
 from tdelta.workloads import BUILT_IN, Workload, load
 
 LONGEST_CPU_SECONDS = 10.0

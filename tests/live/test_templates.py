@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support.running import server_of
-from tdelta.driver import RestoreJob, TrialJob, TwinFolder
-from tdelta.driver.templates import Templates
+from tdelta.processes import RestoreJob, TrialJob, TwinFolder
+from tdelta.processes.templates import Templates
 from tdelta.records import Condition
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import RunRequest

@@ -8,14 +8,14 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdelta.driver.load_generator.command import PLACEHOLDERS, AnyCommand, Work, expand, parse_load
-from tdelta.driver.load_generator.connections import Connection
-from tdelta.driver.load_generator.pgbench import Pgbench
-from tdelta.driver.load_generator.sysbench import Sysbench
-from tdelta.driver.load_generator.tools import Finished, ToolRequest
 from tdelta.errors import LoadFault, LoadGeneratorError
+from tdelta.processes.load_generator.command import PLACEHOLDERS, AnyCommand, Work, expand, parse_load
+from tdelta.processes.load_generator.connections import Connection
+from tdelta.processes.load_generator.pgbench import Pgbench
+from tdelta.processes.load_generator.sysbench import Sysbench
+from tdelta.processes.load_generator.tools import Finished, ToolRequest
 
-OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_generator" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "unit" / "processes" / "load_generator" / "outputs"
 REPORTS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.txt")))
 LOGS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.log.*")))
 OPTIONS = (

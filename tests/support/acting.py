@@ -4,10 +4,10 @@ from contextlib import contextmanager
 import pytest
 
 from tdelta.design.actions import parse_action
-from tdelta.driver.acting import COUNTED, Act, Halt, Outcome, alone, prepared
-from tdelta.driver.servers.server import Server
 from tdelta.engines.server.actions import MakeRecipe, Site, TwinRows
 from tdelta.engines.server.base import ServerEngine, ServerSettings
+from tdelta.processes.actions import COUNTED, Act, Halt, Outcome, alone, prepared
+from tdelta.processes.servers.server import Server
 from tdelta.records.trials import BACKUP, SEARCHED
 
 RESTARTS = ("restart", "recovery:mb=1", "storm:connections=5")

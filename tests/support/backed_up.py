@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from support.file_actions import Acted
-from tdelta.driver.acting import COUNTED
+from tdelta.processes.actions import COUNTED
 from tdelta.records.trials import BACKUP, SEARCHED
 
 CIPHER = "aes-256"

@@ -2,10 +2,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver import TwinFolder
-from tdelta.driver.acting import COUNTED, as_left
-from tdelta.driver.jobs import TrialJob
-from tdelta.driver.protocol import Checksums
+from tdelta.processes import TwinFolder
+from tdelta.processes.actions import COUNTED, as_left
+from tdelta.processes.jobs import TrialJob
+from tdelta.processes.protocol import Checksums
 from tdelta.records import Measurement
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from support.codes import cautions, check_refused
 from support.external_runs import RunsOnTwoServers
 from support.running import PROGRAM, Place, read_until, waited_for, workers_left
-from tdelta.driver.workers import Refused
+from tdelta.processes.workers import Refused
 
 PATIENCE_SECONDS = 180.0
 IMPATIENT = f"""

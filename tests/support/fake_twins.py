@@ -16,13 +16,13 @@ from typing import TypeAlias
 
 from support.flat import changed, measurement_of
 from tdelta.design import stream
-from tdelta.driver.evp_calls import COUNTS_VARIABLE
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables, Twin, Twins
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import AnyJob, TrialJob, WorkloadSpec
+from tdelta.processes.openssl_calls import COUNTS_VARIABLE
+from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables, Twin, Twins
 from tdelta.records import Measurement, SpanTotals
 
 _ROWS = 1000

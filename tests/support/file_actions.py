@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import TwinFolder
-from tdelta.driver.jobs import TrialJob
+from tdelta.processes import TwinFolder
+from tdelta.processes.jobs import TrialJob
 from tdelta.records import Measurement
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan

@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.server import Server
 from tdelta.engines.registry import profile
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.server.driver import covered
 from tdelta.engines.server.evidence import ServerExposure, ServerFiles
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.evidence import Markers, Searched, classify
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.server import Server
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 
 MARKERS = Markers.drawn(20)

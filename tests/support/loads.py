@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from tdelta.driver.load_generator.command import LoadGenerator, Work
-from tdelta.driver.load_generator.connections import Connection
-from tdelta.driver.load_generator.trial import CommandLoad
+from tdelta.processes.load_generator.command import LoadGenerator, Work
+from tdelta.processes.load_generator.connections import Connection
+from tdelta.processes.load_generator.trial import CommandLoad
 from tdelta.records import Measurement
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from support.ports import free_port
-from tdelta.driver.tree import living
+from tdelta.processes.process_tree import living
 
 PATIENCE_SECONDS = 180.0
 _LOOK_SECONDS = 0.2

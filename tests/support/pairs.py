@@ -10,12 +10,12 @@ import pytest
 
 from support.runs import place_of, processes_at
 from tdelta.design.factors import REPLICATIONS
-from tdelta.driver import TrialJob, TwinFolder
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.driver import PrivateDriver
 from tdelta.engines.server.private_twin import PrivateTwin
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.errors import ServerLost
+from tdelta.processes import TrialJob, TwinFolder
 from tdelta.records import Measurement
 from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 from tdelta.session import RunRequest

@@ -177,7 +177,7 @@ def recorded(factory: pytest.TempPathFactory, name: str, *options: str) -> Answe
 def workers_of(pid: int) -> list[int]:
     """The worker processes that this run started, wherever they hang in the tree now."""
     embedded = (f"tdelta.engines.{name}.worker" for name in ("sqlite", "duckdb"))
-    return _running(pid, "tdelta.driver.worker", *embedded)
+    return _running(pid, "tdelta.processes.worker", *embedded)
 
 
 def schema_keepers_of(pid: int) -> list[int]:

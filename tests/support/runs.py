@@ -20,9 +20,9 @@ import pytest
 
 from support.codes import cautions, details
 from support.running import Place, Ran, require, server_of, waited_for
-from tdelta.driver.mounts import mounts_below
-from tdelta.driver.tree import parse_stat
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
+from tdelta.processes.mounts import mounts_below
+from tdelta.processes.process_tree import parse_stat
 
 BRIEF = ("--workload", "point-select", "--trial-time", "0.05s", "--blocks", "2", "--rounds", "1..1")
 ALONE = ("--no-aa", "--no-bb")

@@ -20,12 +20,6 @@ from support.processes import until
 from support.refused import Part, refused
 from support.running import require, server_of
 from support.thorough import draws
-from tdelta.driver import TwinFolder
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.servers.server import Server, greets
-from tdelta.driver.tree import parse_stat
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
 from tdelta.engines.server.actions import TwinRows
@@ -33,6 +27,12 @@ from tdelta.engines.server.base import DATABASE, ServerBinary, ServerSettings, r
 from tdelta.errors import ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
+from tdelta.processes import TwinFolder
+from tdelta.processes.process_tree import parse_stat
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.server import Server, greets
 
 Engine = MariaDb | MySql
 
@@ -121,8 +121,8 @@ def processes_in(folder: Path) -> list[int]:
 OWNER = """
 import sys
 from pathlib import Path
-from tdelta.driver import TwinFolder
-from tdelta.driver.servers.server import Server
+from tdelta.processes import TwinFolder
+from tdelta.processes.servers.server import Server
 sys.path.insert(0, sys.argv[3])
 from support.serving import found, recipe, settings
 

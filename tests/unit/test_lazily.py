@@ -6,13 +6,13 @@ from types import ModuleType
 
 import pytest
 
-import tdelta.driver
 import tdelta.inference
 import tdelta.measure
+import tdelta.processes
 import tdelta.session
 import tdelta.store
 
-PACKAGES = (tdelta.driver, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
+PACKAGES = (tdelta.processes, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
 """What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
 
@@ -35,11 +35,11 @@ def test_every_name_of_a_package_is_found(package: ModuleType) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "tdelta.driver.worker",
+        "tdelta.processes.worker",
         "tdelta.engines.sqlite.worker",
-        "tdelta.driver.servers.supervisor",
-        "tdelta.driver.supervisor",
-        "tdelta.driver.cipher_cost_worker",
+        "tdelta.processes.servers.supervisor",
+        "tdelta.processes.supervisor",
+        "tdelta.processes.cipher_cost_worker",
     ],
 )
 def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -> None:
@@ -48,12 +48,12 @@ def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -
     assert ran.stdout == "\n"
 
 
-WORKERS = tuple(f"tdelta.{name}.worker" for name in ("driver", "engines.sqlite", "engines.duckdb"))
+WORKERS = tuple(f"tdelta.{name}.worker" for name in ("processes", "engines.sqlite", "engines.duckdb"))
 NOT_FOR_WORKERS = ("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "tdelta.errors", "tdelta.messages")
 """What takes as long together as all that a worker needs; of most runs' processes most are workers."""
 
 
-@pytest.mark.parametrize("module", [*WORKERS, "tdelta.driver.cipher_cost_worker"])
+@pytest.mark.parametrize("module", [*WORKERS, "tdelta.processes.cipher_cost_worker"])
 def test_a_worker_loads_only_what_it_works_with(module: str) -> None:
     program = f"import sys, {module}; print(*sorted(sys.modules.keys() & {set(NOT_FOR_WORKERS)}))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

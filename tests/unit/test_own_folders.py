@@ -9,9 +9,9 @@ import pytest
 
 from support.refused import refused
 from tdelta import own_folders
-from tdelta.driver.files import TwinFolder, default_base, is_owned, sweep, sweep_all
-from tdelta.driver.mounts import unmount
 from tdelta.errors import StorageFault
+from tdelta.processes.files import TwinFolder, default_base, is_owned, sweep, sweep_all
+from tdelta.processes.mounts import unmount
 from tdelta.store.places import make_private
 
 STRANGER = 54321

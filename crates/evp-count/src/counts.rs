@@ -22,7 +22,7 @@ const PHASES: usize = 3;
 const INTERRUPTED_NS: u64 = 20_000;
 const INTERRUPTED_NS_PER_BYTE: u64 = 20;
 
-/// What a slot is of; as `tdelta.driver.evp_calls` has it.
+/// What a slot is of; as `tdelta.processes.openssl_calls` has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A cipher, by its number in OpenSSL.

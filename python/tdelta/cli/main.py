@@ -27,10 +27,10 @@ from tdelta.cli.output import (
     silence,
     write,
 )
-from tdelta.driver import signals
 from tdelta.errors import Defect, EnvironmentFault, Interrupted, TdeltaError, UsageError
 from tdelta.leaving import panic_words
 from tdelta.messages import Refusal
+from tdelta.processes import signals
 
 _JSON = "--json"
 _NO_PROCESSES = Refusal.of("no-processes")
@@ -110,7 +110,7 @@ def cli(ctx: click.Context) -> int | None:
     if ctx.invoked_subcommand is None:
         click.echo(_WHERE_TO_BEGIN, err=True)
         return ExitCode.USAGE
-    from tdelta.driver import sweep_all
+    from tdelta.processes import sweep_all
 
     for folder in sweep_all():
         click.echo(f"removed {folder}, which a run left that was killed", err=True)

@@ -206,7 +206,7 @@ def prune(
 
     Example: tdelta runs prune --larger-than 500MB --kind pilot --kind calibration
     """
-    from tdelta.driver.files import default_templates
+    from tdelta.processes.files import default_templates
     from tdelta.session.keeping import Stale, shelf, stale
 
     which = Stale(older_seconds=older_seconds, most_bytes=most_bytes, labelled=labelled, kinds=_kinds(kinds or (_ALL,)))

@@ -1,7 +1,7 @@
 """The kinds of storage that twins can lie on: levels of the factor ``storage``, declared here and nowhere else.
 
-How one is made is `tdelta.driver.storage`. What it leaves in the clear and what it protects from is here as well, since
-it is the other half of a decision between them. A folder of the user's is a level, too: its path.
+How one is made is `tdelta.processes.storage`. What it leaves in the clear and what it protects from is here as well,
+since it is the other half of a decision between them. A folder of the user's is a level, too: its path.
 """
 
 from __future__ import annotations

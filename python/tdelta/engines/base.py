@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import AnyJob, TwinFolder, Twins, WorkloadSpec
-from tdelta.driver.user_data import UserData
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.errors import Defect, UnknownName
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
+from tdelta.processes import AnyJob, TwinFolder, Twins, WorkloadSpec
+from tdelta.processes.own_data import UserData
 from tdelta.records import Condition, Level
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tdelta.design.actions import ACTIONS, connects, parse_action
 from tdelta.design.factors import cache_bytes
-from tdelta.driver.jobs import TRANSACTIONS
-from tdelta.driver.user_data import StagedCopy
+from tdelta.processes.jobs import TRANSACTIONS
+from tdelta.processes.own_data import StagedCopy
 from tdelta.records import Condition
 from tdelta.workloads import Workload
 

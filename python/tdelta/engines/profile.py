@@ -65,7 +65,7 @@ class ServerAddress:
     socket_name: str = ""
     has_databases: bool = False
     place: str = ""
-    worker: str = "tdelta.driver.worker"
+    worker: str = "tdelta.processes.worker"
     driven: str = ""
     takes: frozenset[Takes] = frozenset()
     is_cooled: bool = False

@@ -1,9 +1,9 @@
 """Actions, bulk loads and rebuilds: how long each took, by itself or beside a load, and what it cost that load.
 
 An action that ends before its trial's load is diluted in that trial's response time. So the load's statements are
-counted where an action begins and where it ends, or the load does (`tdelta.driver.acting`): the time for a statement in
-that stretch, over that of the plain twins after the same head, which ran the same statements in the same blocks, is
-what it costs while it goes on. The ratios are fitted as the verdicts' costs are, and decide nothing.
+counted where an action begins and where it ends, or the load does (`tdelta.processes.actions`): the time for a
+statement in that stretch, over that of the plain twins after the same head, which ran the same statements in the same
+blocks, is what it costs while it goes on. The ratios are fitted as the verdicts' costs are, and decide nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tdelta.document.effect import limits
 from tdelta.document.labels import action_label
 from tdelta.document.quantities import amounts, duration, percent, rate, ratio_cells
 from tdelta.document.wording import label, quartiles
-from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
 from tdelta.findings.base import FOUND, FinishedRun, Kind
 from tdelta.messages import Caution
+from tdelta.processes.actions import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
 from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult, Typical
 from tdelta.records.trials import BACKUP, by_condition
 

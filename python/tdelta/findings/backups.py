@@ -10,8 +10,8 @@ from itertools import groupby
 from tdelta.document.blocks import Block, Line, Paragraph, Table, columns
 from tdelta.document.labels import action_label, compared_label, surroundings
 from tdelta.document.quantities import amounts, figures
-from tdelta.driver.acting import COUNTED
 from tdelta.findings.base import FOUND, FinishedRun, Kind
+from tdelta.processes.actions import COUNTED
 from tdelta.records import Condition, Finding, Measurement, Role, RunResult
 from tdelta.records.trials import BACKUP, SEARCHED, by_condition
 

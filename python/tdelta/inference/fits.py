@@ -190,8 +190,8 @@ def cost(measurement: Measurement, metric: Metric) -> float:
 def undelayed_share(measurement: Measurement) -> float:
     """The share of a trial's response time that is left without other programs' keeping the database from a CPU.
 
-    1 where it cannot be told that it was others (`tdelta.driver.answers`). The delay is of the whole recorded stretch,
-    a little of which lies between operations, hence the floor.
+    1 where it cannot be told that it was others (`tdelta.processes.answers`). The delay is of the whole recorded
+    stretch, a little of which lies between operations, hence the floor.
     """
     total = sum(spans.total_ns for spans in measurement.transactions.values())
     if not measurement.delays.others_delay_ns or not total:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from tdelta.design import fresh_seed, stream
 from tdelta.design.randomness import SEED_BITS
-from tdelta.driver import MakeTwins
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import (
@@ -29,6 +28,7 @@ from tdelta.inference.instrument import (
     trustworthy,
 )
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import MakeTwins
 from tdelta.records import (
     Event,
     MachineCalibration,

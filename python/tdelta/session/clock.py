@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
-from tdelta.driver import Twin, signals
-from tdelta.driver.workers import hurry
 from tdelta.errors import TimeFault
 from tdelta.leaving import heard
+from tdelta.processes import Twin, signals
+from tdelta.processes.workers import hurry
 
 _MOST_THREADS = 2
 """A server that is loaded keeps about so many busy: its own and the client's."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.processes import TrialJob, Twin, Twins
 from tdelta.records import Condition, Event, Phase, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.housing import Housing

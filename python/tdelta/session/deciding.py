@@ -18,11 +18,11 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver import TwinFolder, default_base, sweep
-from tdelta.driver.templates import Templates
 from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
+from tdelta.processes import TwinFolder, default_base, sweep
+from tdelta.processes.templates import Templates
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer

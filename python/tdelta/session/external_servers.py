@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.design.actions import is_action
-from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.engines.registry import profile, profiles
 from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.errors import UsageError
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.jobs import STEPS, TRANSACTIONS
 from tdelta.session.studies import Study, studies, study
 
 _VARIED = ("threads", "rate", "work", "fetch_size", "load_by")

@@ -10,14 +10,14 @@ from tdelta.design import parse_level
 from tdelta.design.actions import ACTIONS, parse_action
 from tdelta.design.factors import VERSIONS, require_few
 from tdelta.design.layout import COMPARED, PLAIN
-from tdelta.driver.jobs import REBUILD
-from tdelta.driver.load_generator.command import passwords_in
-from tdelta.driver.storage.available import require_storage
 from tdelta.engines.base import Engine
 from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
+from tdelta.processes.jobs import REBUILD
+from tdelta.processes.load_generator.command import passwords_in
+from tdelta.processes.storage.available import require_storage
 from tdelta.records import ENCRYPTION, Level
 from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest

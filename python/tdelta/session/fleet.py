@@ -22,11 +22,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Protocol
 
-from tdelta.driver.agents.bridge import require_ray
-from tdelta.driver.agents.fleet import Ended, Sites
 from tdelta.errors import UsageError
 from tdelta.inputs import real_path
 from tdelta.messages import Refusal
+from tdelta.ray.bridge import require_ray
+from tdelta.ray.fleet import Ended, Sites
 from tdelta.records import Decision, RunResult
 from tdelta.session.inventory import Inventory, Target
 from tdelta.store import Store
@@ -37,7 +37,7 @@ _LOOK_SECONDS = 5.0
 _MOST_TRIES = 3
 _LOST_SECONDS = 120.0
 """How long the servers of a run that was lost count as in use: a node that was only cut off has 60 s until its Ray
-gives up the head, and the run then 60 s to tidy up (`tdelta.driver.agents.site_run`)."""
+gives up the head, and the run then 60 s to tidy up (`tdelta.ray.fleet_run`)."""
 
 _ANSWERED = (0, 3, 4, 5)
 """Exit codes of runs that came to an answer."""
@@ -68,7 +68,7 @@ class TargetRun:
 
 
 class Nodes(Protocol):
-    """Where runs are made; see `tdelta.driver.agents.fleet.Sites`."""
+    """Where runs are made; see `tdelta.ray.fleet.Sites`."""
 
     def place(self, name: str, words: list[str]) -> str | None:
         """Begin a run; returns its node, None where every node has one."""

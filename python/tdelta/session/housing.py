@@ -11,14 +11,14 @@ from typing import Any
 from tdelta import _native
 from tdelta.design.layout import PLAIN
 from tdelta.design.storages import STORAGES, is_user_folder, storage_of
-from tdelta.driver import Twin, TwinFolder
-from tdelta.driver.protocol import NOTHING
-from tdelta.driver.storage.available import needs_images
-from tdelta.driver.storage.rooms import Rooms
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.evidence import MarkerHit
 from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Caution
+from tdelta.processes import Twin, TwinFolder
+from tdelta.processes.protocol import NOTHING
+from tdelta.processes.storage.available import needs_images
+from tdelta.processes.storage.rooms import Rooms
 from tdelta.records import Condition, Measurement, StorageFound, Usage
 from tdelta.session.planning import Plan
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver import default_base
-from tdelta.driver.files import is_owned
 from tdelta.errors import StoreError, UsageError
 from tdelta.measure.procfs import process_mark
 from tdelta.messages import Refusal
+from tdelta.processes import default_base
+from tdelta.processes.files import is_owned
 from tdelta.records.kept import RunKind
 from tdelta.session.request import RunRequest
 from tdelta.store import RunStatus, RunSummary, Store

@@ -15,11 +15,6 @@ from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN, hosts_of
-from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
-from tdelta.driver.agents.bridge import AgentsRequest, HostsRequest
-from tdelta.driver.jobs import LoadAndRebuild
-from tdelta.driver.load_generator.command import LoadGenerator
-from tdelta.driver.rows import with_markers
 from tdelta.engines.base import Engine
 from tdelta.engines.estimates import templates
 from tdelta.engines.layout import RunLayout, instances_of
@@ -29,6 +24,11 @@ from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import AnyJob, PopulateJob, WorkloadSpec, default_base
+from tdelta.processes.jobs import LoadAndRebuild
+from tdelta.processes.load_generator.command import LoadGenerator
+from tdelta.processes.rows import with_markers
+from tdelta.ray.bridge import AgentsRequest, HostsRequest
 from tdelta.records import ENCRYPTION, Condition, Level, Role, RunSettings
 from tdelta.session.external_servers import study_cautions
 from tdelta.session.faults import check_rebuild, check_request

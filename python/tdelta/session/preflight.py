@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from tdelta.design import fresh_seed
-from tdelta.driver.templates import Templates
 from tdelta.engines.server.pairs import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.inference.decisions import FEWEST_ROUNDS
@@ -24,6 +23,7 @@ from tdelta.measure import (
     require_writable,
 )
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.templates import Templates
 from tdelta.records import Event, Phase
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders

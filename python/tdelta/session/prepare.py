@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.layout import PLAIN
-from tdelta.driver import Twins
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
 from tdelta.messages import RunPart
+from tdelta.processes import Twins
 from tdelta.records import Level, Phase, Role, Trial
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Ready, RunContext

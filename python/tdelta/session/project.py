@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.load_generator.command import passwords_in
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
 from tdelta.messages import Refusal
+from tdelta.processes.load_generator.command import passwords_in
 from tdelta.session.options import Option
 from tdelta.session.planning import check
 from tdelta.session.preflight import dry_run

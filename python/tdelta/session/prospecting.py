@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tdelta.design import lay_out
-from tdelta.driver import MakeTwins
-from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning.prospects import PlanQuery, prospect
 from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
 from tdelta.inference.run_analysis import interim_estimates
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import MakeTwins
+from tdelta.processes.jobs import TRANSACTIONS
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
 from tdelta.records.prospects import Prospect

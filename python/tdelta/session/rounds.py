@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from tdelta.design import instances, stratified_order
-from tdelta.driver import Checksums, TrialJob, Twin
-from tdelta.driver.jobs import TRACE
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.messages import Refusal, RunPart
+from tdelta.processes import Checksums, TrialJob, Twin
+from tdelta.processes.jobs import TRACE
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext

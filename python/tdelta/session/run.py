@@ -17,16 +17,16 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.design import fresh_seed
-from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
-from tdelta.driver.agents.load_agents import AgentPool
-from tdelta.driver.files import default_templates
-from tdelta.driver.templates import Templates
 from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference.decisions import should_stop
 from tdelta.inference.run_analysis import analyze_run, gate_answered, interim_estimates
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import MakeTwins, TwinFolder, Twins, signals, sweep
+from tdelta.processes.files import default_templates
+from tdelta.processes.templates import Templates
+from tdelta.ray.load_agents import AgentPool
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
 from tdelta.records.kept import OfLast, RunKind
 from tdelta.session.answer import Ending, assemble

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tdelta.driver import Checksums, DatabaseJob, RestoreJob
-from tdelta.driver.jobs import OwnTablesJob
-from tdelta.driver.protocol import Tables
-from tdelta.driver.user_data import StagedCopy
 from tdelta.messages import Caution
+from tdelta.processes import Checksums, DatabaseJob, RestoreJob
+from tdelta.processes.jobs import OwnTablesJob
+from tdelta.processes.own_data import StagedCopy
+from tdelta.processes.protocol import Tables
 from tdelta.records import DatabaseFacts
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database

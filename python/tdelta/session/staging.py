@@ -1,6 +1,6 @@
 """Stages what a user brings, a database file or a dump: tdelta's own copy, given its workload and tried.
 
-One course for both; how a file is copied or a dump restored is the engine's (`tdelta.driver.user_data`). Everything
+One course for both; how a file is copied or a dump restored is the engine's (`tdelta.processes.own_data`). Everything
 takes place in a folder of the run's own, which is gone at its end.
 """
 
@@ -12,12 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver import TwinFolder, default_base, sweep
-from tdelta.driver.answers import checksums
-from tdelta.driver.protocol import Tables
-from tdelta.driver.rows import require_no_markers
-from tdelta.driver.templates import Templates
-from tdelta.driver.user_data import Additions, Observer, Staged, Trier, UserData
 from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
 from tdelta.engines.server.external_actions import data_bytes
@@ -35,6 +29,12 @@ from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure import require_space, require_writable
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import TwinFolder, default_base, sweep
+from tdelta.processes.answers import checksums
+from tdelta.processes.own_data import Additions, Observer, Staged, Trier, UserData
+from tdelta.processes.protocol import Tables
+from tdelta.processes.rows import require_no_markers
+from tdelta.processes.templates import Templates
 from tdelta.records import Phase
 from tdelta.session.planning import ROWS_SEED, check, engine_of
 from tdelta.session.request import RunRequest

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from tdelta.design.factors import share_of_capacity
-from tdelta.driver import TrialJob, Twin, Twins
+from tdelta.processes import TrialJob, Twin, Twins
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.housing import Housing
 from tdelta.session.planning import Plan

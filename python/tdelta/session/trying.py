@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tdelta.driver import TrialJob
-from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.user_data import Observer, Tries
 from tdelta.errors import DatabaseFault, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import TrialJob
+from tdelta.processes.own_data import Observer, Tries
+from tdelta.processes.protocol import Checksums, Tables
 from tdelta.records import Phase
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable

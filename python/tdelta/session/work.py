@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
-from tdelta.driver.agents.bridge import require_address, require_ray
-from tdelta.driver.jobs import STEPS, TRANSACTIONS
-from tdelta.driver.load_generator.command import LoadGenerator, parse_load
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
+from tdelta.processes.jobs import STEPS, TRANSACTIONS
+from tdelta.processes.load_generator.command import LoadGenerator, parse_load
+from tdelta.ray.bridge import require_address, require_ray
 from tdelta.records import Level
 from tdelta.session.request import RunRequest
 

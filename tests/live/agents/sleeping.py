@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 from tdelta import _native
-from tdelta.driver.dbapi import explained
-from tdelta.driver.hosting import TwinHost
-from tdelta.driver.rpc import Reply, Request, serve
+from tdelta.processes.dbapi import explained
+from tdelta.processes.rpc import Reply, Request, serve
+from tdelta.processes.worker_host import TwinHost
 
 FAST_SECONDS, SLOW_SECONDS = 0.001, 0.003
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.processes import eventually
 from support.running import ANSWERED, Place, read_until, waited_for
-from tdelta.driver.tree import living
+from tdelta.processes.process_tree import living
 
 PATIENCE_SECONDS = 1000.0
 AGENTS = 2

@@ -1,6 +1,6 @@
 """Closed loops on a Ray of this machine: agents of different speed do every operation of a trial once.
 
-How well they overlap depends on the machine; `tests/unit/driver/agents/test_chunks.py` simulates that.
+How well they overlap depends on the machine; `tests/unit/on_ray/test_chunks.py` simulates that.
 """
 
 import json
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver import TrialJob
-from tdelta.driver.agents.bridge import AgentsRequest
-from tdelta.driver.agents.load_agents import AgentLoad, AgentPool, AgentsTrial
 from tdelta.errors import ServerLost
+from tdelta.processes import TrialJob
+from tdelta.ray.bridge import AgentsRequest
+from tdelta.ray.load_agents import AgentLoad, AgentPool, AgentsTrial
 
 HERE = Path(__file__).parent
 OPERATIONS, DISCARD = 1500, 100

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.running import ANSWERED, SMALL, Place, read_until, waited_for
-from tdelta.driver.tree import living
+from tdelta.processes.process_tree import living
 
 from .test_agents import are_gone
 

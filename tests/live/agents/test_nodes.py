@@ -21,9 +21,9 @@ from mariadb import own
 from support.namespaces import Cluster, cannot, until
 from support.own_engines import PASSWORD
 from support.running import ANSWERED, Place, Ran, read_until, require, waited_for
-from tdelta.driver.agents.bridge import tdelta_version
-from tdelta.driver.agents.merging import LEAST_OVERLAP
 from tdelta.messages import Refusal
+from tdelta.ray.bridge import tdelta_version
+from tdelta.ray.merging import LEAST_OVERLAP
 from tdelta.records import Role, Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store

@@ -4,7 +4,7 @@ import pytest
 
 from support.backed_up import check_logical, check_physical, check_restored
 from support.file_actions import acted
-from tdelta.driver.acting import SECONDS
+from tdelta.processes.actions import SECONDS
 
 COPY, DUMP = "backup:compress=zstd", "backup:tool=dump:compress=zstd"
 ROWS = "backup:tool=copy-rows:compress=zstd"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from support.running import workers_of
-from tdelta.driver import Worker
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.errors import TdeltaError
+from tdelta.processes import Worker
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json

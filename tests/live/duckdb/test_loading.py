@@ -9,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import Worker
 from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
+from tdelta.processes import Worker
 
 SEED = 7
 ROWS = 20_000

@@ -2,10 +2,10 @@ import statistics
 from pathlib import Path
 
 from support.running import Place
-from tdelta.driver import TwinFolder
 from tdelta.engines.duckdb.database import BLOCK_BYTES
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.embedded.pricing import ask_prices
+from tdelta.processes import TwinFolder
 
 from .conftest import ENGINE
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
 from support.ports import free_port
 from support.temporaries import temporary_files_in
-from tdelta.driver.workers import Refused
+from tdelta.processes.workers import Refused
 
 INSTALL = "apt-get install mariadb-server"
 SCHEMES = ("mariadb", "mysql")

@@ -15,12 +15,12 @@ from support.refused import Part, refused
 from support.running import require
 from support.temporaries import temporary_files_in
 from tdelta import _native
-from tdelta.driver import Worker
-from tdelta.driver.load_generator.command import Work, parse_load
-from tdelta.driver.load_generator.connections import Connection
-from tdelta.driver.load_generator.trial import CommandLoad, with_server
 from tdelta.errors import Defect, LoadFault
 from tdelta.measure.starting import die_with_parent
+from tdelta.processes import Worker
+from tdelta.processes.load_generator.command import Work, parse_load
+from tdelta.processes.load_generator.connections import Connection
+from tdelta.processes.load_generator.trial import CommandLoad, with_server
 
 PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment
 TABLES = "--tables=2 --table-size=500"

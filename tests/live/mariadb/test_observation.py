@@ -8,10 +8,10 @@ import pytest
 
 from support.leaking import asking, running, settings_of
 from support.running import server_of
-from tdelta.driver.evp_calls import HEAD, SLOT, Watched, describe_calls, environment, observe, started
-from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.sessions import Session
+from tdelta.processes.openssl_calls import HEAD, SLOT, Watched, describe_calls, environment, observe, started
+from tdelta.processes.servers.server import Server
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"
 

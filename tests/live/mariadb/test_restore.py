@@ -11,16 +11,16 @@ from support.data import text_of
 from support.processes import is_gone
 from support.refused import Part, check_messages, has, refused
 from support.running import require
-from tdelta.driver import signals
-from tdelta.driver.answers import checksums
-from tdelta.driver.jobs import TrialJob
-from tdelta.driver.workers import Worker
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.mysql_family import MySqlCatalog, client_target
 from tdelta.engines.server.restore import RestoreTarget, restore
 from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import RestoreFault
+from tdelta.processes import signals
+from tdelta.processes.answers import checksums
+from tdelta.processes.jobs import TrialJob
+from tdelta.processes.workers import Worker
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import TransactionKind, propose

@@ -5,8 +5,8 @@ import pytest
 from support.processes import until
 from support.refused import has
 from support.serving import FILL, Engine, PrivateServers, cipher_facts, fill, recipe, settings, shows_marker, sql
-from tdelta.driver.servers.server import Server
 from tdelta.engines.server.base import DATABASE
+from tdelta.processes.servers.server import Server
 
 
 class TestMariadb(PrivateServers):

@@ -9,8 +9,8 @@ import pytest
 
 from support.running import require
 from support.runs import ServerPlace, occupied
-from tdelta.driver.evp_calls import environment, read
 from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.processes.openssl_calls import environment, read
 from tdelta.records import TimedCalls
 
 from .test_observation import engine, filled

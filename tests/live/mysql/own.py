@@ -10,13 +10,13 @@ from pathlib import Path
 
 from support.serving import KEY, settings
 from tdelta import _native
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.server import Server as Private
-from tdelta.driver.workers import Refused
 from tdelta.engines.mysql.driver import MySql
 from tdelta.engines.server.base import DATABASE, recipe_of
 from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.server import Server as Private
+from tdelta.processes.workers import Refused
 
 INSTALL = "scripts/need-servers"
 ROOT_PASSWORD = ""

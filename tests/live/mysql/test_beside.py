@@ -2,8 +2,8 @@ from pathlib import Path
 
 from support.beside import beside
 from support.serving import found
-from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_WORK
 from tdelta.evidence.classes import FileClass
+from tdelta.processes.actions import DELETED, SECONDS, THERE, WHILE_WORK
 
 
 def test_tables_are_encrypted_beside_a_load_and_what_is_left_in_the_clear_is_named(tmp_path: Path) -> None:

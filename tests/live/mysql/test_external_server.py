@@ -5,9 +5,9 @@ import pytest
 
 from support.external_servers import HostileGlobals
 from support.refused import has
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.schemas import RunSchema
+from tdelta.processes.workers import Refused
 
 from . import own
 

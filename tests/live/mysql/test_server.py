@@ -17,12 +17,12 @@ from support.serving import (
     sql,
     until,
 )
-from tdelta.driver.acting import Halt
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.server import Server
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.sessions import admin_session
 from tdelta.errors import EnvironmentFault
+from tdelta.processes.actions import Halt
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.server import Server
 
 _MARKERS = "CREATE TABLE tdelta_marker (marker VARBINARY(64)) AS SELECT 16 AS id, RANDOM_BYTES(64) AS marker"
 _COPYING = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'ALTER TABLE%'"

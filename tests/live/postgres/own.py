@@ -14,8 +14,8 @@ from pathlib import Path
 
 from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
 from support.ports import free_port
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.dsn import parse_dsn
+from tdelta.processes.workers import Refused
 
 from .programs import as_user, folder_of_programs
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.server import Server
 from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.server import Server
 
 from .programs import folder_of_programs
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from support.beside import beside
-from tdelta.driver.acting import DELETED, SECONDS, THERE
+from tdelta.processes.actions import DELETED, SECONDS, THERE
 
 from .servers import stock_engine
 

@@ -14,11 +14,11 @@ from support.loads import run
 from support.processes import eventually
 from support.running import require
 from tdelta import _native
-from tdelta.driver.load_generator.command import Work, parse_load
-from tdelta.driver.load_generator.connections import Connection
-from tdelta.driver.load_generator.trial import CommandLoad
 from tdelta.errors import LoadFault
 from tdelta.measure.starting import die_with_parent
+from tdelta.processes.load_generator.command import Work, parse_load
+from tdelta.processes.load_generator.connections import Connection
+from tdelta.processes.load_generator.trial import CommandLoad
 
 from .programs import folder_of_programs
 

@@ -8,9 +8,6 @@ import pytest
 from support.data import text_of
 from support.refused import Part, check_messages, refused
 from support.running import require
-from tdelta.driver.answers import checksums
-from tdelta.driver.jobs import TrialJob
-from tdelta.driver.workers import Worker
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.driver import client_target
 from tdelta.engines.postgres.profile import PROFILE
@@ -18,6 +15,9 @@ from tdelta.engines.server.catalog import Described, describe
 from tdelta.engines.server.restore import RestoreTarget, restore
 from tdelta.engines.server.sessions import asking
 from tdelta.errors import RestoreFault
+from tdelta.processes.answers import checksums
+from tdelta.processes.jobs import TrialJob
+from tdelta.processes.workers import Worker
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import TransactionKind, propose

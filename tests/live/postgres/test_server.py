@@ -16,13 +16,6 @@ import pytest
 from support.acting import check_backups, check_restarts, performed
 from support.processes import until
 from support.refused import Part, has, refused
-from tdelta.driver.acting import Halt
-from tdelta.driver.mounts import is_mounted, mounts_below
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.servers.server import Server
-from tdelta.driver.tree import shared_memory, usage
 from tdelta.engines.postgres.driver import Postgres, protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder
 from tdelta.engines.postgres.tde import PgTde
@@ -33,6 +26,13 @@ from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
 from tdelta.measure.procfs import read_text
+from tdelta.processes.actions import Halt
+from tdelta.processes.mounts import is_mounted, mounts_below
+from tdelta.processes.process_tree import shared_memory, usage
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.server import Server
 
 from .servers import (
     ENCRYPTED,

@@ -8,7 +8,7 @@ import pytest
 
 from support.running import ANSWERED, SELDOM, read_until
 from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
-from tdelta.driver.tree import parse_stat
+from tdelta.processes.process_tree import parse_stat
 
 LONG_TRIALS = ("--workload", "order-entry", "--size", "2MB", *ALONE, "--trial-time", "2s", *SELDOM)
 

@@ -3,9 +3,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import RAW
+from tdelta.processes import Worker
 
 KEY = "5e" * 32
 

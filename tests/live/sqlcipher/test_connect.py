@@ -7,10 +7,10 @@ import tdelta.workloads
 from support.codes import check_refused
 from support.refused import Part
 from support.running import ONCE, PATIENCE_SECONDS, Answered, Place, waited_for
-from tdelta.driver import TrialJob, Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 from tdelta.errors import TdeltaError
+from tdelta.processes import TrialJob, Worker
 
 from .opening import KEY, made, settings
 

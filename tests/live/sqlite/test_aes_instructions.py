@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from support.running import PATIENCE_SECONDS, Place
-from tdelta.driver import TwinFolder, Worker
-from tdelta.driver.protocol import CipherProof
 from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.aes import OPENSSL_WORD, PreloadMode
+from tdelta.processes import TwinFolder, Worker
+from tdelta.processes.protocol import CipherProof
 
 ENGINE = SqliteEngine()
 KEY = "correct horse battery staple"

@@ -13,8 +13,8 @@ import pytest
 import tdelta.api as td
 from support.refused import refused
 from support.running import Place
-from tdelta.driver import signals
 from tdelta.errors import UnknownName, UsageError
+from tdelta.processes import signals
 from tdelta.records import Decision, Event
 
 BRIEF = {"size_bytes": 3_000_000, "trial_seconds": 0.03, "blocks_per_round": 2, "min_rounds": 1, "max_rounds": 1}

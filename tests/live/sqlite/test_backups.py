@@ -5,8 +5,8 @@ import pytest
 from support.backed_up import CIPHER, check_logical, check_physical, check_restored, in_the_clear
 from support.file_actions import acted
 from support.running import require
-from tdelta.driver.acting import COUNTED, SECONDS
 from tdelta.engines.sqlite.libraries import SQLCIPHER
+from tdelta.processes.actions import COUNTED, SECONDS
 
 COPY, DUMP = "backup:tool=copy:compress=zstd", "backup:tool=dump:compress=zstd"
 ONLINE = "backup:tool=online"

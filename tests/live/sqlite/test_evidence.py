@@ -11,7 +11,6 @@ import pytest
 from support.codes import details, file_states
 from support.refused import Part, check_messages, has
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
-from tdelta.driver import TrialJob
 from tdelta.engines.embedded import exposure as of_embedded
 from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite import exposure
@@ -19,6 +18,7 @@ from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.evidence import MarkerHit
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
+from tdelta.processes import TrialJob
 from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.session import RunRequest, conduct
 

@@ -4,8 +4,8 @@ import pytest
 
 from support.file_actions import acted
 from support.running import Place
-from tdelta.driver.acting import SECONDS
 from tdelta.errors import UsageError
+from tdelta.processes.actions import SECONDS
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 

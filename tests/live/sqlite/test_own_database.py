@@ -18,13 +18,13 @@ from support.codes import cautions, check_refused, details
 from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
-from tdelta.driver import TwinFolder, Worker
-from tdelta.driver.workers import Refused, answered
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.user_file import convert
 from tdelta.errors import StorageFault
 from tdelta.messages import Message
 from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
+from tdelta.processes import TwinFolder, Worker
+from tdelta.processes.workers import Refused, answered
 from tdelta.session import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.staging import staged

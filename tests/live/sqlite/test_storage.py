@@ -10,10 +10,10 @@ import pytest
 
 from support.processes import until
 from support.running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place, read_until, recorded, require
-from tdelta.driver.storage.available import require_storage
-from tdelta.driver.tree import below
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import read_text
+from tdelta.processes.process_tree import below
+from tdelta.processes.storage.available import require_storage
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 FOLDERS = ("plain", "gocryptfs")
@@ -22,9 +22,9 @@ ROOMS = """
 import sys, time
 from contextlib import ExitStack
 from pathlib import Path
-from tdelta.driver import TwinFolder
-from tdelta.driver.storage import available
-from tdelta.driver.storage.rooms import Rooms
+from tdelta.processes import TwinFolder
+from tdelta.processes.storage import available
+from tdelta.processes.storage.rooms import Rooms
 available._can_mount_images = lambda: sys.argv[3] == "images"
 levels = sys.argv[2].split(",")
 with TwinFolder(Path(sys.argv[1]), "r1") as folder, ExitStack() as stack:

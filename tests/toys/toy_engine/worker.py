@@ -4,9 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from tdelta import _native
-from tdelta.driver.dbapi import explained
-from tdelta.driver.rpc import Reply, Request, serve
-from tdelta.driver.worker import Host
+from tdelta.processes.dbapi import explained
+from tdelta.processes.rpc import Reply, Request, serve
+from tdelta.processes.worker import Host
 
 
 class ToyHost(Host):

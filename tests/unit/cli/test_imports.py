@@ -30,7 +30,7 @@ NOT_TO_SHOW = {
     "apsw",
     "asyncio",
     "tdelta.inference.fits",
-    "tdelta.driver.workers",
+    "tdelta.processes.workers",
 }
 """What a run has taken and its answer does not need again. On the same CPU ``show`` takes 0.35 CPU seconds."""
 OF_HELP = {
@@ -42,8 +42,8 @@ OF_HELP = {
     "tdelta.cli.help",
     "tdelta.cli.main",
     "tdelta.cli.output",
-    "tdelta.driver",
-    "tdelta.driver.signals",
+    "tdelta.processes",
+    "tdelta.processes.signals",
     "tdelta.errors",
     "tdelta.lazily",
     "tdelta.leaving",

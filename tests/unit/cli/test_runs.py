@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support import samples as s
-from tdelta.driver.files import default_templates
+from tdelta.processes.files import default_templates
 from tdelta.records import Measurement, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store import Store

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, has, refused
-from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import PERCONA, MySql
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
+from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer, refuses_login, rows, talks_no_tls
-from tdelta.driver import TrialJob
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
 from tdelta.engines.sqlserver.worker import bare, named
+from tdelta.processes import TrialJob
 
 _REFUSE = 4
 

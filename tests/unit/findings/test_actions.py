@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from support.finished import found as findings
-from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
 from tdelta.findings.actions import KIND, LeftInClear, while_ratios
 from tdelta.findings.base import FinishedRun
+from tdelta.processes.actions import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
 from tdelta.records import Condition, Estimate, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 

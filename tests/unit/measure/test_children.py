@@ -14,7 +14,7 @@ from support.refused import Part, refused
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
 
-MODULE = "tdelta.driver.cipher_cost_worker"
+MODULE = "tdelta.processes.cipher_cost_worker"
 
 
 def child(**more: str) -> Child:

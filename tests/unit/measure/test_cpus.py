@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers.supervisor import cpus_for
+from tdelta.processes.servers.supervisor import cpus_for
 
 
 def machine(root: Path, *cores: str) -> Path:

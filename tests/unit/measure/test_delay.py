@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.answers import allowed_cpus, delay_is_others
 from tdelta.measure.procfs import parse_cpu_quota, read_cgroup_cpus
+from tdelta.processes.answers import allowed_cpus, delay_is_others
 
 ALONE = {"is_closed": True, "load_threads": 1, "database_threads": 1, "usable_cpus": 2.0}
 

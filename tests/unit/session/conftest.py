@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import signals
 from tdelta.inference import cost_breakdown, rounds
+from tdelta.processes import signals
 from tdelta.session.clock import Clock
 
 from .conducting import Sitting

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.agents.bridge import AgentsRequest
 from tdelta.errors import UsageError
+from tdelta.ray.bridge import AgentsRequest
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 
@@ -20,7 +20,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_ray(monkeypatch: pytest.MonkeyPatch, *, is_there: bool) -> None:
     found = importlib.util.find_spec("json") if is_there else None
-    monkeypatch.setattr("tdelta.driver.agents.bridge.importlib.util.find_spec", lambda _name: found)
+    monkeypatch.setattr("tdelta.ray.bridge.importlib.util.find_spec", lambda _name: found)
 
 
 def codes(**options: Any) -> list[str]:
@@ -61,7 +61,7 @@ def test_what_agents_do_not_do_is_refused(monkeypatch: pytest.MonkeyPatch, optio
 
 
 def test_nothing_imports_ray_that_was_not_asked_for_agents() -> None:
-    modules = "tdelta.api, tdelta.cli.run, tdelta.session.run, tdelta.driver.agents.load_agents"
+    modules = "tdelta.api, tdelta.cli.run, tdelta.session.run, tdelta.ray.load_agents"
     program = f"import sys, {modules}; print('ray' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"

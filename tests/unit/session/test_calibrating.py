@@ -13,9 +13,9 @@ import pytest
 from support.fake_twins import FakeTwin, FakeTwins, Script
 from support.refused import Part, has
 from tdelta.design import stream
-from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
 from tdelta.inference import instrument as simulation
+from tdelta.processes.jobs import TrialJob
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
 from tdelta.session import RunRequest, calibrating, calibration_lookup
 from tdelta.session.calibrating import calibrate_machine

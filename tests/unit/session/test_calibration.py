@@ -6,7 +6,7 @@ import pytest
 
 from support.fake_twins import FakeTwins, Script, cost_by_cipher
 from support.refused import has
-from tdelta.driver import LoopCost, TwinFolder
+from tdelta.processes import LoopCost, TwinFolder
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 from tdelta.session.state import TrialSize

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from support.refused import Coded, check_messages, coded, has
-from tdelta.driver.load_generator.command import LoadGenerator, parse_load
-from tdelta.driver.protocol import Tables
 from tdelta.findings.temporary import WRITTEN
 from tdelta.messages import Detail
 from tdelta.messages.checks import IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SPILLED
+from tdelta.processes.load_generator.command import LoadGenerator, parse_load
+from tdelta.processes.protocol import Tables
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks

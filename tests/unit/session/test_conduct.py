@@ -8,11 +8,11 @@ import pytest
 import tdelta.workloads
 from support.fake_twins import FakeTwin, cost_by_cipher, equal_rows, plain_facts
 from support.refused import Part, check_messages, coded, has, refused
-from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Refusal
+from tdelta.processes import TwinFolder
 from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, Trial, TrialDone
 from tdelta.store import RunStatus, Store
 

@@ -8,10 +8,10 @@ import pytest
 import tdelta.workloads
 from support.fake_twins import equal_rows
 from support.refused import Coded, Part, check_messages, coded, has, refused
-from tdelta.driver import DatabaseJob
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
 from tdelta.messages import Refusal
+from tdelta.processes import DatabaseJob
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.outlook import TableLine, TransactionLine

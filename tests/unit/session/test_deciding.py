@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import samples as s
-from tdelta.driver import TwinFolder
-from tdelta.driver.templates import Templates
 from tdelta.engines.server.pairs import ReachedServers
 from tdelta.errors import EngineUnavailable, Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
+from tdelta.processes import TwinFolder
+from tdelta.processes.templates import Templates
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding

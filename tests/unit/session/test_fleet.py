@@ -12,9 +12,9 @@ import pytest
 
 from support import samples as s
 from tdelta.cli.main import cli
-from tdelta.driver.agents.fleet import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
+from tdelta.ray.fleet import Ended
 from tdelta.records import Measurement, RunResult, Trial
 from tdelta.report.drawing import draw
 from tdelta.report.fleet import compose_fleet, fleet_blocks, fleet_headline, on_one_line

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from support.refused import has, refused
-from tdelta.driver.agents.bridge import HostsRequest
 from tdelta.errors import UsageError
+from tdelta.ray.bridge import HostsRequest
 from tdelta.session import RunRequest, dry_run
 from tdelta.session.calibrating import calibrate_machine
 from tdelta.session.calibration_lookup import key_of
@@ -19,7 +19,7 @@ from .served import installed
 def servers(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
     found = importlib.util.find_spec("json")
-    monkeypatch.setattr("tdelta.driver.agents.bridge.importlib.util.find_spec", lambda _name: found)
+    monkeypatch.setattr("tdelta.ray.bridge.importlib.util.find_spec", lambda _name: found)
 
 
 ASKED = {"engine": "mariadb", "seed": 1, "hosts": 2, "ray": "head:6379"}

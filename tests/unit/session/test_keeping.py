@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
-from tdelta.driver import TwinFolder
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import process_mark
+from tdelta.processes import TwinFolder
 from tdelta.records.kept import RunKind
 from tdelta.session.keeping import Shelf, Stale, first_facts, label, mark_sitting, note, remove, shelf, stale
 from tdelta.session.request import RunRequest

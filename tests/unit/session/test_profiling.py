@@ -8,10 +8,10 @@ import pytest
 from support.fake_perf import install, report
 from support.fake_twins import FakeTwin, equal_rows
 from support.refused import Part, check_messages
-from tdelta.driver import Checksums, Tables
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import cost_breakdown
 from tdelta.messages import Caution, Refusal
+from tdelta.processes import Checksums, Tables
 from tdelta.records import CostBreakdown, CpuProfile, FunctionClass, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES

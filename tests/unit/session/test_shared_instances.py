@@ -10,7 +10,7 @@ import pytest
 
 from support.fake_twins import FakeTwin, FakeTwins
 from support.refused import Part, check_messages, has
-from tdelta.driver.protocol import NOTHING
+from tdelta.processes.protocol import NOTHING
 from tdelta.records import FileEvidence, Role
 from tdelta.session.pace import MOST_LAPS
 

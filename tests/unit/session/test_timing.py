@@ -5,7 +5,7 @@ import pytest
 
 from support.fake_twins import FakeTwin
 from support.refused import Part, has
-from tdelta.driver.evp_calls import HEAD, SLOT, read
+from tdelta.processes.openssl_calls import HEAD, SLOT, read
 from tdelta.records import ComponentKind, CostBreakdown, RunResult
 from tdelta.session import RunRequest, pace
 from tdelta.session.collectors import timed_calls

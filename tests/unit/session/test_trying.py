@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 
 from support.refused import has, refused
-from tdelta.driver import TrialJob
-from tdelta.driver.protocol import Checksums, Tables
 from tdelta.errors import WorkloadError
 from tdelta.messages import Refusal
+from tdelta.processes import TrialJob
+from tdelta.processes.protocol import Checksums, Tables
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Proposal, TransactionKind

@@ -5,8 +5,8 @@ import pytest
 
 from support.fake_twins import FakeTwins, Script, cost_by_cipher
 from support.refused import Coded, Part, coded, refused
-from tdelta.driver.jobs import TRACE
 from tdelta.errors import UsageError
+from tdelta.processes.jobs import TRACE
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
 from tdelta.session.work import check_actions

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tdelta import _native
-from tdelta.driver.jobs import TrialJob
+from tdelta.processes.jobs import TrialJob
 from tdelta.workloads.scan import cut, without_last_comments
 
 SCRIPT = r"""

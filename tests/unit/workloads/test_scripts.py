@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from support.refused import Part, check_messages, coded, has
 from tdelta import _native
-from tdelta.driver.jobs import TrialJob
 from tdelta.engines.sqlite.profile import DIALECT
+from tdelta.processes.jobs import TrialJob
 from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
 from tdelta.workloads.scripts import Command, Script, check_script, given_variables
 

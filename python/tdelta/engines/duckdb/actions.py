@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.acting import ACTION_SECONDS
-from tdelta.driver.backups import choices_of
 from tdelta.engines.duckdb.backups import BESIDE, TOOLS, backup_act
 from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
+from tdelta.processes.actions import ACTION_SECONDS
+from tdelta.processes.backups import choices_of
 
 
 class CopyFile(RewriteFile):

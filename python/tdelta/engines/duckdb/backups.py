@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import Act, difference
-from tdelta.driver.backups import NONE, BackupTool, packed
-from tdelta.driver.programs import Program, Programs
-from tdelta.driver.tree import usage
-from tdelta.driver.workers import failure
 from tdelta.engines.duckdb.database import CATALOG, attach_sql
 from tdelta.engines.embedded.backups import NAME, FileMaker
 from tdelta.engines.embedded.site import Site
 from tdelta.engines.embedded.sql import literal
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
+from tdelta.processes.actions import Act, difference
+from tdelta.processes.backups import NONE, BackupTool, packed
+from tdelta.processes.pipelines import Program, Programs
+from tdelta.processes.process_tree import usage
+from tdelta.processes.workers import failure
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tdelta import _native
-from tdelta.driver.dbapi import ClientError, explained
 from tdelta.engines.embedded.sql import literal, quoted
+from tdelta.processes.dbapi import ClientError, explained
 
 Options: TypeAlias = Mapping[str, Any]
 
@@ -107,7 +107,7 @@ class Database:
             raise as_client_error(error, key or self._options["key"]) from None  # its own text may quote the key
 
     def explained(self, error: BaseException) -> tuple[str, str, bool]:
-        """What was raised, as `tdelta.driver.dbapi.explained`; of DuckDB's own errors without the key."""
+        """What was raised, as `tdelta.processes.dbapi.explained`; of DuckDB's own errors without the key."""
         return explained(as_client_error(error, self._options["key"]) if isinstance(error, self._error) else error)
 
     def attach(self) -> None:

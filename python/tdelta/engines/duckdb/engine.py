@@ -21,7 +21,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.engines.base import settings_fault
 from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.backups import TOOLS
@@ -40,6 +39,7 @@ from tdelta.evidence.headers import Meaning, header_of
 from tdelta.lazily import installed_version
 from tdelta.measure import effort
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.records import Condition, Level
 
 PROGRAM = "tdelta.engines.duckdb.worker"

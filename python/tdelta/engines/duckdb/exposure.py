@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.exposure import Exposure
 from tdelta.evidence import TABLE, FileClass, MarkerHit
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+from tdelta.processes.workers import Worker
 
 _LOG = ".wal"
 _TEMPORARY = "duckdb_temp_"

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta import own_folders
-from tdelta.driver.answers import as_checksums, checksums
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, PopulateJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums
-from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.exposure import spilled
 from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.twins import EmbeddedTwin, EmbeddedTwins
 from tdelta.errors import Defect
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
+from tdelta.processes.answers import as_checksums, checksums
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import AnyJob, PopulateJob, WorkloadSpec
+from tdelta.processes.protocol import NOTHING, Checksums
+from tdelta.processes.workers import Worker
 
 if TYPE_CHECKING:
     from tdelta.engines.duckdb.engine import DuckdbEngine

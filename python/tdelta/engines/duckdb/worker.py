@@ -1,6 +1,6 @@
 """What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.rpc`).
+Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.processes.rpc`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.dbapi import ClientError, explained, loop_cost
-from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.engines.duckdb.database import Database, reading_sql, taken, write_files
 from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.embedded.worker import PricingHost
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.usage import spent
+from tdelta.processes.dbapi import ClientError, explained, loop_cost
+from tdelta.processes.rpc import Reply, Request, serve
+from tdelta.processes.worker_host import NoTwin, TwinHost
 
 STYLE = {"parameters": "dollar", "is_spread": True}
 """``$1``, which may come more than once; transactions are statements; queries run in threads of DuckDB's.

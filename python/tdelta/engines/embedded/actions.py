@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
-from tdelta.driver.jobs import PopulateJob
 from tdelta.engines.embedded.pricing import new_key
 from tdelta.engines.embedded.site import Site
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, TwinFile, search
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
+from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
+from tdelta.processes.jobs import PopulateJob
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 """The actions that rewrite a file, by the names of `tdelta.design.actions`."""
@@ -48,7 +48,7 @@ class FileAction:
     beside: Mapping[str, tuple[str, ...]] | None = None
 
 
-class Reopen:
+class Reopen(Act):
     """The file is closed, what the log held being moved into it, and opened again until it answers."""
 
     def __init__(self, site: Site, _asked: AskedAction) -> None:
@@ -67,7 +67,7 @@ class Reopen:
         self._site.worker.ask("resume", seconds=ACTION_SECONDS)
 
 
-class RewriteFile(ABC):
+class RewriteFile(Act):
     """A file is encrypted, gets another key, or is decrypted; of a plain twin it is rewritten likewise.
 
     What is encrypted is a plain file with the same rows, else the twin's own.

@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import Act
-from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Restore, tool_of, unpacked
-from tdelta.driver.programs import Programs
-from tdelta.driver.protocol import Checksums
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.site import Site
 from tdelta.evidence import FileClass
 from tdelta.measure.space import allocated
+from tdelta.processes.actions import Act
+from tdelta.processes.answers import checksums
+from tdelta.processes.backups import NONE, Backup, BackupRequest, BackupTool, Restore, tool_of, unpacked
+from tdelta.processes.pipelines import Programs
+from tdelta.processes.protocol import Checksums
+from tdelta.processes.workers import Worker
 from tdelta.records import Usage
 
 NAME = "backup.db"
 
 
 class FileMaker(ABC):
-    """Makes and restores backups of one twin; see `tdelta.driver.backups.Maker`."""
+    """Makes and restores backups of one twin; see `tdelta.processes.backups.Maker`."""
 
     def __init__(self, site: Site, tool: str) -> None:
         self.site = site

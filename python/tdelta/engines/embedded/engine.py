@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
-from tdelta.driver.backups import BackupTool, backup_checks
 from tdelta.engines.base import Engine, Template
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.exposure import Exposure
@@ -15,6 +13,8 @@ from tdelta.engines.embedded.pricing import Pricing
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.estimates import of_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.processes.backups import BackupTool, backup_checks
 from tdelta.records import Level
 
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, MarkerHit, file_class, files_of, merged, search
 from tdelta.measure.children import ready
+from tdelta.processes.workers import Worker
 
 _LOOK_SECONDS = 600.0
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta import own_folders
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.protocol import CipherProof
-from tdelta.driver.workers import Worker
 from tdelta.errors import StorageFault
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.protocol import CipherProof
+from tdelta.processes.workers import Worker
 
 if TYPE_CHECKING:
     from tdelta.engines.embedded.engine import Embedded

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdelta.driver.acting import Halt
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import PopulateJob
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.sql import quoted
+from tdelta.processes.actions import Halt
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import PopulateJob
+from tdelta.processes.workers import Worker
 
 if TYPE_CHECKING:
     from tdelta.engines.embedded.engine import Embedded

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from tdelta import own_folders
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
-from tdelta.driver import acting
-from tdelta.driver.answers import STEP_SECONDS, checksums, embedded_step, of_embedded, raise_failed, traced
-from tdelta.driver.evp_calls import together
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
-from tdelta.driver.rows import generated_checksums, populate
-from tdelta.driver.servers.sequential import SequentialBlocks, work_of
-from tdelta.driver.tree import usage
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
 from tdelta.engines.embedded.site import Site
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.messages import Refusal
+from tdelta.processes import actions as acting
+from tdelta.processes.answers import STEP_SECONDS, checksums, embedded_step, of_embedded, raise_failed, traced
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.openssl_calls import together
+from tdelta.processes.process_tree import usage
+from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
+from tdelta.processes.rows import generated_checksums, populate
+from tdelta.processes.servers.sequential import SequentialBlocks, work_of
+from tdelta.processes.workers import Worker
 from tdelta.records import Measurement
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdelta.driver.rpc import Reply, Request
+from tdelta.processes.rpc import Reply, Request
 
 
 class PricingHost:

@@ -3,9 +3,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tdelta.driver.acting import Outcome
-from tdelta.driver.backups import BackupTool
-from tdelta.driver.programs import Program
 from tdelta.engines.server.actions import (
     DELETED_TABLE,
     DiskPeak,
@@ -20,6 +17,9 @@ from tdelta.engines.server.backups import ServerTool, Tools, Words, backups
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import OPTION_FILE, dumps
+from tdelta.processes.actions import Outcome
+from tdelta.processes.backups import BackupTool
+from tdelta.processes.pipelines import Program
 
 _PACKAGE = "install mariadb-backup (Debian, Ubuntu, Fedora: mariadb-backup)"
 _CLIENTS = "install MariaDB's clients (Debian, Ubuntu: mariadb-client; Fedora: mariadb)"

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.profile import PROFILE
@@ -39,6 +38,7 @@ from tdelta.engines.server.sessions import Ask, literal
 from tdelta.errors import UnknownName
 from tdelta.evidence import FileClass
 from tdelta.messages import Detail
+from tdelta.processes.servers.recipes import Command, Recipe, ServerPaths
 
 _STATUS_TABLE = "information_schema.GLOBAL_STATUS"
 _REPLICATION = family.MySqlReplication(

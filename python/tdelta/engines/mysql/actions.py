@@ -3,9 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tdelta.driver.acting import Outcome
-from tdelta.driver.backups import BackupTool
-from tdelta.driver.programs import Program
 from tdelta.engines.server.actions import (
     DELETED_TABLE,
     LeavesRows,
@@ -21,6 +18,9 @@ from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import SETTLED, dumps, flushing
 from tdelta.errors import EnvironmentFault
+from tdelta.processes.actions import Outcome
+from tdelta.processes.backups import BackupTool
+from tdelta.processes.pipelines import Program
 
 # Backups of a MySQL server: the clone plugin, by which the server copies its own files, and mysqldump.
 #

@@ -19,8 +19,6 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.design.factors import COMPRESSIONS
-from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
-from tdelta.driver.workers import Refused
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.profile import PROFILE
@@ -47,6 +45,8 @@ from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, first, literal
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
+from tdelta.processes.servers.recipes import Command, Recipe, ServerPaths
+from tdelta.processes.workers import Refused
 
 _UNSEEN = "none that this user may see"
 

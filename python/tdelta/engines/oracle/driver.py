@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.worker import DRIVER, written
 from tdelta.engines.profile import EngineInfo
@@ -39,6 +38,7 @@ from tdelta.engines.server.base import (
 from tdelta.engines.server.external_actions import DECRYPT, ENCRYPT, MODE, OFFLINE, ONLINE, REKEY
 from tdelta.engines.server.sessions import Ask, first, literal, one, statements
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.workers import Refused
 
 SQL = statements("tdelta.engines.oracle")
 _NEEDED = (

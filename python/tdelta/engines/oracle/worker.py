@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, LoadsAside, Said, tls_context
 from tdelta.engines.server.dbapi_worker import DrivenHost
+from tdelta.processes.rpc import serve
 
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
 _TABLE_ALIAS = re.compile(r"\b((?:FROM|JOIN)\s+\w+)\s+AS\s+(?=\w)", re.IGNORECASE)

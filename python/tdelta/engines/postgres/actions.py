@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tdelta.driver.acting import ACTION_SECONDS, Outcome, difference
-from tdelta.driver.backups import BackupTool
-from tdelta.driver.programs import Program
-from tdelta.driver.servers.recipes import Command, Recipe
-from tdelta.driver.servers.server import Server
 from tdelta.engines.server.actions import (
     DELETED_TABLE,
     LeavesRows,
@@ -28,6 +23,11 @@ from tdelta.engines.server.base import DATABASE, ServerSettings
 from tdelta.engines.server.evidence import Settling
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
+from tdelta.processes.actions import ACTION_SECONDS, Outcome, difference
+from tdelta.processes.backups import BackupTool
+from tdelta.processes.pipelines import Program
+from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.server import Server
 
 # Backups of a PostgreSQL server: pg_basebackup, which copies the files that the server sees, and pg_dump.
 #

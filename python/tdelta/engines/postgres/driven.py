@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, Said
 from tdelta.engines.server.dbapi_worker import DrivenHost
+from tdelta.processes.rpc import serve
 
 _KINDS = {
     "23": "constraint",

@@ -28,7 +28,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdelta.driver.servers.recipes import Command, Greeting, Recipe, ServerPaths
 from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS, tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.profile import PROFILE
@@ -79,6 +78,7 @@ from tdelta.evidence.markers import TABLE
 from tdelta.inputs import real_path
 from tdelta.measure.encrypted_folders import require_encrypted
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes.servers.recipes import Command, Greeting, Recipe, ServerPaths
 
 _CHANGE_SQL = f"UPDATE {TABLE} SET marker = substr(marker, {HALF + 1}) || substr(marker, 1, {HALF})"
 _PLAN = ExposurePlan(

@@ -11,11 +11,11 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from tdelta.driver.servers.recipes import Recipe
 from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
+from tdelta.processes.servers.recipes import Recipe
 
 _SLOT = "tdelta_replica"
 _CONNECT_SECONDS = 60

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from tdelta.driver.servers.recipes import Command, Mount, ServerPaths
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerCipher, ServerSettings
 from tdelta.messages import Caution, Detail
+from tdelta.processes.servers.recipes import Command, Mount, ServerPaths
 
 _PLAIN = ServerCipher("no encryption")
 

@@ -18,17 +18,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, TypeAlias
 
-from tdelta.driver.acting import DELETED, THERE, Act, Halt, Outcome, left
-from tdelta.driver.backups import BackupTool, choices_of
-from tdelta.driver.protocol import Tables
-from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.servers.server import Server
-from tdelta.driver.workers import Worker
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ServerFiles, Settling
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.evidence import TABLE, TwinFile, search
 from tdelta.measure.space import allocated
+from tdelta.processes.actions import DELETED, THERE, Act, Halt, Outcome, left
+from tdelta.processes.backups import BackupTool, choices_of
+from tdelta.processes.protocol import Tables
+from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.server import Server
+from tdelta.processes.workers import Worker
 
 MakeRecipe: TypeAlias = Callable[[ServerSettings], Recipe]
 

@@ -16,12 +16,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta import own_folders
-from tdelta.driver.acting import Act, difference
-from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, OWN, Backup, BackupRequest, BackupTool, Restore, tool_of
-from tdelta.driver.programs import Programs
-from tdelta.driver.protocol import Checksums
-from tdelta.driver.workers import Worker
 from tdelta.engines.server.actions import ServerAction, Site, Started
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.evidence import ServerFiles, server_file_class
@@ -30,6 +24,12 @@ from tdelta.engines.server.sessions import Session
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
+from tdelta.processes.actions import Act, difference
+from tdelta.processes.answers import checksums
+from tdelta.processes.backups import NONE, OWN, Backup, BackupRequest, BackupTool, Restore, tool_of
+from tdelta.processes.pipelines import Programs
+from tdelta.processes.protocol import Checksums
+from tdelta.processes.workers import Worker
 from tdelta.records import Usage
 
 Words: TypeAlias = tuple[str, ...]

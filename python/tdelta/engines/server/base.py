@@ -5,8 +5,8 @@ which. The engine's class derives from `ServerEngine` and overrides what its ser
 cannot.
 
 Of a server of tdelta's an adapter turns settings into a `Recipe`; what starts and supervises the process is
-`tdelta.driver.servers`. Twins share every setting but what their factors say: everything that an adapter writes depends
-on `ServerSettings` alone, and what differs between two recipes is what differs between their settings.
+`tdelta.processes.servers`. Twins share every setting but what their factors say: everything that an adapter writes
+depends on `ServerSettings` alone, and what differs between two recipes is what differs between their settings.
 
 A user's server is asked by SQL alone, through a callable. On it everything takes place in one schema (PostgreSQL:
 schema, MySQL: database) that tdelta makes, marks as its own, and drops at the end; nothing else is written, and no
@@ -23,12 +23,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.profile import Profile
 from tdelta.engines.server.evidence import ServerEvidence, Settling
 from tdelta.engines.server.sessions import Ask
 from tdelta.errors import Defect
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
 if TYPE_CHECKING:
     from tdelta.design.actions import AskedAction

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tdelta.driver.dbapi import ClientError, explained
 from tdelta.lazily import installed_version
+from tdelta.processes.dbapi import ClientError, explained
 
 if TYPE_CHECKING:
     import ssl

@@ -1,8 +1,8 @@
 """What runs in a worker process that reaches a server by a driver of Python's.
 
-It takes the orders of `tdelta.driver.worker`. One connection more than the load's is for what is asked beside it, as in
-tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a whole
-trial; what this process itself used is the client's, and so is the memory that it took at the most.
+It takes the orders of `tdelta.processes.worker`. One connection more than the load's is for what is asked beside it, as
+in tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a
+whole trial; what this process itself used is the client's, and so is the memory that it took at the most.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.dbapi import ClientError, differing, loop_cost
-from tdelta.driver.hosting import TwinHost
-from tdelta.driver.rpc import Reply, Request
-from tdelta.driver.worker import Host
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.redacting import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter
+from tdelta.processes.dbapi import ClientError, differing, loop_cost
+from tdelta.processes.rpc import Reply, Request
+from tdelta.processes.worker import Host
+from tdelta.processes.worker_host import TwinHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,6 @@ class DrivenHost(Host):
         self._asking = self._cursor(None)
         self.twin = self._load_twin(request["connections"])
         return {}
-
-    def do_enter(self, request: Request) -> Reply:
-        """As ``connect``, to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_connect(request))
-
-    def do_put(self, request: Request) -> Reply:
-        """As ``rows``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_rows(request))
-
-    def do_perform(self, request: Request) -> Reply:
-        """As ``run``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_run(request))
 
     def do_observe(self, request: Request) -> Reply:
         self._observed = request["observed"]
@@ -196,14 +184,6 @@ class DrivenHost(Host):
             self._asking = None
         return {}
 
-    def _or_refused(self, does: Callable[[], Request]) -> Reply:
-        try:
-            return does()
-        except Exception as error:
-            if (said := self.refused(error)) is None:
-                raise
-            return {"refused": said}
-
     def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
         return _native.DbApiTwin(
             json.dumps(self.driver.style),
@@ -313,7 +293,7 @@ def _filled(query: str, stands: Mapping[str, str]) -> str:
 
 def _used(roots: Iterable[int]) -> dict[str, float]:
     """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
-    from tdelta.driver.tree import usage  # most workers run no trial, and records take long to import
+    from tdelta.processes.process_tree import usage  # most workers run no trial, and records take long to import
     from tdelta.records import Usage
 
     return dataclasses.asdict(sum(map(usage, roots), Usage()))

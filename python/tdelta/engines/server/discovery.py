@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdelta.driver.dbapi import differing
-from tdelta.driver.workers import Refused, failure
 from tdelta.engines.registry import profile, profiles, server
 from tdelta.engines.server.base import (
     LOCK_SECONDS,
@@ -29,6 +27,8 @@ from tdelta.engines.server.passwords import Passwords
 from tdelta.engines.server.sessions import Ask, Open, Row, Session, asking, one
 from tdelta.errors import ExternalServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.messages import Refusal
+from tdelta.processes.dbapi import differing
+from tdelta.processes.workers import Refused, failure
 
 _WRONG_PASSWORD = ("auth",)
 

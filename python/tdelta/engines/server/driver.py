@@ -10,8 +10,6 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tdelta.design.actions import parse_action
-from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
-from tdelta.driver.backups import backup_checks
 from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.estimates import of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -32,6 +30,8 @@ from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes import AnyJob, TwinFolder, WorkloadSpec
+from tdelta.processes.backups import backup_checks
 from tdelta.records import Condition, Level
 
 SERVER = "server"

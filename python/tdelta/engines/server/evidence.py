@@ -24,7 +24,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from tdelta.driver.servers.recipes import Mount, ServerPaths
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.evidence import FileClass, MarkerHit, merged, search
@@ -32,6 +31,7 @@ from tdelta.evidence.inflated import Inflate
 from tdelta.evidence.markers import MARKER_BYTES
 from tdelta.evidence.search import OpenFile, TwinFile, in_order, open_files
 from tdelta.messages import Refusal
+from tdelta.processes.servers.recipes import Mount, ServerPaths
 
 _SETTLE_POLL_SECONDS = 0.02
 

@@ -7,11 +7,6 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tdelta.design.actions import AskedAction, parse_action
-from tdelta.driver.acting import COUNTED, SECONDS, Halt, Outcome
-from tdelta.driver.answers import STEP_SECONDS, checksums, client_step
-from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.protocol import Tables
-from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.base import (
     Conversion,
     ConvertsSchemas,
@@ -21,6 +16,11 @@ from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session, first
 from tdelta.errors import ExternalServerFault, ServerLost, WorkerFault
 from tdelta.messages import Refusal
+from tdelta.processes.actions import COUNTED, SECONDS, Act, Halt, Outcome
+from tdelta.processes.answers import STEP_SECONDS, checksums, client_step
+from tdelta.processes.load_generator.trial import with_server
+from tdelta.processes.protocol import Tables
+from tdelta.processes.workers import Refused, Worker
 from tdelta.records import Measurement
 from tdelta.records.trials import BACKUP
 
@@ -123,8 +123,8 @@ _LOOK_AGAIN_SECONDS = 0.1
 _WORDS = {True: "encrypted", False: "plain"}
 
 
-class Change:
-    """One change: `tdelta.driver.acting.Act`.
+class Change(Act):
+    """One change.
 
     Args:
         schema: where; it is plain and has no key.

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.driver import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
-from tdelta.driver.jobs import OwnTablesJob
 from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.estimates import of_connections
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -30,6 +28,8 @@ from tdelta.engines.server.pairs import ReachedServers, place_of
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Detail, Refusal
+from tdelta.processes import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
+from tdelta.processes.jobs import OwnTablesJob
 from tdelta.records import Condition, Level
 
 SERVER = "server"

@@ -17,13 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.driver.answers import checksums
-from tdelta.driver.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, Tables
-from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
-from tdelta.driver.servers.sequential import SequentialBlocks
-from tdelta.driver.tree import living
-from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.base import (
     ANSWER_SECONDS,
     PREFIX,
@@ -38,6 +31,13 @@ from tdelta.engines.server.twin import ServerTwin, connect_seconds
 from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, StatementFault
 from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
+from tdelta.processes.answers import checksums
+from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.process_tree import living
+from tdelta.processes.protocol import NOTHING, Checksums, Tables
+from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums, populate
+from tdelta.processes.servers.sequential import SequentialBlocks
+from tdelta.processes.workers import Refused, Worker
 from tdelta.records import DatabaseFacts, Measurement
 from tdelta.workloads.database import Database, DatabaseTable
 from tdelta.workloads.folder import SCHEMA
@@ -102,7 +102,7 @@ class _Rows:
 
 
 class ExternalTwins(SequentialBlocks):
-    """Makes the twins of one run; see `tdelta.driver.protocol.Twins`.
+    """Makes the twins of one run; see `tdelta.processes.protocol.Twins`.
 
     Args:
         schemas: tdelta's schemas, by place.
@@ -400,7 +400,7 @@ def reads_own_tables(baseline: str | None, schema: str | None, workload: str | N
 
 @dataclass(frozen=True, slots=True)
 class OwnTables:
-    """See `tdelta.driver.user_data.StagedCopy`; here it is no copy."""
+    """See `tdelta.processes.own_data.StagedCopy`; here it is no copy."""
 
     schema: str
     size_bytes: int

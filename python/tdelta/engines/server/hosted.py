@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import own_folders
-from tdelta.driver import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
-from tdelta.driver.agents.bridge import HostsRequest, Node, packed, unpacked
-from tdelta.driver.agents.hosts import Call, Nodes
-from tdelta.driver.files import default_base
-from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables, Twin
-from tdelta.driver.servers.sequential import SequentialBlocks
-from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver
 from tdelta.errors import Defect, EnvironmentFault, StorageFault, TdeltaError
 from tdelta.measure import require_memory, require_space, require_writable
 from tdelta.measure.private import UMASK
 from tdelta.messages import Refusal
+from tdelta.processes import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
+from tdelta.processes.files import default_base
+from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Tables, Twin
+from tdelta.processes.servers.sequential import SequentialBlocks
+from tdelta.processes.workers import hurry
+from tdelta.ray.bridge import HostsRequest, Node, packed, unpacked
+from tdelta.ray.hosts import Call, Nodes
 from tdelta.records import Measurement
 
 _ACTOR = "tdelta.engines.server.hosted:TwinNode"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, Said, tls_context
 from tdelta.engines.server.dbapi_worker import DrivenHost
+from tdelta.processes.rpc import serve
 
 _KINDS = {
     1040: "too_many_connections",

@@ -16,11 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.driver.backups import BackupTool
-from tdelta.driver.load_generator.connections import MYSQL, Connection
-from tdelta.driver.programs import Program
-from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
-from tdelta.driver.workers import Refused
 from tdelta.engines.base import settings_fault
 from tdelta.engines.server import catalog as describing
 from tdelta.engines.server.actions import Site
@@ -52,6 +47,11 @@ from tdelta.evidence import FileClass
 from tdelta.evidence.markers import MARKER_BYTES, TABLE
 from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes.backups import BackupTool
+from tdelta.processes.load_generator.connections import MYSQL, Connection
+from tdelta.processes.pipelines import Program
+from tdelta.processes.servers.recipes import Greeting, Recipe, ServerPaths
+from tdelta.processes.workers import Refused
 
 
 def dumps(dumper: Program, client: Program) -> ServerTool:

@@ -13,8 +13,6 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.driver.signals import held
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import (
     ANSWER_SECONDS,
     DATA,
@@ -48,6 +46,8 @@ from tdelta.errors import (
 )
 from tdelta.measure.children import Child
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.signals import held
+from tdelta.processes.workers import Refused
 from tdelta.records import ENCRYPTION, Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 

@@ -18,16 +18,6 @@ from typing import Any
 
 from tdelta.design import stream
 from tdelta.design.actions import parse_action
-from tdelta.driver import acting
-from tdelta.driver.answers import STEP_SECONDS, raise_failed
-from tdelta.driver.jobs import TrialJob, WorkloadSpec
-from tdelta.driver.load_generator.command import Work
-from tdelta.driver.load_generator.connections import Connection
-from tdelta.driver.load_generator.trial import CommandLoad, with_server
-from tdelta.driver.protocol import Checksums, CipherProof, Tables
-from tdelta.driver.servers.recipes import Recipe
-from tdelta.driver.servers.server import Server
-from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.server.actions import MakeRecipe, Site, TwinRows, allocated_bytes, kept
 from tdelta.engines.server.base import DATABASE, PageList, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ServerExposure, ServerFiles
@@ -40,6 +30,16 @@ from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
 from tdelta.measure.private import private
+from tdelta.processes import actions as acting
+from tdelta.processes.answers import STEP_SECONDS, raise_failed
+from tdelta.processes.jobs import TrialJob, WorkloadSpec
+from tdelta.processes.load_generator.command import Work
+from tdelta.processes.load_generator.connections import Connection
+from tdelta.processes.load_generator.trial import CommandLoad, with_server
+from tdelta.processes.protocol import Checksums, CipherProof, Tables
+from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.server import Server
+from tdelta.processes.workers import LOOK_SECONDS, Worker
 from tdelta.records import Measurement
 
 _MOST_SECONDS = 60.0

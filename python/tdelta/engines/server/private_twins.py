@@ -11,19 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdelta.driver.answers import as_checksums, checksums
-from tdelta.driver.evp_calls import Watched, describe_calls, observe, together
-from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, Tables
-from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
-from tdelta.driver.servers.sequential import SequentialBlocks
-from tdelta.driver.servers.server import Server
-from tdelta.driver.templates import NO_FOLDER, Template, digest_of
-from tdelta.driver.workers import Worker
 from tdelta.engines.server.actions import TwinRows, allocated_bytes
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.server.evidence import ServerFiles
@@ -33,6 +20,19 @@ from tdelta.engines.server.restore import loading, make_database, make_rows, set
 from tdelta.errors import Defect
 from tdelta.evidence import TABLE, FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
+from tdelta.processes.answers import as_checksums, checksums
+from tdelta.processes.files import TwinFolder, sweep
+from tdelta.processes.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
+from tdelta.processes.openssl_calls import Watched, describe_calls, observe, together
+from tdelta.processes.protocol import NOTHING, Checksums, Tables
+from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content
+from tdelta.processes.servers.sequential import SequentialBlocks
+from tdelta.processes.servers.server import Server
+from tdelta.processes.templates import NO_FOLDER, Template, digest_of
+from tdelta.processes.workers import Worker
 
 NOTHING_ELSE: Mapping[str, ServerEngine] = MappingProxyType({})
 """Of a run with one server."""

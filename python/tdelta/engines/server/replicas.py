@@ -16,17 +16,17 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tdelta.driver.acting import Halt
-from tdelta.driver.answers import checksums
-from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.servers.recipes import Recipe, ServerPaths
-from tdelta.driver.servers.server import Server
-from tdelta.driver.workers import Worker
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ExposurePlan, ServerFiles, Settling
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
+from tdelta.processes.actions import Halt
+from tdelta.processes.answers import checksums
+from tdelta.processes.protocol import Checksums, Tables
+from tdelta.processes.servers.recipes import Recipe, ServerPaths
+from tdelta.processes.servers.server import Server
+from tdelta.processes.workers import Worker
 from tdelta.records import Measurement
 from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 

@@ -25,26 +25,26 @@ from pathlib import Path
 from typing import IO
 
 from tdelta import own_folders
-from tdelta.driver.answers import checksums
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import PopulateJob, RestoreJob, TrialJob
-from tdelta.driver.load_generator.connections import from_users_home, inherited_environment, make_home
-from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.rows import POPULATE_SECONDS, populate
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Recipe, ServerPaths, content
-from tdelta.driver.servers.server import Server
-from tdelta.driver.signals import held
-from tdelta.driver.templates import NO_FOLDER, digest_of
-from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
-from tdelta.driver.workers import Refused, Worker
 from tdelta.engines.server.actions import allocated_bytes
 from tdelta.engines.server.base import DATABASE, RestoreTarget, ServerEngine, ServerSettings
 from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import DatabaseFault, RestoreFault, ServerLost
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.answers import checksums
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import PopulateJob, RestoreJob, TrialJob
+from tdelta.processes.load_generator.connections import from_users_home, inherited_environment, make_home
+from tdelta.processes.own_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
+from tdelta.processes.protocol import Checksums, Tables
+from tdelta.processes.rows import POPULATE_SECONDS, populate
+from tdelta.processes.servers.copies import copy_data
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content
+from tdelta.processes.servers.server import Server
+from tdelta.processes.signals import held
+from tdelta.processes.templates import NO_FOLDER, digest_of
+from tdelta.processes.workers import Refused, Worker
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 
@@ -266,7 +266,7 @@ _LEAST_GROWTH_BYTES = 512_000_000
 
 @dataclass(frozen=True, slots=True)
 class RestoredDump:
-    """What twins are made of; see `tdelta.driver.user_data.StagedCopy`.
+    """What twins are made of; see `tdelta.processes.own_data.StagedCopy`.
 
     Every kind of twin restores the dump itself, since only so are its rows encrypted as its server encrypts.
     ``statements`` then make what tdelta adds; ``remove`` ends the server that was restored into first.
@@ -304,7 +304,7 @@ class RestoredDump:
 
 @dataclass(frozen=True, slots=True)
 class UserDump:
-    """A dump that a user's command restores; see `tdelta.driver.user_data.UserData`."""
+    """A dump that a user's command restores; see `tdelta.processes.own_data.UserData`."""
 
     engine: ServerEngine
     command: str
@@ -317,7 +317,7 @@ class UserDump:
 
 
 class RestoredServer:
-    """See `tdelta.driver.user_data.Staged`. Use as a context manager; the server and its files end with it."""
+    """See `tdelta.processes.own_data.Staged`. Use as a context manager; the server and its files end with it."""
 
     def __init__(self, dump: UserDump, folder: TwinFolder) -> None:
         self._dump = dump
@@ -450,7 +450,7 @@ class RestoredServer:
 
 
 class Scratch:
-    """See `tdelta.driver.user_data.Tries`. Its server does not grow beyond a bound; past it, the next is made anew.
+    """See `tdelta.processes.own_data.Tries`. Its server does not grow beyond a bound; past it, the next is made anew.
 
     Args:
         source: the stopped server whose data is copied.

@@ -1,6 +1,6 @@
 """The process that drops a run's schemas on users' servers when tdelta dies before it could.
 
-See `tdelta.driver.rpc`: the end of the input is the death of tdelta, by whatever signal. A tdelta that dropped
+See `tdelta.processes.rpc`: the end of the input is the death of tdelta, by whatever signal. A tdelta that dropped
 its schemas ends this process first. Started as ``python -m tdelta.engines.server.schema_keeper``; what it knows of
 the servers is in its memory alone.
 
@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.driver.rpc import Request, serve
-from tdelta.driver.supervisor import Supervisor
-from tdelta.driver.workers import Refused
 from tdelta.engines import registry
 from tdelta.engines.server.base import LeftoverSchema, ServerEngine, lock_name
 from tdelta.engines.server.sessions import Ask, LastingSession, Session, asking, is_true
 from tdelta.errors import ServerLost, WorkerFault
+from tdelta.processes.rpc import Request, serve
+from tdelta.processes.supervisor import Supervisor
+from tdelta.processes.workers import Refused
 
 DROP_SECONDS = 30.0
 _LOCK_SECONDS = 2

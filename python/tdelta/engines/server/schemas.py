@@ -12,13 +12,13 @@ import contextlib
 import secrets
 from collections.abc import Callable, Sequence
 
-from tdelta.driver.signals import held
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import MARK, InForce, LeftoverSchema, NewSchema, lock_name
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.sessions import first, is_true
 from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, ServerLost, WorkerFault
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.signals import held
+from tdelta.processes.workers import Refused
 
 _TOKEN_BYTES = 4
 

@@ -12,10 +12,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar
 
-from tdelta.driver.workers import PROGRAM, Refused, Worker, answered, failure
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.measure.children import ready
 from tdelta.messages import Refusal
+from tdelta.processes.workers import PROGRAM, Refused, Worker, answered, failure
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.driver import acting
-from tdelta.driver.agents.load_agents import AgentLoad
-from tdelta.driver.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
-from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
-from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.protocol import Checksums, Tables, Twin
-from tdelta.driver.servers.sequential import by_agents, work_of
-from tdelta.driver.workers import Worker, failure
 from tdelta.engines.server.base import ServerEngine
 from tdelta.errors import Defect, TdeltaError
 from tdelta.evidence.plans import plans_of, sampled
+from tdelta.processes import actions as acting
+from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
+from tdelta.processes.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
+from tdelta.processes.load_generator.trial import with_server
+from tdelta.processes.protocol import Checksums, Tables, Twin
+from tdelta.processes.servers.sequential import by_agents, work_of
+from tdelta.processes.workers import Worker, failure
+from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
 
 CONNECT_SECONDS = 60.0
@@ -38,7 +38,8 @@ def connect_seconds(connections: int) -> float:
 
 
 class ServerTwin(Twin):
-    """One condition's connections to a server; see `tdelta.driver.protocol.Twin`. A subclass says whose server it is.
+    """One condition's connections to a server; see `tdelta.processes.protocol.Twin`. A subclass says whose server it
+    is.
 
     Args:
         threads: how many connections the load has.

@@ -7,25 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import AskedAction
-from tdelta.driver.acting import ACTION_SECONDS, Outcome
-from tdelta.driver.backups import choices_of
 from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
 from tdelta.engines.embedded.site import Site
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library
+from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
+from tdelta.processes.backups import choices_of
 
 _STORM = 64
 
 
-class Storm:
+class Storm(Act):
     """So many connections opened, one after another (knob ``connections``): each derives its key."""
 
     def __init__(self, site: Site, asked: AskedAction) -> None:
         self._site = site
         self._connections = asked.knobs.get("connections", _STORM)
-
-    def prepare(self) -> None:
-        """Nothing."""
 
     def perform(self) -> Outcome:
         site, connections = self._site, self._connections

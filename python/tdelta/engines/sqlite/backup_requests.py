@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tdelta import _native
-from tdelta.driver.rpc import Reply, Request
-from tdelta.driver.worker import Host
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.measure.private import private
 from tdelta.measure.usage import spent
+from tdelta.processes.rpc import Reply, Request
+from tdelta.processes.worker import Host
 
 _COPY_BYTES = 1 << 20
 _PAGES_A_STEP = 100

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.backups import NONE, BackupTool, packed
-from tdelta.driver.programs import Programs
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.backups import NAME, FileMaker
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.evidence import FileClass, file_class
+from tdelta.processes.backups import NONE, BackupTool, packed
+from tdelta.processes.pipelines import Programs
+from tdelta.processes.workers import Worker
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.workers import Worker
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.sqlite.engine import LIBRARY, WORKER, SqliteEngine
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
 from tdelta.messages import Refusal
+from tdelta.processes.workers import Worker
 
 
 def find_library(text: str) -> Library:

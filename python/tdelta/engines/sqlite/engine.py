@@ -17,8 +17,6 @@ from typing import Any, cast
 
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
-from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
-from tdelta.driver.backups import BackupTool
 from tdelta.engines.base import Build, Template, settings_fault
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded
@@ -36,6 +34,8 @@ from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import UnknownName, UsageError
 from tdelta.measure import effort
 from tdelta.messages import Detail, Refusal
+from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.processes.backups import BackupTool
 from tdelta.records import Condition, Level
 
 _MAGIC = b"SQLite format 3\x00"

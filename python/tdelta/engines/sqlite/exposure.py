@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.workers import Worker
 from tdelta.engines.embedded.exposure import Exposure
 from tdelta.evidence import TABLE
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
+from tdelta.processes.workers import Worker
 
 _LOOK_SECONDS = 600.0
 _CACHE_PAGES = 10

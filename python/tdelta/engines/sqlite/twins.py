@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.jobs import DatabaseJob
-from tdelta.driver.protocol import Checksums
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.sqlite.user_file import convert
+from tdelta.processes.jobs import DatabaseJob
+from tdelta.processes.protocol import Checksums
 
 
 class SqliteTwins(EmbeddedTwins):

@@ -12,12 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdelta.driver.answers import checksums
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import DatabaseJob
-from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier
-from tdelta.driver.workers import Refused, Worker, answered
 from tdelta.engines.embedded.sql import literal
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
@@ -25,6 +19,12 @@ from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import HEADER_BYTES, Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, InvalidTwins
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.answers import checksums
+from tdelta.processes.files import TwinFolder
+from tdelta.processes.jobs import DatabaseJob
+from tdelta.processes.own_data import Additions, Completed, Inventory, Observer, Trier
+from tdelta.processes.protocol import Checksums, Tables
+from tdelta.processes.workers import Refused, Worker, answered
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database, quoted
 
@@ -45,7 +45,7 @@ _LONGEST_LIST = 10
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """What twins are made of; see `tdelta.driver.user_data.StagedCopy`.
+    """What twins are made of; see `tdelta.processes.own_data.StagedCopy`.
 
     ``path`` is the copy, recovered, with tdelta's tables, rebuilt; ``original`` what it was made of.
     """
@@ -82,7 +82,7 @@ class FileCopy:
 
 
 class UserFile:
-    """A user's file, found; see `tdelta.driver.user_data.UserData`.
+    """A user's file, found; see `tdelta.processes.own_data.UserData`.
 
     Raises:
         DatabaseFault: there is no file, or it is no plain SQLite database.
@@ -112,7 +112,7 @@ class UserFile:
 
 
 class StagedFile:
-    """The copy of a user's file in a worker, under way; see `tdelta.driver.user_data.Staged`.
+    """The copy of a user's file in a worker, under way; see `tdelta.processes.own_data.Staged`.
 
     What the library refuses here is about the user's database, and is told so (`DatabaseFault`); or about the disk.
     """

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 import resource
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tdelta import _native
-from tdelta.driver.rpc import Reply, Request, serve
 from tdelta.engines.embedded.worker import PricingHost
 from tdelta.engines.sqlite.backup_requests import BackupRequests, Module, module_of
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.measure.caches import forget
 from tdelta.measure.usage import spent
+from tdelta.processes.rpc import Reply, Request, serve
 
 
 class SqliteHost(PricingHost, BackupRequests):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
+
+    refusable: ClassVar[Mapping[str, str]] = {"examine": "open", "query": "query", "convert": "convert"}
 
     _module: Module
 
@@ -126,26 +129,13 @@ class SqliteHost(PricingHost, BackupRequests):
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["most_bytes"], request["most_bytes"]))
         return {}
 
-    def do_examine(self, request: Request) -> Reply:
-        """Open a copy of a user's database, which recovers it; a refusal of the library is an answer, not a fault."""
-        try:
-            return self.do_open(request)
-        except _native.NativeError as error:
-            return _refused(error)
-
     def do_query(self, request: Request) -> Reply:
         """Run one statement; the first value of its first row."""
-        try:
-            return {"text": self.open_twin().text(request["sql"])}
-        except _native.NativeError as error:
-            return _refused(error)
+        return {"text": self.open_twin().text(request["sql"])}
 
     def do_convert(self, request: Request) -> Reply:
         """Run the steps of a conversion; the key is in the order and nowhere else."""
-        try:
-            run_steps(self.open_twin(), request)
-        except _native.NativeError as error:
-            return _refused(error)
+        run_steps(self.open_twin(), request)
         return {}
 
     def do_close(self, request: Request) -> Reply:
@@ -173,10 +163,6 @@ def run_steps(twin: _native.SqliteTwin, request: Request) -> None:
             twin.keyed(step["sql"], request["key"] or "")
         else:
             twin.text(step["sql"])
-
-
-def _refused(error: _native.NativeError) -> Reply:
-    return {"refused": list(error.args)}
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.rpc import serve
 from tdelta.engines.server.dbapi import Driver, LoadsAside, Said
 from tdelta.engines.server.dbapi_worker import DrivenHost
+from tdelta.processes.rpc import serve
 from tdelta.workloads.scan import cut
 
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tdelta.driver import Checksums, Twin
-from tdelta.driver.protocol import CipherProof
 from tdelta.engines.base import Build
 from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
@@ -29,6 +27,8 @@ from tdelta.messages.checks import (
     SPILLED,
     UNENCRYPTED,
 )
+from tdelta.processes import Checksums, Twin
+from tdelta.processes.protocol import CipherProof
 from tdelta.records import ENCRYPTION, CheckState, Condition, Trial, Validity
 from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check

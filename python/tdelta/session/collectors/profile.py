@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 
 from tdelta.design import stream
-from tdelta.driver import Twin
 from tdelta.engines.registry import profiles
 from tdelta.errors import EnvironmentFault
 from tdelta.inference.cost_breakdown import Explained, cost_breakdowns, may_have_large_residual
@@ -24,6 +23,7 @@ from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.inference.unit_costs import prices_from_json
 from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Refusal, RunPart
+from tdelta.processes import Twin
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added

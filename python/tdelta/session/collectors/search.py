@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from tdelta.design.layout import PLAIN
-from tdelta.driver import TrialJob
 from tdelta.evidence import FileClass, MarkerHit, Searched, classify, validity
 from tdelta.messages import Detail, RunPart
+from tdelta.processes import TrialJob
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
 from tdelta.session.pace import Stage

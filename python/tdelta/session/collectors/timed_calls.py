@@ -11,11 +11,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import Twins
-from tdelta.driver.evp_calls import Counts, environment, read
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.inference.unit_costs import Timed, TimedTrial, crossed_of, prices_from_json
 from tdelta.messages import RunPart
+from tdelta.processes import Twins
+from tdelta.processes.openssl_calls import Counts, environment, read
 from tdelta.records import Condition, Measurement, Phase
 from tdelta.session.context import Ready, Round, RunContext
 from tdelta.session.pace import SHARE_OF_TIME, TRIALS, Stage, laps_of, timed_conditions

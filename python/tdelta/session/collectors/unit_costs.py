@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tdelta.driver import Twin
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.messages import Caution
+from tdelta.processes import Twin
 from tdelta.records import Condition
 from tdelta.session.context import RunContext
 

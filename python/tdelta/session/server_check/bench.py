@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, TypeAlias
 
-from tdelta.driver.jobs import PopulateJob, TrialJob
-from tdelta.driver.protocol import Checksums
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import ANSWER_SECONDS
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import Dsn
@@ -19,6 +16,9 @@ from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import Defect, TdeltaError
 from tdelta.messages import Refusal
+from tdelta.processes.jobs import PopulateJob, TrialJob
+from tdelta.processes.protocol import Checksums
+from tdelta.processes.workers import Refused
 from tdelta.records import Measurement
 from tdelta.session.planning import plan
 from tdelta.session.request import RunRequest

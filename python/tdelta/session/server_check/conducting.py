@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdelta import __version__
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.pairs import external_dsns
 from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal
+from tdelta.processes.workers import Refused
 from tdelta.records import Event, Phase
 from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
 from tdelta.session.clock import Clock, Interruption, interruptible

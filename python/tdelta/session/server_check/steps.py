@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from tdelta.driver.jobs import TRACE
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import Conversion, ConvertsSchemas, LeftoverSchema, lock_name
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import asking, first, is_true
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.messages import Refusal
+from tdelta.processes.jobs import TRACE
+from tdelta.processes.workers import Refused
 from tdelta.session.server_check.bench import AbilityFails, Bench, Found, NotOffered
 
 WAIT_SECONDS = 120.0

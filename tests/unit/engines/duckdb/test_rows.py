@@ -15,7 +15,6 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta import _native
-from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM
 from tdelta.engines.duckdb.twins import GeneratedRows
@@ -24,6 +23,7 @@ from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
+from tdelta.processes import PopulateJob, TwinFolder, Worker
 
 SEED = 20_26
 ROWS = 5000

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver import TrialJob, Worker
-from tdelta.driver.answers import measurement
 from tdelta.engines.duckdb.database import as_client_error, reading_sql
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine
 from tdelta.engines.duckdb.worker import Host
 from tdelta.errors import StatementFault, TdeltaError
+from tdelta.processes import TrialJob, Worker
+from tdelta.processes.answers import measurement
 
 KEY = "5e" * 32
 SCRIPT = {"name": "t", "weight": 1.0, "text": "SELECT a FROM t WHERE id = :op \\gset\nBEGIN;\nSELECT :a;\nCOMMIT;"}
@@ -89,6 +89,6 @@ def test_the_header_says_whether_a_file_is_encrypted(tmp_path: Path, flags: int)
 
 
 def test_a_conflict_that_stays_is_the_workloads_fault() -> None:
-    from tdelta.driver.workers import failure
+    from tdelta.processes.workers import failure
 
     assert isinstance(failure("conflict", "Conflict on update!"), StatementFault)

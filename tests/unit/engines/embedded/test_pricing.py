@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import TwinFolder
-from tdelta.driver.protocol import CipherProof
 from tdelta.engines.embedded import pricing
 from tdelta.engines.embedded.pricing import prove
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
 from tdelta.messages import Refusal
+from tdelta.processes import TwinFolder
+from tdelta.processes.protocol import CipherProof
 
 ANSWER = {
     "library": "a library",

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tdelta.driver.workers import Refused
 from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.server.base import DATA, Identity, NewSchema
 from tdelta.engines.server.sessions import Ask, Row
+from tdelta.processes.workers import Refused
 
 SERVERS = Oracle(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, has
-from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.postgres.driver import Postgres
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Protection
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.server.driver import covered
 from tdelta.evidence import FileClass
+from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
 PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")

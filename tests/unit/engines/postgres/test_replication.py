@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, refused
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
 from tdelta.engines.server.replicas import Behind, Link
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Command, Recipe
 
 
 class FakeSession(Session):

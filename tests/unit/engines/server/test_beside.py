@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tdelta.design.actions import parse_action
-from tdelta.driver.acting import Halt
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import Conversion, ConvertsSchemas, Identity
 from tdelta.engines.server.external_actions import Change
 from tdelta.errors import EnvironmentFault, ExternalServerFault
+from tdelta.processes.actions import Halt
+from tdelta.processes.workers import Refused
 
 
 class Server:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.dbapi import ClientError
 from tdelta.engines.postgres.driven import DRIVER as PSYCOPG
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.dbapi_worker import DrivenHost, as_text
 from tdelta.engines.server.mysql_dbapi import DRIVER as PYMYSQL
+from tdelta.processes.dbapi import ClientError
 
 
 def said(module: ModuleType, error: BaseException) -> Any:
@@ -22,6 +22,13 @@ def said(module: ModuleType, error: BaseException) -> Any:
 
 def connect(module: ModuleType, options: Any) -> Any:
     return module.connect(options["path"], isolation_level=None, check_same_thread=False)
+
+
+def refused(host: DrivenHost, do: str, **request: Any) -> list[str]:
+    found = host.answer({"do": do, **request})
+    assert found is not None
+    words: list[str] = found["ok"]["refused"]
+    return words
 
 
 LITE = Driver("sqlite3", "sqlite3", {"parameters": "qmark"}, connect, said, "sqlite")
@@ -41,9 +48,9 @@ def test_rows_come_as_texts_and_what_a_server_refuses_is_an_answer(host: DrivenH
         "columns": ["a", "b", "c"],
         "rows": [["1", None, "x"]],
     }
-    assert host.do_put({"sql": "CREATE TABLE u (x)"}) == {"columns": [], "rows": []}
+    assert host.answer({"do": "put", "sql": "CREATE TABLE u (x)"}) == {"ok": {"columns": [], "rows": []}}
     host.do_run({"statements": ["INSERT INTO t VALUES (1)"]})
-    assert host.do_perform({"statements": ["INSERT INTO t VALUES (1)"]})["refused"][0] == "constraint"
+    assert refused(host, "perform", statements=["INSERT INTO t VALUES (1)"])[0] == "constraint"
     assert host.answer({"do": "rows", "sql": "SELECT * FROM v"})["error"] == ["sql", "no such table: v"]
 
 
@@ -61,7 +68,7 @@ def test_a_trial_reads_the_counters_around_it_and_tells_the_clients_time_apart(h
 
 def test_a_driver_that_is_not_installed_is_named_with_what_installs_it() -> None:
     host = DrivenHost(replace(LITE, module="no_such_driver", distribution="no-such-driver"))
-    kind, words = host.do_enter({"options": {}, "connections": 1})["refused"]
+    kind, words = refused(host, "enter", options={}, connections=1)
     assert kind == "library"
     assert "'no-such-driver'" in words
 
@@ -72,10 +79,9 @@ def test_a_session_that_does_not_keep_what_was_set_is_refused_and_one_that_a_loa
     made = DrivenHost(LITE)
     wanted = {"sql": "PRAGMA foreign_keys", "expected": [["foreign_keys", "1"]]}
     options = {"path": str(tmp_path / "db"), "in_force": wanted}
-    refused = made.do_enter({"options": options, "connections": 1})["refused"]
-    assert refused == ["settings", "foreign_keys = '0', expected '1'"]
+    assert refused(made, "enter", options=options, connections=1) == ["settings", "foreign_keys = '0', expected '1'"]
     made.do_connect({"options": {**options, "setup": ["PRAGMA foreign_keys = ON"]}, "connections": 1})
-    made.do_put({"sql": "PRAGMA foreign_keys = OFF"})
+    made.do_rows({"sql": "PRAGMA foreign_keys = OFF"})
     made._options = options
     made._cursor(made._asking).connection.close()
 

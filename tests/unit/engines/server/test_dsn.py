@@ -119,7 +119,7 @@ def test_a_password_in_a_dsn_is_refused_and_not_repeated(text: str) -> None:
 
 def test_the_client_decides_which_program_connects() -> None:
     programs = [parse_dsn(f"mysql://app@db1/{query}").program for query in ("", "?client=dbapi")]
-    assert programs == ["tdelta.driver.worker", "tdelta.engines.server.mysql_dbapi"]
+    assert programs == ["tdelta.processes.worker", "tdelta.engines.server.mysql_dbapi"]
 
 
 _PASSWORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=12).filter(

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver.servers.recipes import ServerPaths
 from tdelta.engines.mariadb.driver import EVIDENCE
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
@@ -18,6 +17,7 @@ from tdelta.engines.server.evidence import ExposurePlan, ExposureStep, ServerExp
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import StatementFault, WorkerFault
 from tdelta.evidence import FileClass
+from tdelta.processes.servers.recipes import ServerPaths
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(

@@ -11,13 +11,13 @@ from typing import Any, cast
 import pytest
 
 from support.refused import Part, refused
-from tdelta.driver import TrialJob, workers
-from tdelta.driver.agents.bridge import HostsRequest, packed, unpacked
-from tdelta.driver.agents.hosts import Lost, Nodes
 from tdelta.engines.server import hosted
 from tdelta.engines.server.hosted import HostedTwin, HostedTwins, OnHosts
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
 from tdelta.messages import Refusal
+from tdelta.processes import TrialJob, workers
+from tdelta.ray.bridge import HostsRequest, packed, unpacked
+from tdelta.ray.hosts import Lost, Nodes
 from tdelta.records import Measurement, SpanTotals
 
 VERSIONS = {"Product": "1.0"}

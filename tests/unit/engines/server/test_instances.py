@@ -9,11 +9,11 @@ from driver.servers.faking import recipe, state
 
 from support.processes import until
 from support.refused import refused
-from tdelta.driver.servers.server import Server
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.base import ServerBinary, ServerSettings
 from tdelta.engines.server.private_twin import Instance
 from tdelta.errors import ServerFault, ServerLost
+from tdelta.processes.servers.server import Server
 
 ENGINE = MariaDb(ServerBinary("mariadb", "MariaDB", Path("/usr/sbin/mariadbd"), "10.11.19", "a fake"))
 

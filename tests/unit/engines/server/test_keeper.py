@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.workers import Refused
 from tdelta.engines.server import schema_keeper as keeper
 from tdelta.engines.server.schema_keeper import KeptServer, drop
+from tdelta.processes.workers import Refused
 
 SOON_SECONDS = 0.3
 VERSION = {"SELECT VERSION": [["10.11.2-MariaDB", "", "app@%", "db1"]]}
@@ -119,7 +119,7 @@ def test_another_server_that_answers_there_now_is_left_alone() -> None:
 def test_a_keeper_whose_server_is_gone_ends_in_time(tmp_path: Path) -> None:
     program = f"import {keeper.__name__} as k; k.DROP_SECONDS = {SOON_SECONDS}; k.serve(k.SchemaKeeperHost())"
     options = {"protocol": "mysql", "socket": str(tmp_path / "none"), "user": "app"}
-    server = {"engine": "mariadb", "program": "tdelta.driver.worker", "run_id": "r1", "options": options}
+    server = {"engine": "mariadb", "program": "tdelta.processes.worker", "run_id": "r1", "options": options}
     orders = [
         {"do": "keep", "server": "--baseline", **server},
         {"do": "begin", "server": "--baseline", "schema": "tdelta_r1", "sessions": "mark"},

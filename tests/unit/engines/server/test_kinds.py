@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from support.refused import has
-from tdelta.driver.workers import Refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
 from tdelta.engines.postgres.driver import Postgres
 from tdelta.engines.server.base import SCHEMA_NAME, Identity, LeftoverSchema, NewSchema, SchemaSessions
 from tdelta.engines.server.sessions import Ask, Row, literal
+from tdelta.processes.workers import Refused
 
 MARIADB = MariaDb(Identity("mariadb", "MariaDB", "10.11.19", "app@%"))
 MYSQL = MySql(Identity("mysql", "MySQL", "9.7.4", "app@%"))

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.driver.servers.directories import place_for
-from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.mysql_family import MySqlPair
 from tdelta.engines.server.replicas import Behind, Link
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
+from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import Command, Recipe
 
 STATUS = {
     "Master_Log_File": "binlog.000002",

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.acting import Halt
 from tdelta.engines.server.replicas import Behind, Course, held_port
+from tdelta.processes.actions import Halt
 from tdelta.records import Measurement, Usage
 from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from support.refused import Coded, Part, coded, has, refused
-from tdelta.driver.workers import Refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.base import Encryption, Identity
 from tdelta.engines.server.discovery import FoundServer, examine
@@ -15,6 +14,7 @@ from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import LastingSession, asking, one
 from tdelta.errors import ExternalServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
+from tdelta.processes.workers import Refused
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from tdelta.driver.jobs import PopulateJob, TrialJob, WorkloadSpec
 from tdelta.engines.server import twin as server_twin
 from tdelta.engines.server.base import Identity
 from tdelta.engines.server.external_twins import Access, ExternalSettings, ExternalTwin, ExternalTwins, _Rows
+from tdelta.processes.jobs import PopulateJob, TrialJob, WorkloadSpec
 
 BASELINE = ExternalSettings("none", "baseline", threads=1, loaded="baseline")
 AA = ExternalSettings("none", "aa", threads=1, loaded="baseline")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from support.refused import Part, refused
-from tdelta.driver import PopulateJob, Worker
-from tdelta.driver.rows import with_markers
 from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import FileClass, Markers, table_sql
+from tdelta.processes import PopulateJob, Worker
+from tdelta.processes.rows import with_markers
 
 MARKERS = Markers.drawn(7)
 LOAD = PopulateJob(

@@ -7,13 +7,13 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta import _native
-from tdelta.driver import Worker
 from tdelta.engines.sqlite.driver import ask_library, driver, find_library
 from tdelta.engines.sqlite.engine import WORKER
 from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.engines.sqlite.loading import Loaded
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.processes import Worker
 
 
 @pytest.mark.parametrize("name", WHEELS)

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tdelta.driver.jobs import TRACE, TrialJob
-from tdelta.driver.workers import Refused
 from tdelta.engines.server.base import (
     DATA,
     Conversion,
@@ -29,6 +27,8 @@ from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
+from tdelta.processes.jobs import TRACE, TrialJob
+from tdelta.processes.workers import Refused
 from tdelta.records import Measurement, SpanTotals, StatementCost
 from tdelta.session.request import RunRequest
 from tdelta.session.server_check.bench import Bench

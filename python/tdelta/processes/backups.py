@@ -1,0 +1,274 @@
+"""Backups as actions: made by a tool, compressed, searched for planted rows, restored until the first answer.
+
+What makes and restores them is the engine's (`Maker`). Backups hold the rows of a database: they are in folders of
+0700 below the run's, their files are 0600 from the first byte (all that writes them has the umask 077), and they are
+removed after each trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from tdelta import own_folders
+from tdelta.design.actions import parse_action
+from tdelta.errors import EnvironmentFault, UsageError
+from tdelta.evidence import FileClass, TwinFile, search
+from tdelta.evidence.inflated import Inflate
+from tdelta.measure.private import FOLDER_MODE
+from tdelta.messages import Refusal
+from tdelta.processes.actions import Act, Halt, Outcome
+from tdelta.processes.pipelines import Program, Programs
+from tdelta.processes.protocol import Checksums
+from tdelta.records import Level, Usage
+from tdelta.records.trials import BACKUP, SEARCHED
+
+NONE, ZSTD, OWN = "none", "zstd", "own"
+COMPRESSIONS = (NONE, ZSTD, OWN)
+ZSTD_PROGRAM = Program("zstd", "install zstd (Debian, Ubuntu, Fedora: zstd), or leave compress=zstd out")
+_SUFFIX = ".zst"
+
+
+@dataclass(frozen=True, slots=True)
+class BackupTool:
+    """One way to make backups of an engine.
+
+    Attributes:
+        words: what it is, for people.
+        is_logical: whether it writes rows, and not the files in which they lie.
+        compresses: whether it can compress by itself.
+        programs: what must be installed.
+    """
+
+    words: str
+    is_logical: bool = False
+    compresses: bool = False
+    programs: tuple[Program, ...] = ()
+
+
+class Maker(Protocol):
+    def start(self) -> None:
+        """Start what is needed, so that it is in no figure."""
+
+    def make(self, into: Path, compress: str, programs: Programs) -> Usage:
+        """Make a backup in a folder that is empty: what processes used that are not the database's."""
+
+    def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
+        """A folder with the files of a backup as a database has them: the backup's, or one that is empty so far."""
+
+    def class_of(self, name: str) -> FileClass:
+        """The class of a file in an unpacked backup, by its path there."""
+
+    def data_bytes(self) -> int:
+        """How large the files of the database are."""
+
+    def disk_bytes(self) -> int:
+        """What those that hold its rows take on the disk: compressed pages leave holes in them."""
+
+    def checksums(self) -> Checksums:
+        """Rows and checksum of each table of the twin."""
+
+    def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
+        """Restore a backup until it answers with a row: what processes used that are not the database's."""
+
+    def restored(self) -> Checksums:
+        """Rows and checksum of each table of what was restored."""
+
+    def let_go(self) -> None:
+        """End and remove what was restored, and what else was started."""
+
+
+def tool_of(choices: Mapping[str, str], tools: Mapping[str, BackupTool]) -> tuple[str, str]:
+    """Tool and compression that an action asks for; the first tool and none by default."""
+    return choices.get("tool", next(iter(tools))), choices.get("compress", NONE)
+
+
+def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
+    """The choices of an action that makes backups by these; none of one that makes none."""
+    if not tools:
+        return {}
+    has_own = any(tool.compresses for tool in tools.values())
+    return {"tool": tuple(tools), "compress": COMPRESSIONS if has_own else (NONE, ZSTD)}
+
+
+def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
+    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``.
+
+    Args:
+        tools: the engine's, by name.
+        acts: those that are asked for, which may not be well written.
+    """
+    for level in acts:
+        asked = parse_action(str(level))
+        name, compress = tool_of(asked.choices, tools)
+        if asked.name not in ("backup", "restore") or name not in tools:
+            continue
+        tool = tools[name]
+        if compress == OWN and not tool.compresses:
+            yield partial(_refuse_own, name)
+        yield from (program.require for program in tool.programs)
+        if compress == ZSTD:
+            yield ZSTD_PROGRAM.require
+
+
+def _refuse_own(tool: str) -> None:
+    raise UsageError(Refusal.of("unsupported", what="compress=own", by=f"{tool}, only compress={NONE} or {ZSTD}"))
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRequest:
+    """What is to be made: by which tool, how compressed, where, and what is searched for in it.
+
+    ``inflate`` undoes the compression of pages, where the database has its pages compressed.
+    """
+
+    tool: BackupTool
+    compress: str
+    folder: Path
+    needles: tuple[bytes, ...]
+    inflate: Inflate | None = None
+
+
+class _BackupFolders:
+    def __init__(self, folder: Path, halt: Halt) -> None:
+        self.folder = folder
+        self.made, self.unpacked, self.restored = (folder / name for name in ("made", "unpacked", "restored"))
+        own_folders.remove(folder)
+        for path in (folder, self.made, self.unpacked, self.restored):
+            path.mkdir(FOLDER_MODE)
+        self.programs = Programs(folder, halt)
+
+    def remove(self) -> None:
+        self.programs.end()
+        own_folders.remove(self.folder)
+
+
+class _OfBackups(Act):
+    """An action with backups, in folders that are there until it is undone."""
+
+    place: _BackupFolders
+
+    def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
+        self._maker = maker
+        self._request = request
+        self._halt = halt
+
+    def prepare(self) -> None:
+        self.place = _BackupFolders(self._request.folder, self._halt)
+        self._maker.start()
+
+    def _make(self) -> Usage:
+        return self._maker.make(self.place.made, self._request.compress, self.place.programs)
+
+    def undo(self) -> None:
+        """End and remove what was restored, and the backup."""
+        self._maker.let_go()
+        if hasattr(self, "place"):
+            self.place.remove()
+
+
+class Backup(_OfBackups):
+    """A backup is made; afterwards it is weighed, and searched for planted rows."""
+
+    def perform(self) -> Outcome:
+        return Outcome(programs=self._make())
+
+    def inspect(self) -> Mapping[str, int]:
+        """Its size, that of what was compressed, and the markers that are found in files of each class.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+        """
+        place, request, made = self.place, self._request, self._maker
+        looked_at = made.unpack(place.made, request.compress, place.unpacked, place.programs)
+        counted = {
+            "data_bytes": made.data_bytes(),
+            "disk_bytes": made.disk_bytes(),
+            "raw_bytes": _size(looked_at),
+            "bytes": _size(place.made),
+            "is_logical": int(request.tool.is_logical),
+        }
+        files = tuple(_files(looked_at, made.class_of))
+        for file_class in sorted({file.file_class for file in files}):
+            counted[f"{SEARCHED}{file_class}"] = 0
+        for found in search(files, _needles(request), request.inflate):
+            counted[f"{SEARCHED}{found.file_class}"] += found.markers_found
+        return {f"{BACKUP}{name}": value for name, value in counted.items()}
+
+
+class Restore(_OfBackups):
+    """A backup that was made before is restored until the first answer; then all rows are compared."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._make()
+        self._expected = self._maker.checksums()
+
+    def perform(self) -> Outcome:
+        restored, programs = self.place.restored, self.place.programs
+        return Outcome(programs=self._maker.restore(self.place.made, self._request.compress, restored, programs))
+
+    def inspect(self) -> Mapping[str, int]:
+        """Compare all rows; raises ``EnvironmentFault`` where they are not those of the twin."""
+        found = self._maker.restored()
+        if differing := [table for table, sums in self._expected.items() if found.get(table) != sums]:
+            raise EnvironmentFault(Refusal.of("restored-differs", tables=", ".join(differing)))
+        rows = sum(rows for rows, _ in found.values())
+        return {"rows_compared": rows, f"{BACKUP}bytes": _size(self.place.made)}
+
+
+def packed(programs: Programs, file: Path, into: Path) -> Usage:
+    """A file compressed by ``zstd`` into a folder; it is removed then."""
+    used = programs.run(("zstd", "-q", "-c"), source=file, target=into / f"{file.name}{_SUFFIX}")
+    file.unlink()
+    return used
+
+
+def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
+    used = Usage()
+    for file in sorted(made.iterdir()):
+        if file.suffix == _SUFFIX:
+            used += programs.run(("zstd", "-q", "-d", "-c"), source=file, target=into / file.stem)
+    return used
+
+
+def _needles(request: BackupRequest) -> Sequence[bytes]:
+    """What is searched for: the bytes themselves, and as logical backups write them.
+
+    These have digits of either case, or letters as they are and all other bytes as digits after an escape.
+    """
+    if not request.tool.is_logical:
+        return request.needles
+    return [text for raw in request.needles for text in (raw, *_as_digits(raw), _escaped(raw))]
+
+
+def _as_digits(raw: bytes) -> tuple[bytes, bytes]:
+    return raw.hex().encode(), raw.hex().upper().encode()
+
+
+def _escaped(raw: bytes) -> bytes:
+    return b"".join(bytes([b]) if 32 <= b < 127 and b not in b"\\'\"" else b"\\x%02X" % b for b in raw)
+
+
+def _files(folder: Path, class_of: Callable[[str], FileClass]) -> Iterator[TwinFile]:
+    for path in sorted(folder.rglob("*")):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode):
+            name = path.relative_to(folder).as_posix()
+            yield TwinFile(name, str(path), class_of(name), (found.st_dev, found.st_ino))
+
+
+def _size(folder: Path) -> int:
+    """The bytes of the files below a folder; what is gone by now counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if not path.is_dir():
+                total += os.lstat(path).st_size
+    return total

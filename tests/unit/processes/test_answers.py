@@ -1,0 +1,129 @@
+"""What a worker's answers are made into: whose delay is whose, and what stood still."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tdelta.measure.usage import spent
+from tdelta.processes.answers import WORKER, client_step, embedded_step, measurement, of_embedded
+from tdelta.processes.jobs import LoadAndRebuild, PopulateJob, TrialJob
+from tdelta.processes.load_generator.trial import with_server
+from tdelta.records import Measurement, RunDelays
+
+JOB = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0)
+PAUSED = {"paused_ns": 4_200_000_000, "suspended_ns": 0, "stopped": False}
+
+
+def answer(extra: dict[str, Any] | None = None, **outcome: Any) -> dict[str, Any]:
+    counts = dict.fromkeys(("planted_cpu_ns", "planted_elapsed_ns", "queued_operations", "backlog_max"), 0)
+    seconds = dict.fromkeys(("cpu_user_seconds", "cpu_system_seconds"), 0.25)
+    done = {"operations": 10, "total_operations": 12, "elapsed_ns": 900, "errors": {}, "retries": {}}
+    whole = {**counts, **seconds, **done, "stopped_by": "count", "run_delay_ns": 300, "pressure": {"steal": 0.1}}
+    return {"outcome": {**whole, **outcome}, "spans": {}, "extra": extra, "histograms": {}}
+
+
+def test_the_loops_delay_is_the_databases_where_both_are_one_process() -> None:
+    measured = measurement(answer())
+    assert measured.delays == RunDelays(300, None, None)
+    assert measured.pressure == {"steal": 0.1}
+    assert measured.standstill == ""
+
+
+def test_beside_a_server_the_loops_delay_is_the_clients() -> None:
+    used = {"client_cpu_user_seconds": 0.5, "client_cpu_system_seconds": 0.5, "run_delay_ns": 7}
+    measured = measurement(answer(used))
+    assert measured.delays == RunDelays(7, 300, None)
+
+
+@pytest.mark.parametrize(("threads", "rate", "others"), [(1, None, 300), (2, None, None), (1, 50.0, None)])
+def test_delay_is_others_by_the_rule_alone(
+    threads: int, rate: float | None, others: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tdelta.processes.answers.allowed_cpus", lambda: 8.0)
+    job = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0, rate=rate)
+    measured = of_embedded(answer(), job, load_threads=threads, database_threads=threads)
+    assert measured.delays.others_delay_ns == others
+    assert of_embedded(answer(), job, load_threads=threads, database_threads=4).delays.others_delay_ns is None
+
+
+def test_a_kernel_that_keeps_no_delay_leaves_nothing_to_tell_apart() -> None:
+    measured = of_embedded(answer(run_delay_ns=None), JOB, load_threads=1, database_threads=1)
+    assert (measured.delays.run_delay_ns, measured.delays.others_delay_ns) == (None, None)
+
+
+def test_who_stood_still_is_said_of_loops_and_of_commands() -> None:
+    paused = measurement(answer(standstill=PAUSED)).standstill
+    assert paused.startswith(f"{WORKER} ")
+    assert paused.endswith(" 4 s")
+    used = {"counters": {}, "checkpoint_ns": 0, "pressure": {}, "run_delay_ns": 9, "usage": {}}
+    stopped = {**used, "standstill": {**PAUSED, "stopped": True}}
+    measured = with_server(Measurement(1, 1, {}, {}), stopped)
+    assert measured.standstill
+    assert not measured.standstill.startswith(WORKER)
+    assert measured.delays.run_delay_ns == 9
+
+
+ROWS = PopulateJob(
+    {"tables": []},
+    7,
+    ("CREATE TABLE a (x)", "CREATE TABLE b (x)"),
+    ("CREATE INDEX i ON a (x)",),
+    (("a", ("x",)), ("b", ("x",))),
+)
+
+
+def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
+    request = LoadAndRebuild(ROWS).request("load", 3)
+    assert request["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
+    assert request["load"] == {
+        "plan": {"tables": []},
+        "seed": 7,
+        "threads": 3,
+        "tables": ROWS.tables_sql,
+        "indexes": ROWS.indexes_sql,
+    }
+    assert request["statements"] == []
+
+
+def test_a_rebuild_is_the_workloads_own_statements() -> None:
+    rebuild = LoadAndRebuild(ROWS, ("VACUUM",)).request("rebuild", 3)
+    assert rebuild == {"before": [], "load": None, "statements": ["VACUUM"]}
+
+
+def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:
+    answer = spent(lambda: sum(range(300_000)))
+    assert answer["elapsed_ns"] > 0
+    measured = embedded_step("load", answer, 12)
+    assert (measured.operations, measured.transactions["load"].count) == (1, 1)
+    assert measured.engine_counters == {"rows": 12}
+    assert measured.response_ns == answer["elapsed_ns"]
+    assert 0.0 < measured.cpu_seconds <= 2e-9 * answer["elapsed_ns"] + 0.02
+
+
+def test_of_a_server_the_worker_is_the_client() -> None:
+    measured = client_step("rebuild", spent(lambda: sum(range(300_000))))
+    assert measured.cpu_seconds == 0.0
+    assert measured.client_cpu_seconds > 0.0
+
+
+TRIAL = TrialJob(seed=1, stream=2, operations=100, first_op=7, deadline_seconds=1.5)
+
+
+def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
+    assert TRIAL.as_json() == {
+        "seed": 1,
+        "stream": 2,
+        "operations": 100,
+        "first_op": 7,
+        "deadline_ns": 1_500_000_000,
+        "patience_ns": 30_000_000_000,
+        "pace": {"kind": "closed"},
+        "planted": 0.0,
+        "discard": 0,
+    }
+
+
+def test_a_rate_opens_the_loop() -> None:
+    opened = dataclasses.replace(TRIAL, rate=250.0)
+    assert opened.as_json()["pace"] == {"kind": "poisson", "rate": 250.0}
