@@ -24,7 +24,7 @@ from typing import Any
 
 from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import LOADING_MIB, PROGRAM, DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.generated_rows import GeneratedRows
+from tdelta.engines.duckdb.twins import GeneratedRows
 from tdelta.engines.registry import dialects
 from tdelta.workloads import load
 
@@ -118,7 +118,7 @@ def main() -> None:
     arguments = parser.parse_args()
     job = job_of(arguments.rows)
     with tempfile.TemporaryDirectory(dir=arguments.dir) as base, TwinFolder(Path(base), "bench") as folder:
-        rows = GeneratedRows(folder, job, DuckdbEngine.product)
+        rows = GeneratedRows(folder, job)
         generated = generate(rows, job, arguments.rows)
         loaded = load_into(folder.file("twin"), rows, job, arguments.rows, arguments)
     peak = max(generated["peak_rss_bytes"], loaded["peak_rss_bytes"])

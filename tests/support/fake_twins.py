@@ -19,7 +19,7 @@ from tdelta.design import stream
 from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables, Twin, Twins
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
@@ -44,7 +44,7 @@ class FakeClock:
         self.seconds += seconds
 
 
-class FakeTwin:
+class FakeTwin(Twin):
     """A twin that does nothing at the cost that its script says.
 
     ``jobs`` holds every trial it was asked for, ``searched`` those during which its files were searched.
@@ -213,10 +213,11 @@ class Script:
     processes: Callable[[TwinSettings], tuple[int, ...]] = lambda settings: (1 + (settings.cipher != "none"),)
 
 
-class FakeTwins:
+class FakeTwins(Twins[FakeTwin]):
     """Fake twins of one run after another. ``started`` holds every instance in the order of its making."""
 
     library = "a fake engine"
+    times_calls = observes_ciphers = True
 
     def __init__(
         self,
@@ -261,10 +262,6 @@ class FakeTwins:
         twin = FakeTwin(self, settings, name, environment)
         self.started.append(twin)
         return twin
-
-    def observe(self, _settings: TwinSettings) -> str:
-        """There is no cipher to be seen."""
-        return ""
 
     def join(self, twin: FakeTwin, settings: TwinSettings) -> FakeTwin:
         joined = FakeTwin(self, settings, twin.name)

@@ -39,7 +39,7 @@ def test_every_name_of_a_package_is_found(package: ModuleType) -> None:
         "tdelta.engines.sqlite.worker",
         "tdelta.driver.servers.supervisor",
         "tdelta.driver.supervisor",
-        "tdelta.measure.cipher_cost_worker",
+        "tdelta.driver.cipher_cost_worker",
     ],
 )
 def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -> None:
@@ -53,7 +53,7 @@ NOT_FOR_WORKERS = ("dataclasses", "inspect", "subprocess", "tempfile", "hashlib"
 """What takes as long together as all that a worker needs; of most runs' processes most are workers."""
 
 
-@pytest.mark.parametrize("module", [*WORKERS, "tdelta.measure.cipher_cost_worker"])
+@pytest.mark.parametrize("module", [*WORKERS, "tdelta.driver.cipher_cost_worker"])
 def test_a_worker_loads_only_what_it_works_with(module: str) -> None:
     program = f"import sys, {module}; print(*sorted(sys.modules.keys() & {set(NOT_FOR_WORKERS)}))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

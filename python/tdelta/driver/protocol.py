@@ -1,15 +1,17 @@
-"""What a session asks of twins: the small protocol behind which an engine stands, or the fake of the tests."""
+"""What a session asks of twins: two bases that every engine derives its own from, and the fakes of the tests."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
+from tdelta.errors import Defect
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement
@@ -51,18 +53,22 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """No variables."""
 
 
-class Twin(Protocol):
-    """One instance: a copy of a loaded file, open."""
+class Twin(ABC):
+    """One instance: a copy of loaded data, open. Abilities that only some have are methods with a default."""
 
+    @abstractmethod
     def facts(self) -> dict[str, str]:
         """Settings in force, read back from the twin."""
 
+    @abstractmethod
     def cipher_facts(self) -> dict[str, str]:
         """What the twin says of its cipher, and under ``header`` whether its file begins ``plain`` or ``hidden``."""
 
+    @abstractmethod
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
 
+    @abstractmethod
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
 
@@ -76,36 +82,28 @@ class Twin(Protocol):
             TdeltaError: a statement failed; the message is the engine's.
         """
 
+    @abstractmethod
     def processes(self) -> tuple[int, ...]:
         """The ids of the processes that are the database, on this machine; empty where they are not known."""
 
+    @abstractmethod
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
 
+    @abstractmethod
     def end(self) -> None:
         """Close it and remove its files."""
 
-
-@runtime_checkable
-class Explained(Protocol):
-    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How it runs each statement of these transactions, by the statement's name."""
-
-
-@runtime_checkable
-class Provable(Protocol):
-    """A twin whose process shows whether it has the AES instructions."""
+    def plans(self, _scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How it runs each statement of these transactions, by the statement's name; empty where it does not say."""
+        return {}
 
     def prove(self) -> CipherProof | None:
         """What a page cipher of the library costs in this twin's own process; None where it has none."""
-
-
-@runtime_checkable
-class Priced(Protocol):
-    """A twin whose code under test can be timed, page by page."""
+        return None
 
     def prices(self) -> dict[str, object] | None:
-        """What pages cost the code under test; None where that is not known.
+        """What pages cost the code under test, pass by pass; None where that is not known.
 
         JSON values, for `tdelta.inference.unit_costs`; every figure is of one pass.
 
@@ -113,26 +111,22 @@ class Priced(Protocol):
             EnvironmentFault: this machine cannot.
             TdeltaError: the engine refuses; the message is its own.
         """
+        return None
 
-
-@runtime_checkable
-class Replicating(Protocol):
-    """A twin whose database may have a replica."""
-
-    def replica_checksums(self, tables: Tables) -> Checksums | None:
+    def replica_checksums(self, _tables: Tables) -> Checksums | None:
         """Rows and checksum of each table of the replica, once it has applied all; None where there is none."""
+        return None
 
-
-@runtime_checkable
-class Warmed(Protocol):
-    """A twin that knows of an earlier one's cache at rest, and may be able to fill its own so."""
-
-    def keep_cache(self, misses: float) -> None:
+    def keep_cache(self, _misses: float) -> bool:
         """Keep which pages are in the cache, for later twins of such data and cache, unless one that misses less is.
 
         Args:
             misses: how many an operation has of this content.
+
+        Returns:
+            Whether its engine can.
         """
+        return False
 
     def restore_cache(self) -> float | None:
         """Fill the cache of a twin whose tables were read once as it was kept, where its engine can.
@@ -140,13 +134,9 @@ class Warmed(Protocol):
         Returns:
             The misses that came with it; None where nothing was kept.
         """
+        return None
 
-
-@runtime_checkable
-class Searchable(Protocol):
-    """A twin whose files can be searched."""
-
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
+    def evidence(self, _job: TrialJob, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Returns:
@@ -157,6 +147,7 @@ class Searchable(Protocol):
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
+        raise Defect("files of a twin were to be searched that are out of reach")
 
 
 TwinT = TypeVar("TwinT", bound=Twin)
@@ -164,20 +155,41 @@ Settings: TypeAlias = Any
 """What decides a twin, of the engine's own type, frozen and hashable."""
 
 
-class Twins(Protocol[TwinT]):
-    """All twins of one run. ``library`` names the library under test, once something is loaded."""
+class Twins(ABC, Generic[TwinT]):
+    """All twins of one run. Abilities that only some have are methods with a default."""
 
     library: str
+    """The library under test, once something is loaded."""
 
+    times_calls = False
+    """Whether calls of the cipher may be timed in the process that encrypts."""
+
+    why_not_timed = ""
+    """Why those of this engine cannot, where that is known."""
+
+    observes_ciphers = False
+    """Whether an engine can be seen to start its ciphers."""
+
+    remembers = False
+    """Whether loaded data outlive the run, with what is known of their work on this machine."""
+
+    @abstractmethod
     def load(self, settings: Settings) -> tuple[Path, Checksums]:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
 
+    @abstractmethod
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
 
-    def start(self, settings: Settings, name: str) -> TwinT:
-        """Copy the loaded file under an instance's name and open it, ready for trials."""
+    @abstractmethod
+    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> TwinT:
+        """Copy the loaded file under an instance's name and open it, ready for trials.
 
+        Args:
+            environment: variables for the process that encrypts, where that is one of tdelta's (`times_calls`).
+        """
+
+    @abstractmethod
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, one after another.
 
@@ -193,70 +205,45 @@ class Twins(Protocol[TwinT]):
             TdeltaError: a statement failed; the message is the engine's.
         """
 
+    @abstractmethod
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing."""
 
+    @abstractmethod
     def data_bytes(self, path: Path) -> int:
         """How large loaded data is; what caches are a share of."""
 
+    @abstractmethod
     def end(self) -> None:
         """Let go of the loaded data."""
 
+    @abstractmethod
     def is_encrypted(self, path: Path) -> bool:
         """Whether loaded data does not show itself: a file that does not begin as a plain database does, say."""
 
-
-@runtime_checkable
-class CallsTimed(Protocol):
-    """Twins in whose process calls of the cipher can be timed."""
-
-    @property
-    def why_not_timed(self) -> str:
-        """Why those of this engine cannot, where that is known; empty where they may be."""
-
-    def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> Any:
-        """As `Twins.start`, with variables added to the environment of the process that encrypts."""
-
-
-@runtime_checkable
-class Observable(Protocol):
-    """Twins whose engine can be seen to start its ciphers."""
-
-    def observe(self, settings: Settings) -> str:
+    def observe(self, _settings: Settings) -> str:
         """Which ciphers an engine really starts for its pages, for people; empty where that cannot be seen."""
+        return ""
 
-
-@runtime_checkable
-class Remembering(Protocol):
-    """Twins whose loaded data outlive the run, with what is known of their work on this machine."""
-
-    def recall(self, name: str) -> Any:
+    def recall(self, _name: str) -> Any:
         """What was remembered with the data that were loaded first; None for nothing."""
+        return None
 
     def remember(self, name: str, value: Any) -> None:
         """Remember a JSON value with those data, where they are kept."""
 
     def discard(self) -> bool:
         """Have data that an earlier run loaded be loaded anew from now on; returns whether there were any."""
+        return False
 
+    def on(self, _host: int) -> Any:
+        """What starts twins on a host, by its number from 0, as `start` does."""
+        return self
 
-@runtime_checkable
-class Hosted(Protocol):
-    def on(self, host: int) -> Any:
-        """What starts twins on a host, by its number from 0, as `Twins.start` does."""
-
-
-@runtime_checkable
-class Joined(Protocol):
-    def join(self, twin: Any, settings: Settings) -> Any:
-        """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
+    def join(self, _twin: TwinT, _settings: Settings) -> TwinT:
+        """Connections of another condition to the instance that a twin is; it ends with that one, or before."""
+        raise Defect("instances are shared only by engines that have client factors")
 
 
 MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, WorkloadSpec], Twins[Any]]
 """Makes twins in place of an engine's own, from its adapter, the run's folder, and the work."""
-
-
-def joined_to(twins: Twins[TwinT], twin: TwinT, settings: Settings) -> TwinT:
-    assert isinstance(twins, Joined)  # noqa: S101 - instances are shared only by engines that have client factors
-    joined: TwinT = twins.join(twin, settings)
-    return joined

@@ -12,7 +12,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,18 +94,23 @@ def shared_memory(root: int) -> frozenset[Path]:
     return frozenset(found)
 
 
+def _soon(is_so: Callable[[], bool], seconds: float) -> bool:
+    """Look again and again until something is so; returns whether it was within so many seconds."""
+    give_up = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return True
+
+
 def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
     """Stop everything below ``root``, until every thread of it has stopped and no new child is seen.
 
     Returns:
         Whether that was so within ``seconds``; a thread that waits for a disk stops only after that.
     """
-    give_up = time.monotonic() + seconds
-    while not all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, root, spare)):
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    return True
+    return _soon(lambda: all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, living(root, spare))), seconds)
 
 
 def thaw(root: int, spare: Collection[int]) -> None:
@@ -116,13 +121,12 @@ def thaw(root: int, spare: Collection[int]) -> None:
 
 def kill(root: int, seconds: float) -> bool:
     """Kill everything below ``root``, stopped or not, and collect what died. Returns whether nothing is left."""
-    give_up = time.monotonic() + seconds
-    while _signal_all(signal.SIGKILL, root, ()):
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(_LOOK_AGAIN_SECONDS)
+
+    def is_dead() -> bool:
         reap(())
-    return True
+        return not _signal_all(signal.SIGKILL, living(root))
+
+    return _soon(is_dead, seconds)
 
 
 def kill_in(folder: Path, seconds: float) -> bool:
@@ -130,14 +134,7 @@ def kill_in(folder: Path, seconds: float) -> bool:
 
     Only for folders that a server has for itself: whoever works there was started there.
     """
-    give_up = time.monotonic() + seconds
-    while found := _working_in(folder):
-        if time.monotonic() > give_up:
-            return False
-        for pid in found:
-            _signal(pid, signal.SIGKILL)
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    return True
+    return _soon(lambda: not _signal_all(signal.SIGKILL, _working_in(folder)), seconds)
 
 
 def _working_in(folder: Path) -> list[int]:
@@ -161,11 +158,10 @@ def reap(spare: Collection[int]) -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
-def _signal_all(number: signal.Signals, root: int, spare: Collection[int]) -> tuple[int, ...]:
-    found = living(root, spare)
-    for pid in found:
+def _signal_all(number: signal.Signals, pids: Collection[int]) -> Collection[int]:
+    for pid in pids:
         _signal(pid, number)
-    return found
+    return pids
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -62,7 +62,7 @@ class CipherCostLevel:
 
 def level_child(level: str) -> Child:
     """Start the process of a level. OpenSSL there finds all the CPU's instructions, or all but AES's."""
-    return Child("tdelta.measure.cipher_cost_worker", level_environment(level))
+    return Child("tdelta.driver.cipher_cost_worker", level_environment(level))
 
 
 def run_passes(running: Mapping[str, CipherCostLevel], deadline: float, observe: Callable[[Event], None]) -> int:

@@ -12,7 +12,7 @@ from tdelta import _native
 from tdelta.design.layout import PLAIN
 from tdelta.design.storages import STORAGES, is_user_folder, storage_of
 from tdelta.driver import Twin, TwinFolder
-from tdelta.driver.protocol import NOTHING, CallsTimed, Hosted
+from tdelta.driver.protocol import NOTHING
 from tdelta.driver.storage.available import needs_images
 from tdelta.driver.storage.rooms import Rooms
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -64,10 +64,7 @@ class Housing:
         if self.rooms is not None and level is not None:
             path = stack.enter_context(self.rooms.room(str(level), name)).path
             name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}
-        if isinstance(twins, Hosted):
-            twins = twins.on(host)
-        counts_calls = environment and isinstance(twins, CallsTimed)
-        twin: Twin = twins.start(settings, name, environment) if counts_calls else twins.start(settings, name)
+        twin: Twin = twins.on(host).start(settings, name, environment)
         stack.callback(twin.end)
         return twin
 

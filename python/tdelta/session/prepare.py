@@ -11,7 +11,6 @@ from typing import Any
 
 from tdelta.design.layout import PLAIN
 from tdelta.driver import Twins
-from tdelta.driver.protocol import Observable, Remembering
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
 from tdelta.messages import RunPart
@@ -73,7 +72,7 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     """What engines really encrypt pages with, in runs of their own, before anything is measured."""
     plan, found, seen = context.plan, dict[str, str](), dict[tuple[str, Level], str]()
     is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
-    if not is_seen or not isinstance(twins, Observable) or context.state.ciphers is not None:
+    if not is_seen or not twins.observes_ciphers or context.state.ciphers is not None:
         return
     for condition in plan.data_templates().values():
         cipher, version = str(condition.level("cipher")), dict(condition.levels).get("server", "")
@@ -107,14 +106,14 @@ def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Check
 
 def _recalled(plan: Plan, twins: Twins[Any]) -> TrialSize | None:
     """The size that trials of this work had at the end of an earlier run on the same data."""
-    found = twins.recall(_size_name(plan)) if isinstance(twins, Remembering) else None
+    found = twins.recall(_size_name(plan))
     return None if found is None else decode(TrialSize, found)
 
 
 def remember_size(context: RunContext, twins: Twins[Any]) -> None:
     """Keep the trial's size with the loaded data, corrected by how long trials of the baseline took."""
     size, plan = context.state.trial_size, context.plan
-    if size is None or not isinstance(twins, Remembering) or size.rates or plan.workload.connects:
+    if size is None or not twins.remembers or size.rates or plan.workload.connects:
         return
     took = {
         stratum: statistics.median(t.measurement.elapsed_ns / t.measurement.operations for t in trials) / 1e9

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from tdelta.design import instances, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin
 from tdelta.driver.jobs import TRACE
-from tdelta.driver.protocol import Provable, Replicating, Warmed, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.messages import Refusal, RunPart
@@ -178,11 +177,11 @@ class RoundRunner:
             priced = self._clock.elapsed()
             self._collectors.unit_costs.collect(shared[condition], twin)
             of_prices += self._clock.elapsed() - priced
-            if FACTOR in dict(condition.levels) and isinstance(twin, Provable) and (proof := twin.prove()):
+            if FACTOR in dict(condition.levels) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
                 settings = self._plan.twin_settings(other, self._ready.data_bytes)
-                joined = joined_to(self._ready.twins, twin, settings)
+                joined = self._ready.twins.join(twin, settings)
                 stack.callback(joined.end)
                 twins[other] = (name, joined)
         self._pace.took(Stage.START, self._clock.elapsed() - began - of_prices)
@@ -245,14 +244,13 @@ class RoundRunner:
         return {max(met, key=lambda c: int(c.level("threads"))) for met in shared if met}
 
     def _restored(self, twin: Twin) -> float | None:
-        return twin.restore_cache() if isinstance(twin, Warmed) and not self._interruption.requested else None
+        return None if self._interruption.requested else twin.restore_cache()
 
     def _keep_caches(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Keep what caches hold after a round's blocks, so that the next round's are filled and not warmed."""
         for condition in self._busiest({c: twin for c, twin in twins.items() if self._plan.work(c) == "warm"}):
             twin = twins[condition][1]
-            if isinstance(twin, Warmed) and condition in self._misses:
-                twin.keep_cache(self._misses[condition])
+            if condition in self._misses and twin.keep_cache(self._misses[condition]):
                 self._lap_seconds = self._pace.of(Stage.LAP)
 
     def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
@@ -374,8 +372,7 @@ class RoundRunner:
         """Compare every replica with its primary, whatever made the rows."""
         tables = self._plan.populate_job().tables
         for condition, sums in (self._checksums(twins) if twins else {}).items():
-            twin = twins[condition][1]
-            replica = twin.replica_checksums(tables) if isinstance(twin, Replicating) else None
+            replica = twins[condition][1].replica_checksums(tables)
             if replica is not None:
                 self._checks.replicated(condition, sums, replica)
 

@@ -20,7 +20,6 @@ from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.load_agents import AgentPool
 from tdelta.driver.files import default_templates
-from tdelta.driver.protocol import Remembering
 from tdelta.driver.templates import Templates
 from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
@@ -240,7 +239,7 @@ def _measured(
             context.interruption.arm()
             stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
         except (ServerFault, InvalidTwins) as fault:
-            if len(context.trials) == before and isinstance(twins, Remembering) and twins.discard():
+            if len(context.trials) == before and twins.discard():
                 raise _BadData(fault.refusals[0]) from fault
             raise
         remember_size(context, twins)

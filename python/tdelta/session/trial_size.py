@@ -16,7 +16,6 @@ from typing import Any
 
 from tdelta.design.factors import share_of_capacity
 from tdelta.driver import TrialJob, Twin, Twins
-from tdelta.driver.protocol import joined_to
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.housing import Housing
 from tdelta.session.planning import Plan
@@ -122,7 +121,7 @@ class _Seats:
             return
         if first not in self._seated:
             self._seated[first] = self._started(self._stack, first)
-        joined = joined_to(self._twins, self._seated[first], self._settings(condition))
+        joined = self._twins.join(self._seated[first], self._settings(condition))
         try:
             yield joined, 1 + OPERATIONS_APART * next(self._next_op)
         finally:

@@ -50,7 +50,7 @@ def cipher_cost(*arguments: str) -> tuple[int, str, str]:
 
 
 def children_of(pid: int) -> list[int]:
-    marks = (b"tdelta.measure.cipher_cost_worker", str(pid).encode())
+    marks = (b"tdelta.driver.cipher_cost_worker", str(pid).encode())
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

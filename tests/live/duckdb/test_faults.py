@@ -16,6 +16,7 @@ from tdelta.errors import TdeltaError
 from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
 from tdelta.report.details import run_blocks
 from tdelta.report.document import document, to_json
+from tdelta.report.drawing import draw
 from tdelta.report.progress import progress
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
@@ -102,10 +103,10 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys: list[str] = []
-    draw = secrets.token_hex
+    new_key = secrets.token_hex
 
     def remembered(count: int) -> str:
-        keys.append(draw(count))
+        keys.append(new_key(count))
         return keys[-1]
 
     monkeypatch.setattr(secrets, "token_hex", remembered)

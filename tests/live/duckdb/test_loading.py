@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver import Worker
+from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.generated_rows import write_files
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from support.running import Place
 from tdelta.driver import TwinFolder
+from tdelta.engines.duckdb.database import BLOCK_BYTES
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.statements import BLOCK_BYTES
 from tdelta.engines.embedded.pricing import ask_prices
 
 from .conftest import ENGINE

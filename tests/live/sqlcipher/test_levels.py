@@ -35,7 +35,7 @@ def test_every_level_encrypts_as_it_says_and_reads_back(tmp_path: Path, level: s
         for statement in FILL:
             file.text(statement)
     content = path.read_bytes()
-    assert not ENGINE.looks_plain(content)
+    assert not ENGINE.shows_itself(path)
     assert MARKER.encode() not in content
     with opened(ENGINE, path, wanted) as file:
         use_hmac, algorithm = IN_FORCE[level]
@@ -52,7 +52,7 @@ def test_the_plain_twin_of_the_same_library_shows_its_rows(tmp_path: Path) -> No
         for statement in FILL:
             file.text(statement)
     content = path.read_bytes()
-    assert ENGINE.looks_plain(content)
+    assert ENGINE.shows_itself(path)
     assert MARKER.encode() in content
     with opened(ENGINE, path, settings("none")) as file:
         assert file.text("SELECT count(*) FROM filler") == "500"

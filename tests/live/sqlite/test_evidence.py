@@ -11,7 +11,8 @@ import pytest
 from support.codes import details, file_states
 from support.refused import Part, check_messages, has
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
-from tdelta.driver import TrialJob, file_scanner
+from tdelta.driver import TrialJob
+from tdelta.engines.embedded import exposure as of_embedded
 from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
@@ -130,9 +131,9 @@ def test_a_temporary_file_in_the_clear_makes_the_run_invalid_and_names_it(
 
 
 def test_a_search_that_is_blind_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = file_scanner.search
+    search = of_embedded.search
     monkeypatch.setattr(
-        file_scanner, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles])
+        of_embedded, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles])
     )
     result = run_here(tmp_path, aa_control=False)
     assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.INVALID)

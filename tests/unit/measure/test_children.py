@@ -14,7 +14,7 @@ from support.refused import Part, refused
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
 
-MODULE = "tdelta.measure.cipher_cost_worker"
+MODULE = "tdelta.driver.cipher_cost_worker"
 
 
 def child(**more: str) -> Child:
@@ -22,7 +22,7 @@ def child(**more: str) -> Child:
 
 
 def ask(process: Child) -> object:
-    process.send("nonsense")
+    process.send("pass", index=0)
     return process.answer()
 
 
@@ -91,7 +91,7 @@ def test_a_child_that_does_not_answer_is_a_fault():
 def test_a_child_dies_with_its_parent(state):
     parent = (
         "import os, signal; from tdelta.measure.children import Child, Declined\n"
-        f"process = Child({MODULE!r}, os.environ); process.send('nonsense')\n"
+        f"process = Child({MODULE!r}, os.environ); process.send('pass', index=0)\n"
         "try: process.answer()\n"
         "except Declined: print(process.pid, flush=True)\n"
         f"if {state!r} == 'stopped': os.kill(process.pid, signal.SIGSTOP)\n"

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -148,7 +147,8 @@ class Remembering(FakeTwins):
             return self.kept.get(settings.cipher)
 
         twin: Any = super().start(settings, name, environment)
-        twin.keep_cache, twin.restore_cache = partial(self.kept.setdefault, settings.cipher), restore
+        twin.keep_cache = lambda misses: self.kept.setdefault(settings.cipher, misses) is not None
+        twin.restore_cache = restore
         return twin
 
 

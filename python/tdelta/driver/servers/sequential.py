@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from tdelta.driver.acting import of_recorded
 from tdelta.driver.agents.load_agents import AgentLoad
@@ -12,7 +12,7 @@ from tdelta.driver.agents.merging import fault
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.protocol import LoopCost
+from tdelta.driver.protocol import LoopCost, Twin, Twins
 from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.records import Measurement
 from tdelta.records.trials import Circumstances
@@ -20,17 +20,7 @@ from tdelta.records.trials import Circumstances
 _SETTLE_SECONDS = 120.0
 
 
-class HasTrial(Protocol):
-    """What is run one after another."""
-
-    def trial(self, job: TrialJob) -> Measurement:
-        """Run one trial."""
-
-
-AnyTwin = TypeVar("AnyTwin", bound=HasTrial)
-
-
-class SequentialBlocks:
+class SequentialBlocks(Twins[Any]):
     """The part of `tdelta.driver.protocol.Twins` that does not depend on whose servers they are."""
 
     loop_program = PROGRAM
@@ -39,7 +29,7 @@ class SequentialBlocks:
     def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix
 
-    def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
+    def block(self, entries: Sequence[tuple[Twin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
         return tuple(measured[index] for index in range(len(entries)))
 

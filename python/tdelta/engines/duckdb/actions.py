@@ -13,8 +13,7 @@ from typing import Any
 from tdelta.driver.acting import ACTION_SECONDS
 from tdelta.driver.backups import choices_of
 from tdelta.engines.duckdb.backups import BESIDE, TOOLS, backup_act
-from tdelta.engines.embedded.actions import FileAction, Reopen, RewriteFile
-from tdelta.engines.embedded.rewriting import REWRITES
+from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
 
 
 class CopyFile(RewriteFile):

@@ -16,7 +16,7 @@ from tdelta.driver.backups import NONE, BackupTool, packed
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import usage
 from tdelta.driver.workers import failure
-from tdelta.engines.duckdb.statements import CATALOG, attach_sql
+from tdelta.engines.duckdb.database import CATALOG, attach_sql
 from tdelta.engines.embedded.backups import NAME, FileMaker
 from tdelta.engines.embedded.site import Site
 from tdelta.engines.embedded.sql import literal

@@ -8,21 +8,35 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained
-from tdelta.engines.duckdb.statements import (
-    CATALOG,
-    OF_DATABASE,
-    attach_sql,
-    setting_statements,
-)
 from tdelta.engines.embedded.sql import literal, quoted
 
 Options: TypeAlias = Mapping[str, Any]
+
+BLOCK_BYTES = 1 << 18
+"""What is encrypted at once, and read at once; a block's header with nonce and tag is in it."""
+
+CATALOG = "twin"
+"""By what name a twin's file is attached."""
+
+_MODULE = "httpfs"
+
+CRYPTO_SQL = (
+    f"SELECT CASE WHEN lower(CAST(current_setting('force_mbedtls_unsafe') AS VARCHAR)) = 'true' THEN 'mbedtls'"
+    f" WHEN (SELECT count(*) FROM duckdb_extensions() WHERE extension_name = '{_MODULE}' AND loaded) = 1"
+    " THEN 'openssl' ELSE 'none' END"
+)
+"""Whose code encrypts in this process."""
+
+OF_DATABASE = f"FROM duckdb_databases() WHERE database_name = '{CATALOG}'"
+"""Has ``encrypted`` and ``cipher`` among its columns."""
 
 _MAIN = "memory"
 _SOURCE, _TARGET = "taken", "copied"
@@ -39,7 +53,7 @@ _FORMAT = (
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', """
     """nullstr = '\\N', allow_quoted_nulls = false"""
 )
-"""How the rows are written (`tdelta.engines.duckdb.generated_rows`): NULL is what stands there without quotes only."""
+"""How the rows are written (`write_files`): NULL is what stands there without quotes only."""
 
 _NO_ROOM = ("No space left", "Disk quota")
 """What the system says of a full disk, within an ``IOException``."""
@@ -224,8 +238,20 @@ class Database:
             self._main.close()
 
 
+def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str]) -> dict[str, int]:
+    r"""Make the rows of each of the plan's tables and write them into its file, in order. Returns the files' sizes.
+
+    NULL becomes ``\N``, bytes hexadecimal digits, and a double what reads back as the same.
+
+    Raises:
+        OSError: what the system says, with the file.
+    """
+    text, threads = json.dumps(plan), len(os.sched_getaffinity(0))
+    return {table: _native.write_csv(text, table, seed, threads, path) for table, path in files.items()}
+
+
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:
-    """A query for the rows of a file of `tdelta.engines.duckdb.generated_rows`, with the types of a table's columns."""
+    """A query for the rows of a file of `write_files`, with the types of a table's columns."""
     listed = ", ".join(f"{literal(name)}: {literal(_read_as(types[name]))}" for name in columns)
     selected = ", ".join(
         f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns
@@ -255,3 +281,37 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def attach_sql(options: Mapping[str, object], name: str = CATALOG) -> str:
+    """The statement that attaches a file under a name. It holds the key: never to be logged, nor its errors.
+
+    A cipher without a key would make a plain file without a word, so neither is given without the other.
+
+    Raises:
+        ValueError: a key without a cipher, or a cipher without a key.
+    """
+    key, mode = options["key"], options["mode"]
+    if (key is None) is not (mode is None):
+        raise ValueError("a key and a cipher's mode: expected both or neither")
+    given = ["READ_ONLY"] if options["read_only"] else [f"STORAGE_VERSION {literal(str(options['storage_version']))}"]
+    if key is not None:
+        given += [f"ENCRYPTION_KEY {literal(str(key))}", f"ENCRYPTION_CIPHER {literal(str(mode))}"]
+    return f"ATTACH {literal(str(options['path']))} AS {name} ({', '.join(given)})"
+
+
+def setting_statements(options: Mapping[str, object]) -> tuple[str, ...]:
+    """What to run ahead of attaching: nothing is ever fetched from a network, the module comes from its wheel."""
+    statements = [
+        "SET autoinstall_known_extensions = false",
+        "SET autoload_known_extensions = false",
+        f"SET threads = {options['threads']}",
+        f"SET memory_limit = '{options['memory_mib']}MiB'",
+        f"SET temp_directory = {literal(str(options['temporary']))}",
+        f"LOAD {literal(str(options['module']))}",
+    ]
+    if options["is_mbedtls"]:
+        statements.append("SET force_mbedtls_unsafe = true")
+    # Behind the module: it is what encrypts temporary files, too.
+    statements.append(f"SET temp_file_encryption = {'true' if options['encrypts_temp'] else 'false'}")
+    return tuple(statements)

@@ -25,9 +25,9 @@ from tdelta.driver import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.engines.base import settings_fault
 from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.backups import TOOLS
+from tdelta.engines.duckdb.database import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
 from tdelta.engines.duckdb.exposure import DuckdbExposure
 from tdelta.engines.duckdb.profile import PROFILE
-from tdelta.engines.duckdb.statements import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
 from tdelta.engines.duckdb.twins import DuckdbTwins
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded

@@ -11,8 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.duckdb.database import Database
-from tdelta.engines.duckdb.statements import BLOCK_BYTES
+from tdelta.engines.duckdb.database import BLOCK_BYTES, Database
 from tdelta.engines.embedded.prices import MovedUnits, PricedFile
 
 _ROWS = 1 << 20

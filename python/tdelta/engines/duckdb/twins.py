@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdelta import own_folders
 from tdelta.driver.answers import as_checksums, checksums
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, WorkloadSpec
+from tdelta.driver.jobs import AnyJob, PopulateJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.exposure import spilled
-from tdelta.engines.duckdb.generated_rows import GeneratedRows
-from tdelta.engines.embedded.rewriting import markers_of
+from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.twins import EmbeddedTwin, EmbeddedTwins
+from tdelta.errors import Defect
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class DuckdbTwins(EmbeddedTwins):
 
     def __init__(self, engine: DuckdbEngine, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(engine, folder, job, mix)
-        self._rows = GeneratedRows(folder, self.rows_job, engine.product)
+        self._rows = GeneratedRows(folder, self.rows_job)
         self._expected: Checksums = {}
         self._encrypted: set[Path] = set()
         self._shown: tuple[MarkerHit, ...] | None = None
@@ -91,3 +92,46 @@ class DuckdbTwins(EmbeddedTwins):
 
     def _tables(self) -> dict[str, Any]:
         return {"tables_sql": self.rows_job.tables_sql, "tables": self.rows_job.tables}
+
+
+class GeneratedRows:
+    """The files of a run's rows, in a folder of their own within the run's, that every kind of twin is filled from.
+
+    The native row generator writes each table as values separated by commas, which DuckDB reads fast, in parallel and
+    in order. It streams: what is in memory does not grow with the table, and what is on disk are the files. They are
+    gone before anything is measured, unless loads are what is measured.
+    """
+
+    def __init__(self, folder: TwinFolder, job: PopulateJob) -> None:
+        self._job = job
+        self.path = folder.path / "rows"
+
+    def write(self, worker: Worker) -> dict[str, str]:
+        """Have a worker write them. Returns where each table's rows are.
+
+        Raises:
+            StorageFault: the disk is full, or a file cannot be written.
+        """
+        self.path.mkdir()
+        files = self.files()
+        worker.ask("write_rows", seconds=_LOAD_SECONDS, plan=self._job.plan, seed=self._job.seed, files=files)
+        return files
+
+    def files(self) -> dict[str, str]:
+        """Where each table's rows are, once they are written."""
+        return {table: str(self.path / f"{number}.csv") for number, (table, _) in enumerate(self._job.tables)}
+
+    def check(self, found: Checksums) -> None:
+        """See that the engine finds as many rows in the files as the generator was to make.
+
+        Raises:
+            TdeltaError: it does not.
+        """
+        planned: Any = self._job.plan["tables"]
+        for table in planned:
+            rows, name = found[table["name"]][0], table["name"]
+            if rows != table["rows"]:
+                raise Defect(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by DuckDB")
+
+    def remove(self) -> None:
+        own_folders.remove(self.path)

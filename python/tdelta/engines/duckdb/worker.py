@@ -16,8 +16,7 @@ from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.rpc import Reply, Request, serve
-from tdelta.engines.duckdb.database import Database, reading_sql, taken
-from tdelta.engines.duckdb.generated_rows import write_files
+from tdelta.engines.duckdb.database import Database, reading_sql, taken, write_files
 from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.embedded.worker import PricingHost
 from tdelta.measure.caches import empty_page_cache

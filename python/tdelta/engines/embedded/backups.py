@@ -13,7 +13,7 @@ from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Resto
 from tdelta.driver.programs import Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
-from tdelta.engines.embedded.rewriting import markers_of
+from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.site import Site
 from tdelta.evidence import FileClass
 from tdelta.measure.space import allocated

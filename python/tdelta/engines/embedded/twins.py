@@ -16,7 +16,7 @@ from tdelta.driver.answers import STEP_SECONDS, checksums, embedded_step, of_emb
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.tree import usage
@@ -39,7 +39,7 @@ _IN_FOLDER = "twin"
 """The name of a twin's file in a folder of its own."""
 
 
-class EmbeddedTwin:
+class EmbeddedTwin(Twin):
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
     def __init__(
@@ -186,9 +186,12 @@ class EmbeddedTwin:
 class EmbeddedTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
+    times_calls = True
+
     def __init__(self, engine: Embedded, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self.loop_program = engine.program
+        self.why_not_timed = "" if engine.times_calls else engine.profile.not_timed
         self.engine = engine
         self.folder = folder
         self._job = job
@@ -223,10 +226,6 @@ class EmbeddedTwins(SequentialBlocks):
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them."""
         return generated_checksums(self.rows_job)
-
-    @property
-    def why_not_timed(self) -> str:
-        return "" if self.engine.times_calls else self.engine.profile.not_timed
 
     def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> EmbeddedTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""

@@ -19,7 +19,7 @@ from typing import Any
 from tdelta.design.actions import parse_action
 from tdelta.driver.answers import checksums
 from tdelta.driver.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.tree import living
@@ -140,7 +140,7 @@ class ExternalTwins(SequentialBlocks):
         """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
         return str(path) in self._encrypted
 
-    def start(self, settings: ExternalSettings, _name: str) -> ExternalTwin:
+    def start(self, settings: ExternalSettings, _name: str, _environment: Mapping[str, str] = NOTHING) -> ExternalTwin:
         rows = self._rows.get(settings.place)
         if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):
             self._fill(settings.place)

@@ -22,7 +22,7 @@ from tdelta.driver import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.driver.agents.bridge import HostsRequest, Node, packed, unpacked
 from tdelta.driver.agents.hosts import Call, Nodes
 from tdelta.driver.files import default_base
-from tdelta.driver.protocol import Checksums, LoopCost, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, LoopCost, Tables, Twin
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver
@@ -49,7 +49,7 @@ class OnHosts:
     versions: Mapping[str, str]
 
 
-class HostedTwin:
+class HostedTwin(Twin):
     def __init__(self, nodes: Nodes, host: int, number: int) -> None:
         self._nodes = nodes
         self.host = host
@@ -98,6 +98,8 @@ class HostedTwin:
 
 
 class HostedTwins(SequentialBlocks):
+    observes_ciphers = True
+
     def __init__(self, asked: HostsRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._loaded: dict[Path, list[Path]] = {}
@@ -133,8 +135,8 @@ class HostedTwins(SequentialBlocks):
         paths = enumerate(self._loaded[path])
         return all(self._nodes.call(host, Call("is_encrypted", (there,))) for host, there in paths)
 
-    def start(self, settings: Any, name: str) -> HostedTwin:
-        return self.on(0).start(settings, name)
+    def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> HostedTwin:
+        return self.on(0).start(settings, name, environment)
 
     def join(self, twin: HostedTwin, settings: Any) -> HostedTwin:
         number = self._nodes.call(twin.host, Call("join", (twin.number, settings)))
@@ -188,7 +190,7 @@ class HostedStarts:
     nodes: Nodes
     host: int
 
-    def start(self, settings: Any, name: str) -> HostedTwin:
+    def start(self, settings: Any, name: str, _environment: Mapping[str, str] = NOTHING) -> HostedTwin:
         return HostedTwin(self.nodes, self.host, self.nodes.call(self.host, Call("start", (settings, name))))
 
 

@@ -248,9 +248,10 @@ class PrivateTwin(ServerTwin):
             self._worker.ask("run", statements=flushing)
             return found
 
-    def keep_cache(self, misses: float) -> None:
+    def keep_cache(self, misses: float) -> bool:
         with self.instance.at_work():
             self._kept_cache.keep(misses)
+        return True
 
     def restore_cache(self) -> float | None:
         with self.instance.at_work():

@@ -45,6 +45,8 @@ _NEEDLES_APART = 16
 class ServerTwins(SequentialBlocks):
     """Makes the twins of one run. Keys are those of the store of templates; without one they are drawn here."""
 
+    times_calls = observes_ciphers = remembers = True
+
     def __init__(
         self,
         engine: ServerEngine,
@@ -54,6 +56,7 @@ class ServerTwins(SequentialBlocks):
         versions: Mapping[str, ServerEngine] = NOTHING_ELSE,
     ) -> None:
         super().__init__(mix)
+        self.why_not_timed = engine.profile.not_timed
         self._engine = engine
         self._versions = versions
         self._folder = folder
@@ -197,10 +200,6 @@ class ServerTwins(SequentialBlocks):
 
     def _first_template(self) -> Template | None:
         return next((load.template for load in self._loads.values()), None)
-
-    @property
-    def why_not_timed(self) -> str:
-        return self._engine.profile.not_timed
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> PrivateTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""

@@ -17,7 +17,7 @@ from tdelta.driver.agents.load_agents import AgentLoad
 from tdelta.driver.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.driver.load_generator.trial import with_server
-from tdelta.driver.protocol import Checksums, Tables
+from tdelta.driver.protocol import Checksums, Tables, Twin
 from tdelta.driver.servers.sequential import by_agents, work_of
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines.server.base import ServerEngine
@@ -37,7 +37,7 @@ def connect_seconds(connections: int) -> float:
     return CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
 
 
-class ServerTwin:
+class ServerTwin(Twin):
     """One condition's connections to a server; see `tdelta.driver.protocol.Twin`. A subclass says whose server it is.
 
     Args:

@@ -9,8 +9,7 @@ from typing import Any
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Outcome
 from tdelta.driver.backups import choices_of
-from tdelta.engines.embedded.actions import FileAction, Reopen, RewriteFile
-from tdelta.engines.embedded.rewriting import REWRITES
+from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
 from tdelta.engines.embedded.site import Site
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library

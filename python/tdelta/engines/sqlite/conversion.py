@@ -28,7 +28,7 @@ def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Co
 
     Args:
         kind: whose rewrite, ``sqlite3mc`` or ``sqlcipher``.
-        change: one of `tdelta.engines.embedded.rewriting.REWRITES`.
+        change: one of `tdelta.engines.embedded.actions.REWRITES`.
     """
     if kind == "sqlcipher" and change != "rekey":
         found = Layout(wanted.page_size, wanted.reserved_bytes)

@@ -181,7 +181,7 @@ class SqliteEngine(Embedded):
             wanted.pop(_STATUS, None)
         if fault := settings_fault(found, wanted, str.lower):
             return fault
-        if is_hidden == self.needs_key(cipher):
+        if is_hidden == (cipher != "none"):
             return None
         words = "not unencrypted" if is_hidden else "unencrypted at its beginning"
         return Detail.of("file-unlike-cipher", cipher=cipher, found=words)

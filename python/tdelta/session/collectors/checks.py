@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.driver import Checksums, Twin
-from tdelta.driver.protocol import CipherProof, Explained
+from tdelta.driver.protocol import CipherProof
 from tdelta.engines.base import Build
 from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
@@ -59,8 +59,7 @@ class Checks:
         """A twin that was made: its settings, its cipher, and how it runs the statements."""
         self._settled(condition, twin.facts())
         self._in_force(condition, twin.cipher_facts())
-        if isinstance(twin, Explained):
-            self._planned(condition, twin.plans(self._scripts))
+        self._planned(condition, twin.plans(self._scripts))
 
     def loaded(self, name: str, sums: Checksums, expected: Checksums) -> None:
         """A loaded file's rows, against the rows as generated, or as read from the user's database."""

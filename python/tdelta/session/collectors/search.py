@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tdelta.design.layout import PLAIN
 from tdelta.driver import TrialJob
-from tdelta.driver.protocol import Searchable
 from tdelta.evidence import FileClass, MarkerHit, Searched, classify, validity
 from tdelta.messages import Detail, RunPart
 from tdelta.records import Condition, FileEvidence, Phase, Validity
@@ -64,7 +63,6 @@ class FileSearch:
 
         def searched(condition: Condition, job: TrialJob) -> Sequence[MarkerHit] | None:
             _, twin = of.twins[condition]
-            assert isinstance(twin, Searchable)  # noqa: S101 - as its engine says
             if not is_late:
                 return twin.evidence(job, needles)
             twin.trial(job)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+from tdelta.driver import Twins
 from tdelta.driver.evp_calls import Counts, environment, read
-from tdelta.driver.protocol import CallsTimed
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.inference.unit_costs import Timed, TimedTrial, crossed_of, prices_from_json
 from tdelta.messages import RunPart
@@ -53,7 +54,7 @@ class TimedCalls:
         for done, condition in enumerate(due):
             if context.interruption.requested:
                 return
-            if not isinstance(twins, CallsTimed) or self._refusal():
+            if not twins.times_calls or self._refusal():
                 self._found[condition.key] = Timed(fault=self._refusal())
                 continue
             left, needed = context.seconds_left(), context.pace.of(Stage.TIMING)
@@ -75,9 +76,9 @@ class TimedCalls:
     def _refusal(self) -> str:
         """Why no calls can be timed, where that is known."""
         twins = self._ready.twins
-        return twins.why_not_timed if isinstance(twins, CallsTimed) else self._plan.engine.profile.not_timed
+        return twins.why_not_timed if twins.times_calls else self._plan.engine.profile.not_timed
 
-    def _timed(self, twins: CallsTimed, of: Round, condition: Condition, counts: Path) -> Timed:
+    def _timed(self, twins: Twins[Any], of: Round, condition: Condition, counts: Path) -> Timed:
         context = self._context
         settings = self._plan.twin_settings(condition, self._ready.data_bytes)
         with ExitStack() as stack:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdelta.driver import Twin
-from tdelta.driver.protocol import Priced
 from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.messages import Caution
 from tdelta.records import Condition
@@ -71,8 +70,6 @@ class UnitCosts:
         return self._shared[alike]
 
     def _asked(self, twin: Twin) -> dict[str, object] | None:
-        if not isinstance(twin, Priced):
-            return None
         try:
             return twin.prices()
         except (StorageFault, ServerFault, ServerLost):

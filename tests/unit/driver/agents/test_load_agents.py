@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.refused import refused
-from tdelta.driver.agents import load_agents as module
+from tdelta.driver.agents import load_agents
 from tdelta.driver.agents.bridge import machine
 from tdelta.driver.agents.chunks import LEAST_SECONDS
 from tdelta.driver.agents.cluster import Cluster, NodeRefused, NoNode, words
-from tdelta.driver.agents.load_agents import LoadAgents
-from tdelta.errors import EnvironmentFault
+from tdelta.driver.agents.load_agents import Agent, LoadAgents, Wishes, segments
+from tdelta.errors import EnvironmentFault, WorkerFault
+from tdelta.messages import Refusal
 
 from .answers import answer
 from .test_fleet import FakeRay as FakeRayOfSites
@@ -234,7 +240,7 @@ def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
     assert made._chunk_seconds == 2 * LEAST_SECONDS
     for _ in range(5):
         trial(made, CLOSED)
-    assert made._chunk_seconds == module._MOST_CHUNK, "of a trial of a second"
+    assert made._chunk_seconds == load_agents._MOST_CHUNK, "of a trial of a second"
     ray.waited_ns = 0
     for _ in range(20):
         trial(made, CLOSED)
@@ -276,7 +282,7 @@ def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> N
     assert made._lead_ns >= 2 * before + 300_000_000
     for _ in range(20):
         trial(made)
-    assert made._lead_ns == module._MOST_LEAD_NS
+    assert made._lead_ns == load_agents._MOST_LEAD_NS
 
 
 def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_it() -> None:
@@ -352,3 +358,107 @@ def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost() -> None:
 @pytest.mark.parametrize("text", ["", "\n  \n"])
 def test_a_fault_of_ray_that_says_nothing_is_called_by_its_name(text: str) -> None:
     assert words(Died(text)) == "Died"
+
+
+@given(st.data(), st.integers(1, 64))
+def test_every_connection_is_one_agents_and_no_agent_has_two_more_than_another(
+    data: st.DataObject, agents: int
+) -> None:
+    connections = data.draw(st.integers(agents, 300))
+    made = segments(connections, agents)
+    assert [place for one in made for place in range(one.first, one.last)] == list(range(connections))
+    counts = {one.connections for one in made}
+    assert len(made) == agents
+    assert max(counts) - min(counts) <= 1
+    assert {one.of for one in made} == {connections}
+
+
+@pytest.mark.parametrize("agents", [0, 4])
+def test_an_agent_without_a_connection_is_refused(agents: int) -> None:
+    with pytest.raises(ValueError, match="3 connections"):
+        segments(3, agents)
+
+
+PATIENCE_SECONDS = 60.0
+
+
+class FakeWorker:
+    pid = 1
+
+    def __init__(self, **_options: Any) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.lines: queue.SimpleQueue[dict[str, Any] | Exception] = queue.SimpleQueue()
+
+    def send(self, do: str, **order: Any) -> None:
+        self.sent.append((do, order))
+        if do in ("connect", "observe", "prepare"):
+            self.lines.put({"ok": {}})
+
+    def hear(self, _seconds: float) -> dict[str, Any]:
+        said = self.lines.get(timeout=PATIENCE_SECONDS)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    def kill(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.fixture
+def agent_and_worker(monkeypatch: pytest.MonkeyPatch) -> tuple[Agent, FakeWorker]:
+    monkeypatch.setattr(load_agents, "Worker", FakeWorker)
+    agent = Agent()
+    agent.open("t", {"program": "p", "connect": {}, "observe": {}, "work": {}, "patience_seconds": 1.0})
+    worker: Any = agent._workers["t"]
+    worker.sent.clear()
+    return agent, worker
+
+
+FED = {"number": 3, "chunks": [[0, 5]], "is_complete": False}
+
+
+def test_an_agent_says_when_its_trial_wants_more_and_hands_on_what_it_is_given(
+    agent_and_worker: tuple[Agent, FakeWorker],
+) -> None:
+    agent, worker = agent_and_worker
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(agent.feed, "t", 3, None, is_next=False)  # Ray may begin this one first
+        running = threads.submit(agent.trial, "t", {"seed": 1}, 7, 1.0, FED)
+        worker.lines.put({"wants": 3})
+        assert asked.result(PATIENCE_SECONDS) is True
+        given = threads.submit(agent.feed, "t", 3, [5, 9], is_next=True)
+        worker.lines.put({"wants": 3})
+        assert given.result(PATIENCE_SECONDS) is True
+        last = threads.submit(agent.feed, "t", 3, None, is_next=True)
+        worker.lines.put({"ok": {"outcome": 1}})
+        assert running.result(PATIENCE_SECONDS) == {"ok": {"outcome": 1}}
+        assert last.result(PATIENCE_SECONDS) is False
+    feeds = [order for do, order in worker.sent if do == "feed"]
+    assert feeds == [{"number": 3, "chunk": [5, 9]}, {"number": 3, "chunk": None}]
+    assert ("trial", {"trial": {"seed": 1}, "begin_ns": 7, "fed": FED}) in worker.sent
+    assert agent.feed("t", 3, None, is_next=False) is False, "it is over"
+
+
+def test_an_agent_whose_worker_dies_wants_nothing_more(agent_and_worker: tuple[Agent, FakeWorker]) -> None:
+    agent, worker = agent_and_worker
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(agent.feed, "t", 3, None, is_next=False)
+        worker.lines.put(WorkerFault(Refusal.of("process-silent", process="it", seconds=1.0)))
+        assert "lost" in agent.trial("t", {"seed": 1}, 7, 1.0, FED)
+        assert asked.result(PATIENCE_SECONDS) is False
+
+
+def test_what_an_earlier_trial_wanted_is_not_the_next_ones() -> None:
+    wishes = Wishes()
+    wishes.add(1)
+    wishes.end(1)
+    assert wishes.take(1) is False
+    taken: list[bool] = []
+    waiting = threading.Thread(target=lambda: taken.append(wishes.take(2)))
+    waiting.start()
+    wishes.add(2)
+    waiting.join(PATIENCE_SECONDS)
+    assert taken == [True]

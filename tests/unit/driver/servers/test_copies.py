@@ -1,9 +1,13 @@
 import os
+import signal
 from pathlib import Path
+
+import pytest
 
 from support.refused import Part, refused
 from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.recipes import Command, Mount, Recipe, ServerPaths
+from tdelta.driver.servers.directories import place_for
+from tdelta.driver.servers.recipes import Command, Greeting, Mount, Recipe, ServerPaths, content, packed, unpacked
 from tdelta.errors import StorageFault
 
 
@@ -77,3 +81,61 @@ def test_data_that_cannot_be_read_is_a_storage_fault_that_names_it(tmp_path: Pat
     source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
     with refused(StorageFault, "cannot-copy", source="a/data", target="data", fault=Part("No such file")):
         copy_data(source, target)
+
+
+def test_a_socket_lies_in_its_servers_folder_if_its_path_is_short_enough(tmp_path: Path) -> None:
+    just = Path("/") / ("d" * 104)
+    assert place_for(just).socket == just / "s"
+    assert len(os.fsencode(place_for(just).socket)) == 107
+    assert place_for(Path(f"{just}d")).socket != Path(f"{just}d") / "s"
+
+
+def test_a_socket_whose_path_would_be_too_long_gets_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    deep = Path("/") / ("ä" * 53)
+    first, second = place_for(deep), place_for(deep)
+    assert first.socket.parent.parent == tmp_path
+    assert first.socket.parent != second.socket.parent
+    assert not first.socket.parent.exists()
+
+
+@pytest.mark.parametrize("named", ["", "relative", "/nowhere/at/all"])
+def test_a_runtime_folder_that_cannot_be_used_is_not(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", named)
+    assert place_for(Path("/") / ("d" * 120)).socket.parent.parent.is_dir()
+
+
+def test_a_server_may_ask_for_a_name_of_its_own() -> None:
+    assert place_for(Path("/twins/a"), ".s.PGSQL.5432").socket == Path("/twins/a/.s.PGSQL.5432")
+
+
+WORDS = ("hush", "word")
+RECIPE = Recipe(
+    place=ServerPaths(Path("/run/twin"), Path("/run/s/socket")),
+    files={Path("/run/twin/keys/key"): "1;abcd"},
+    initialize=(Command(("make", "it"), {"A": "b"}, as_user=True, secret=WORDS[0]),),
+    serve=Command(("serve",)),
+    connect={"socket": "/run/s/socket", "user": "tdelta"},
+    stop_signal=signal.SIGINT,
+    greeting=Greeting(b"\x00\xff", b"R", 3),
+    links={Path("/run/twin/a"): Path("/usr/lib/a")},
+    mount=Mount(Command(("make",), secret=WORDS[1]), Command(("mount", "-fg")), Path("/c"), Path("/at")),
+    cores=2,
+)
+
+
+def test_a_recipe_survives_the_way_to_the_supervisor() -> None:
+    assert unpacked(packed(RECIPE)) == RECIPE
+
+
+def test_a_digest_is_of_keys_too() -> None:
+    assert "abcd" in content(RECIPE)
+    assert content(unpacked(packed(RECIPE))) == content(RECIPE)
+
+
+def test_neither_keys_nor_secrets_are_in_what_is_printed_of_a_recipe() -> None:
+    assert "abcd" not in repr(RECIPE)
+    assert "hush" not in repr(RECIPE)
+    assert "word" not in repr(RECIPE)

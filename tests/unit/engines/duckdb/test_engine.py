@@ -6,8 +6,8 @@ import pytest
 
 from support.refused import Coded, Part, coded, refused
 from tdelta.engines.catalogue import catalogue
+from tdelta.engines.duckdb.database import attach_sql, setting_statements
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.statements import attach_sql, setting_statements
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.errors import EngineUnavailable, UnknownName
 

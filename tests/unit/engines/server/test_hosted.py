@@ -14,7 +14,6 @@ from support.refused import Part, refused
 from tdelta.driver import TrialJob, workers
 from tdelta.driver.agents.bridge import HostsRequest, packed, unpacked
 from tdelta.driver.agents.hosts import Lost, Nodes
-from tdelta.driver.protocol import CallsTimed, Explained, Hosted, Joined, Priced, Searchable
 from tdelta.engines.server import hosted
 from tdelta.engines.server.hosted import HostedTwin, HostedTwins, OnHosts
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
@@ -227,12 +226,9 @@ def test_after_a_ctrl_c_what_is_under_way_on_the_nodes_is_asked_to_stop_once(mon
 
 def test_twins_on_hosts_offer_what_is_the_same_there_as_here() -> None:
     twin, all_of_them = HostedTwin(cast(Any, None), 0, 1), HostedTwins.__new__(HostedTwins)
-    assert isinstance(twin, Searchable)
-    assert isinstance(twin, Explained)
-    assert isinstance(all_of_them, Hosted)
-    assert isinstance(all_of_them, Joined)
-    assert not isinstance(twin, Priced)
-    assert not isinstance(all_of_them, CallsTimed)
+    assert twin.prices() is None
+    offered = all_of_them.times_calls, all_of_them.remembers, all_of_them.observes_ciphers
+    assert offered == (False, False, True)
 
 
 @pytest.mark.parametrize(

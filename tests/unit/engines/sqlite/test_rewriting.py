@@ -1,6 +1,6 @@
 import pytest
 
-from tdelta.engines.embedded.rewriting import REWRITES
+from tdelta.engines.embedded.actions import REWRITES
 from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Target, rewrite
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from support.processes import until
 from support.refused import refused
-from tdelta.engines.embedded.rewriting import PeakDisk, left_by, require_rows
+from tdelta.engines.embedded.actions import PeakDisk, left_by, require_rows
 from tdelta.errors import EnvironmentFault
 
 NEEDLE = b"0123456789abcdef"

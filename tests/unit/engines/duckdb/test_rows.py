@@ -16,8 +16,9 @@ import pytest
 from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import PopulateJob, TwinFolder, Worker
+from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM
-from tdelta.engines.duckdb.generated_rows import GeneratedRows, write_files
+from tdelta.engines.duckdb.twins import GeneratedRows
 from tdelta.engines.duckdb.worker import Host
 from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
@@ -157,7 +158,7 @@ def test_a_worker_tells_a_full_disk_as_one() -> None:
 
 def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
-        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
+        rows = GeneratedRows(folder, job_of(PLAN))
         files = rows.write(worker)
         assert files == rows.files()
         assert Path(files["every distribution"]).read_bytes().count(b"\n") >= ROWS
@@ -167,7 +168,7 @@ def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None
 
 def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
-        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
+        rows = GeneratedRows(folder, job_of(PLAN))
         files = dict.fromkeys(rows.files(), "/dev/full")
         rows.files = lambda: files  # type: ignore[method-assign]
         with refused(StorageFault, "disk-refuses", said=Part(os.strerror(errno.ENOSPC))):
@@ -176,7 +177,7 @@ def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) ->
 
 def test_rows_that_duckdb_does_not_find_in_the_files_are_told(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder:
-        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
+        rows = GeneratedRows(folder, job_of(PLAN))
         found = {"few": (2, ""), "every distribution": (ROWS, ""), "none": (0, "")}
         rows.check(found)
         with pytest.raises(TdeltaError, match=r"every distribution: .*5,000.*4,999"):
