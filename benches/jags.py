@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "live"))
 from jags.running import GAMMA_MODEL, Array, run
 
 from calibration.observed import as_samples
-from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.observed.compare import analyze
 from tdelta.inference.observed.curves import plane
-from tdelta.inference.observed.fitting import fit_run
-from tdelta.inference.observed.gamma import PublishedMeans
+from tdelta.inference.observed.models import PublishedMeans, fit_run
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import Group, Samples
 
 SETTINGS = AnalysisSettings("none")

@@ -27,8 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from calibration.chains import Chains
 from calibration.nuts import experiment, sample
 from calibration.simulation import AA, BASELINE, HEAVIER, TREATMENT, Machine, settings, simulate
-from tdelta.inference import analyze_run
-from tdelta.inference.run_analysis import interim_estimates
+from tdelta.inference.run_analysis import analyze_run, interim_estimates
 from tdelta.records import Estimate, Role, Trial
 
 CALLS = 10

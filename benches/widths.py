@@ -28,7 +28,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference import fits, noise, round_effect, rounds, stalls
+from tdelta.inference import fits, noise, rounds, stalls
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 PLAIN, ENCRYPTED = (("cipher", "none"),), (("cipher", "aes-256"),)
@@ -95,7 +95,8 @@ def settings_of(twins: Sequence[Condition]) -> RunSettings:
 
 def shipped_widths(cell: Cell, experiments: int) -> list[float]:
     """Widths of whatever version of tdelta is imported, with three twins."""
-    from tdelta.inference import interim_estimates, width
+    from tdelta.inference.decisions import width
+    from tdelta.inference.run_analysis import interim_estimates
 
     found = []
     for index in range(experiments):
@@ -124,7 +125,7 @@ def only(parts: Sequence[str]) -> Iterator[None]:
         "noise of each kind": patch.object(fits, "_kinds", _one_kind),
         "instance effects of each kind": patch.object(rounds, "RHO_SD", 1e-9),
         "places": patch.object(noise, "PLACE_SD", 1e-9),
-        "effect of the round": patch.object(round_effect, "ROUND_EFFECT_SCALE", 1e-9),
+        "effect of the round": patch.object(rounds, "ROUND_EFFECT_SCALE", 1e-9),
         "mean over instances": patch.object(stalls, "instance_residuals", _no_residuals),
     }
     with ExitStack() as stack:
@@ -136,7 +137,7 @@ def only(parts: Sequence[str]) -> Iterator[None]:
 
 def widths(cell: Cell, parts: Sequence[str], experiments: int) -> list[float]:
     """Widths of this version's answer with these parts."""
-    from tdelta.inference.costs import panels
+    from tdelta.inference.fits import panels
 
     with_bb = "B/B twin" in parts
     twins = (*THREE, Condition(ENCRYPTED, Role.BB)) if with_bb else THREE

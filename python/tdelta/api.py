@@ -27,7 +27,7 @@ from typing import Any
 
 from tdelta.cli.exit_codes import analysis_exit_code, exit_code
 from tdelta.errors import UnknownName
-from tdelta.inference.observed import ComparisonPicture
+from tdelta.inference.observed.pictures import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Event, RunResult, Verdict
 from tdelta.report.analysis.details import analysis_blocks, analysis_document
 from tdelta.report.analysis.page import compose_analysis

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for.
+"""Names of a package that are imported when they are first asked for, and versions of packages.
 
 A run starts dozens of processes, for twins, servers and connections, and each needs a few modules of two packages whose
 whole is ten times as much.
@@ -24,3 +24,13 @@ def lazy_getattr(package: str, **modules: tuple[str, ...]) -> Callable[[str], ob
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return find
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version of a package; None if it is not installed. Imports nothing of it."""
+    from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

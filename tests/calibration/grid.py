@@ -20,11 +20,15 @@ import numpy as np
 
 from calibration.processes import Process, simulate
 from calibration.simulation import TREATMENT, settings
-from tdelta.inference import LEAST_WIDTH, is_gate_look, should_stop
-from tdelta.inference.costs import panels
-from tdelta.inference.decisions import decide_gate_means, decide_means
-from tdelta.inference.fits import Answer, fit_metrics
-from tdelta.inference.stopping import target_width
+from tdelta.inference.decisions import (
+    LEAST_WIDTH,
+    decide_gate_means,
+    decide_means,
+    is_gate_look,
+    should_stop,
+    target_width,
+)
+from tdelta.inference.fits import Answer, fit_metrics, panels
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Estimate, RunSettings, Trial
 

@@ -15,11 +15,18 @@ import numpy as np
 
 from calibration.grid import Limit, answer_of
 from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
-from tdelta.inference import LEAST_WIDTH, decide, interim_estimates, is_gate_look, precise_enough, should_stop, width
-from tdelta.inference.costs import panels, places
-from tdelta.inference.decisions import decide_gate_means, decide_means
-from tdelta.inference.fits import fit_metrics, fit_transactions
-from tdelta.inference.run_analysis import contrasts_of
+from tdelta.inference.decisions import (
+    LEAST_WIDTH,
+    decide,
+    decide_gate_means,
+    decide_means,
+    is_gate_look,
+    precise_enough,
+    should_stop,
+    width,
+)
+from tdelta.inference.fits import fit_metrics, fit_transactions, panels, places
+from tdelta.inference.run_analysis import contrasts_of, interim_estimates
 from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate, Role, RunSettings, Trial, Verdict

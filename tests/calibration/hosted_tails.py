@@ -26,9 +26,8 @@ from calibration.tails import (
 )
 from tdelta.design.layout import hosts_of
 from tdelta.inference.bad_trials import bad_counts, bad_trials
-from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import bin_of
-from tdelta.inference.percentiles import percentile_ratio, side_of
+from tdelta.inference.tails import Shares, exceedance_ratio, percentile_ratio, reason_for_none, side_of
 from tdelta.records import TailRatio
 
 HOSTS = 2

@@ -8,8 +8,7 @@ import numpy as np
 
 from calibration.simulation import BASELINE, ENCRYPTED, TREATMENT, TWINS, Machine, settings, simulate
 from tdelta.design.layout import hosts_of
-from tdelta.inference import analyze_run
-from tdelta.inference.run_analysis import Judgement
+from tdelta.inference.run_analysis import Judgement, analyze_run
 from tdelta.records import Condition, SpanTotals, Trial
 from tdelta.records.trials import Circumstances
 

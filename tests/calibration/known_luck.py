@@ -12,8 +12,9 @@ import numpy as np
 
 from calibration.harness import TOLERANCE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
-from tdelta.inference import decide, interim_estimates
+from tdelta.inference.decisions import decide
 from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
+from tdelta.inference.run_analysis import interim_estimates
 from tdelta.records import (
     CalibrationUsed,
     Condition,

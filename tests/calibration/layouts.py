@@ -16,21 +16,12 @@ import numpy as np
 from calibration.grid import answer_of
 from calibration.known_luck import IDENTICAL
 from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings, simulate
-from tdelta.inference import interim_estimates, width
-from tdelta.inference.decisions import decide_means
-from tdelta.inference.planning import (
-    Draws,
-    MeasuredRun,
-    PlannedRun,
-    PlanQuery,
-    Prediction,
-    RoundsDesign,
-    predict,
-    prospect,
-)
-from tdelta.inference.planning.advice import advise, wanted_variance
+from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
+from tdelta.inference.decisions import decide_means, width
+from tdelta.inference.planning.prospects import PlanQuery, advise, first_reaching, prospect, wanted_variance
+from tdelta.inference.planning.runs import MeasuredRun, PlannedRun
 from tdelta.inference.planning.scales import fit_curve
-from tdelta.inference.planning.targets import first_reaching
+from tdelta.inference.run_analysis import interim_estimates
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Metric
 from tdelta.records.prospects import Layout, Target, TimeCosts

@@ -13,7 +13,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.observed.compare import analyze
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import (
     Binned,
     Bins,

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.inference.bad_trials import bad_counts, bad_trials
-from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import Counts, bin_of
-from tdelta.inference.percentiles import percentile_ratio, side_of
-from tdelta.inference.tails_observed import observed_tails
+from tdelta.inference.observed.tails import observed_tails
+from tdelta.inference.tails import Shares, exceedance_ratio, percentile_ratio, reason_for_none, side_of
 from tdelta.records import Binned, Bins, Group, Origin, TailRatio
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import pytest
 
 from calibration.harness import MACHINES, TOLERANCE, answers
 from calibration.simulation import Machine
-from tdelta.inference.changes import find_changes
+from tdelta.inference.between import find_changes
 from tdelta.records import Estimate
 
 HISTORIES = 20
@@ -51,7 +51,7 @@ def test_false_changes_are_rare_whatever_the_length(length: int, between_runs: f
 
 
 def test_a_threshold_without_regard_to_the_number_of_places_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdelta.inference.changes.most_probable", lambda runs: 0.01)
+    monkeypatch.setattr("tdelta.inference.between.most_probable", lambda runs: 0.01)
     rng = np.random.default_rng(1)
     false = sum(bool(find_changes(_drawn(rng, 40, 0.005), TOLERANCE).found) for _ in range(QUICK))
     assert false > MOST_FALSE * QUICK

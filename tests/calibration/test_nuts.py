@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tdelta.inference import analyze_run
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_metrics
+from tdelta.inference.fits import fit_metrics, panels
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.records import Estimate, Role
 
 from .chains import Chains

@@ -35,7 +35,7 @@ from calibration.observed import (
     throughput,
 )
 from calibration.sequential import MOST_EXPERIMENTS, broken, settled
-from tdelta.inference.observed import comparing
+from tdelta.inference.observed import compare
 from tdelta.inference.observed.curves import LogCurve, log_ratio
 
 RATIO = Limit[Answered]("the ratio missed by the 95 % HDI", 0.07, lambda one: not one.ratio)
@@ -177,7 +177,7 @@ def test_a_model_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatc
         whole = log_ratio(first, second, is_inverse=is_inverse)
         return LogCurve(whole.median + 0.5 * (whole.at - whole.median), whole.log_density)
 
-    monkeypatch.setattr(comparing, "log_ratio", overconfident)
+    monkeypatch.setattr(compare, "log_ratio", overconfident)
     for cell in (single_runs("gamma 0.6", gamma(0.6), 1000, 0.05), throughput(Shape("ar 0.5", 0.5), 300, 0.05)):
         faults, seen = settled([RATIO], cell)
         assert faults
@@ -189,6 +189,6 @@ def test_a_model_that_is_somewhat_too_sure_is_caught_over_all_cells(monkeypatch:
         whole = log_ratio(first, second, is_inverse=is_inverse)
         return LogCurve(whole.median + 0.7 * (whole.at - whole.median), whole.log_density)
 
-    monkeypatch.setattr(comparing, "log_ratio", overconfident)
+    monkeypatch.setattr(compare, "log_ratio", overconfident)
     found = chain.from_iterable(islice(COVERING[name](), POOLED) for name in COVERING if name.startswith("gamma"))
     assert 1.0 - np.mean([one.ratio for one in found]) > MOST_POOLED_MISSES

@@ -11,8 +11,8 @@ import pytest
 from calibration import tails
 from calibration.harness import LEAST_COVERAGE
 from calibration.tails import Slow, Stalling, exceeded, observed, percentiles, slow_shares, slow_trials
-from tdelta.inference import bad_trials, exceedances
-from tdelta.inference import percentiles as p99
+from tdelta.inference import bad_trials
+from tdelta.inference import tails as shipped
 from tdelta.records import Percentile99
 
 EXPERIMENTS = 200
@@ -67,7 +67,7 @@ def test_bad_trials_without_instance_effects_are_caught_where_instances_differ(m
 def test_pairs_in_the_place_of_rounds_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Stalling(instance_sd=0.03, stall_luck_sd=0.5, transactions=2000)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered >= LEAST_COVERAGE
-    monkeypatch.setattr(exceedances, "in_rounds", lambda values, _rounds: values)
+    monkeypatch.setattr(shipped, "in_rounds", lambda values, _rounds: values)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered < 0.85
 
 
@@ -82,8 +82,10 @@ def test_percentiles_over_pairs_are_caught_where_instance_effects_outweighs_bloc
     machine = Stalling(instance_sd=0.03, stall_luck_sd=0.5)
     assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered >= FEWER_COVERED
 
-    def over_pairs(condition: p99.Side, baseline: p99.Side, rounds: object, rng: np.random.Generator) -> Percentile99:
-        return p99.percentile_ratio(condition, baseline, np.arange(condition.surplus.shape[1]), rng)
+    def over_pairs(
+        condition: shipped.Side, baseline: shipped.Side, rounds: object, rng: np.random.Generator
+    ) -> Percentile99:
+        return shipped.percentile_ratio(condition, baseline, np.arange(condition.surplus.shape[1]), rng)
 
     monkeypatch.setattr(tails, "percentile_ratio", over_pairs)
     assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered < 0.85

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tdelta.inference.observed import ComparisonPicture, PredictiveCheck, QuantileCheck
+from tdelta.inference.observed.pictures import ComparisonPicture, PredictiveCheck, QuantileCheck
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     ALL,

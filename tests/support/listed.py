@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from tdelta.engines.catalogue import EngineInfo
+from tdelta.engines.profile import EngineInfo
 from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine

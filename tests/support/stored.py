@@ -16,7 +16,7 @@ import numpy as np
 from support.flat import measurement_of
 from support.samples import VALID, changed
 from tdelta.design import block_order
-from tdelta.inference import analyze_run
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import (

@@ -15,7 +15,7 @@ def engines(as_json: bool) -> None:
 
     Example: tdelta engines
     """
-    from tdelta.engines.catalogue import catalogue
+    from tdelta.engines.registry import catalogue
     from tdelta.report.listings import engines_blocks, engines_document
     from tdelta.session.instructions import cannot_switch_off
 

@@ -19,7 +19,7 @@ from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
 
 if TYPE_CHECKING:
-    from tdelta.inference.planning import PlanQuery
+    from tdelta.inference.planning.prospects import PlanQuery
     from tdelta.records.prospects import Prospect
 
 _LEAST_ASSURANCE = 0.5
@@ -96,7 +96,7 @@ def plan(
 
     Example: tdelta plan --threads 4 --max-time 30m
     """
-    from tdelta.inference.planning import PlanQuery
+    from tdelta.inference.planning.prospects import PlanQuery
     from tdelta.report.plan import plan_blocks, plan_document
 
     asked = PlanQuery(

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tdelta.engines.profile import Profile
+from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.errors import UnknownName
 from tdelta.workloads.dialect import Dialect
 
@@ -79,3 +79,8 @@ def servers() -> tuple[str, ...]:
 def dialects() -> Mapping[str, Dialect]:
     """Each engine's SQL, by the engine's name."""
     return {one.name: one.dialect for one in profiles()}
+
+
+def catalogue() -> tuple[EngineInfo, ...]:
+    """Every engine, with what this machine and this version of tdelta can do."""
+    return tuple(info for package in ENGINES.values() for info in import_module(f"{package}.driver").listed())

@@ -76,19 +76,15 @@ MOST_GROUPS = 1000
 """Groups (condition, levels, transaction, run) in one file. More is a column that is no factor."""
 
 MOST_STRETCHES = 4096
-LEAST_MS = 1e-9
-"""What is shorter is 0 to any clock."""
-LONGEST_MS = 1e12
-"""Thirty years: no response time, and its square is still far from what a float holds."""
+LEAST_MS = 1e-9  # what is shorter is 0 to any clock
+LONGEST_MS = 1e12  # thirty years: no response time, and its square is still far from what a float holds
 
-_STEPS_A_DOUBLING = 36
-"""Bins are ``2 ** (1 / 36)``, that is 1.94% wide."""
+_STEPS_A_DOUBLING = 36  # bins are ``2 ** (1 / 36)``, that is 1.94% wide
 _FIRST_STEP = -30 * _STEPS_A_DOUBLING  # 2 ** -30 is just below LEAST_MS, 2 ** 40 just above LONGEST_MS
 _LAST_STEP = 40 * _STEPS_A_DOUBLING
 _EDGES: NDArray[np.float64] = np.exp2(np.arange(_FIRST_STEP, _LAST_STEP + 1) / _STEPS_A_DOUBLING)
 _BUFFERED = 2048
-_DUST = 1e-9
-"""What binary fractions leave of a decimal one, as a share."""
+_DUST = 1e-9  # what binary fractions leave of a decimal one, as a share
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -228,9 +224,7 @@ class Accumulator:
 class Gathering(Generic[Key]):
     """Accumulators of many groups by a key of the importer's own; their number is bounded.
 
-    Args:
-        file: as the user named it, for messages.
-        kind: what the keys are, in the plural: ``transaction types``.
+    `kind`: what the keys are, in the plural: ``transaction types``.
     """
 
     def __init__(self, file: str, kind: str = "groups of samples") -> None:
@@ -244,8 +238,7 @@ class Gathering(Generic[Key]):
     def add(self, key: Key, value_ms: float, line: int | None = None) -> None:
         """One more response time of a group.
 
-        Raises:
-            ImportFault: a value that is none, or more than `MOST_GROUPS` groups.
+        Raises `ImportFault`: a value that is none, or more than `MOST_GROUPS` groups.
         """
         if not 0.0 <= value_ms <= LONGEST_MS:  # NaN is not, either
             raise ImportFault(no_response_time(self._file, line, repr(value_ms)))
@@ -261,8 +254,7 @@ class Gathering(Generic[Key]):
     def samples(self, group_of: Callable[[Key], Group], origin: Origin) -> Iterator[Samples]:
         """All groups, in the order in which they were first seen; those with no time above 0, too.
 
-        Raises:
-            ImportFault: no time in the file is above 0.
+        Raises `ImportFault`: no time in the file is above 0.
         """
         found: list[tuple[Group, Accumulator]] = [(group_of(key), it) for key, it in self._groups.items()]
         if found and all(accumulator.is_nothing_but_zeros for _, accumulator in found):

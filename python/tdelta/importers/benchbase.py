@@ -28,8 +28,7 @@ from tdelta.importers.reading import Source
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
-SUCCESSFUL = "successful"
-"""The transactions that goodput counts: those that were not aborted, rejected or failed."""
+SUCCESSFUL = "successful"  # the transactions that goodput counts: those that were not aborted, rejected or failed
 
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000

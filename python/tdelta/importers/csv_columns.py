@@ -48,14 +48,12 @@ COST = _words(
     "cpu elapsed time disk reads writes physical_reads physical_writes logical_reads buffer_gets gets query_gets"
     " current_gets redo log_bytes size bytes calls rows wait waits"
 )
-NO_RESPONSE = _words("cpu disk")
-"""Times that are no response times, even where the user chooses them."""
+NO_RESPONSE = _words("cpu disk")  # times that are no response times, even where the user chooses them
 NOT_USED = _words(
     "timestamp time_stamp ts start start_time end end_time date datetime epoch id seq row number no line client"
     " client_id thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
 )
-JMETER = frozenset(("time_stamp", "elapsed", "label"))
-"""What the header of a results file of JMeter has."""
+JMETER = frozenset(("time_stamp", "elapsed", "label"))  # what the header of a results file of JMeter has
 EXTREMES = _words("min max minimum maximum p0 p00 p100")
 
 PER_SECOND = {
@@ -101,11 +99,7 @@ def measure_of_unit(unit: str) -> Measure | None:
 
 
 def asked_unit(unit: str) -> str:
-    """The user's unit, if it is one.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """The user's unit, if it is one. Raises `UsageError`: it is none."""
     if measure_of_unit(unit) is None:
         raise UsageError(
             unexpected(
@@ -138,10 +132,7 @@ def wide_columns(
 ) -> Mapping[int, WideColumn]:
     """The columns of conditions by their places; empty where the table has one row per condition.
 
-    Args:
-        names: of all columns, in one spelling.
-        numeric: which have numbers only.
-        measure_of: what a column of figures is by its name; None for anything else.
+    `measure_of`: what a column of figures is by its name; None for anything else.
     """
     found = [name for index, name in enumerate(names) if numeric[index]]
     if not any(map(is_plain, found)) or not any(map(is_encrypted, found)):
@@ -185,29 +176,17 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
-
-    Attributes:
-        index: its place, from 0.
-        name: as the header has it.
-        part: what it is.
-        metric: of a metric: as results name it.
-        unit: of its values once they are multiplied by ``scale``.
-        scale: to milliseconds, or to a second.
-        quantile: of a quantile, 0.95.
-        of: of printed words: the metric they belong to; None for all of the row.
-        condition: of a table with one column per condition: whose figures these are.
-    """
+    """One column."""
 
     index: int
     name: str
     part: Part
     metric: str = ""
-    unit: str = ""
-    scale: float = 1.0
-    quantile: float = 0.0
-    of: str | None = None
-    condition: str | None = None
+    unit: str = ""  # of its values once they are multiplied by ``scale``
+    scale: float = 1.0  # to milliseconds, or to a second
+    quantile: float = 0.0  # of a quantile, 0.95
+    of: str | None = None  # of printed words: the metric they belong to; None for all of the row
+    condition: str | None = None  # of a table with one column per condition: whose figures these are
 
 
 _OF_FIGURES = {Part.COUNT, Part.MEAN, Part.SD, Part.QUANTILE, Part.RESPONSE, Part.METRIC}
@@ -221,14 +200,10 @@ _UNNAMED_UNIT = re.compile(r"[\s\-]+")
 def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, naming: Naming) -> tuple[Column, ...]:
     """The columns of a header.
 
-    Args:
-        numeric: for each column, whether all cells of the file's beginning are numbers.
-        where: the header is, for messages.
-        naming: what the user says of the unit of figures whose column says none, and of the column of the figures.
-
-    Raises:
-        ImportFault: two columns of one name, or two that would both be the transaction, the run, …; a response time
-            without a unit; no such column.
+    `numeric`: for each column, whether all cells of the file's beginning are numbers; `where`: the header is, for
+    messages; `naming`: what the user says of the unit of figures whose column says none, and of the column of the
+    figures. Raises `ImportFault`: two columns of one name, or two that would both be the transaction, the run, …; a
+    response time without a unit; no such column.
     """
     names = [one_spelling(printable(cell)) for cell in header]
     found = _of_jmeter(names) or _of_table(names, numeric)
@@ -245,7 +220,8 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, namin
     found = _with_a_metric(_with_unit(found, naming.unit))
     if faults := [fault.at(where) for fault in _faults(header, names, found)]:
         raise ImportFault(*faults)
-    return tuple(_with_names(found, header))
+    # Factors keep the name that the header gives them; it is what the user reads.
+    return tuple([replace(it, name=printable(header[it.index].strip())) for it in found])
 
 
 def column_index(header: Sequence[str], name: str) -> int | None:
@@ -297,7 +273,6 @@ def _wide(index: int, name: str, column: WideColumn) -> Column:
 
 
 def _measure(name: str) -> Measure | None:
-    """What a column of that name would be, if it is one of figures."""
     column = _column(0, name, is_condition=False, is_numeric=False)
     if column.part not in (Part.RESPONSE, Part.METRIC, Part.MEAN) or not column.unit:
         return None
@@ -319,7 +294,6 @@ def _of_jmeter(names: Sequence[str]) -> list[Column]:
 
 
 def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
-    """Figures without a unit are of the user's."""
     measure = None if unit is None else measure_of_unit(unit)
     if measure is None:
         return columns
@@ -344,7 +318,6 @@ def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
 
 
 def is_wide(header: Sequence[str], row: Sequence[bool]) -> bool:
-    """Whether a header, over a row of which so many cells are numbers, has a column for each condition."""
     return len(row) == len(header) and bool(wide_columns([one_spelling(cell) for cell in header], row, _measure))
 
 
@@ -450,11 +423,6 @@ def _with_a_metric(columns: list[Column]) -> list[Column]:
     return decided
 
 
-def _with_names(columns: list[Column], header: Sequence[str]) -> list[Column]:
-    """Factors keep the name that the header gives them; it is what the user reads."""
-    return [replace(it, name=printable(header[it.index].strip())) for it in columns]
-
-
 def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> list[Refusal]:
     faults: list[Refusal] = []
     for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
@@ -475,7 +443,6 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
 
 
 def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[Refusal]:
-    """What is said of figures whose column says no unit; once, however many columns there are."""
     if not columns:
         return
     found = printable(header[columns[0].index].strip())

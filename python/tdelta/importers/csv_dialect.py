@@ -8,6 +8,7 @@ and is asked about. Comments begin with ``#``; ``# source: …`` and ``# reconst
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +32,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|(?:,\d{3})+\.\d*)")
 _WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d{1,3})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", re.ASCII)
-_OLDEST, _MS_OF_NOW = 1e8, 1e11
-"""Seconds since 1970 of 1973 and of the year 5138; what is larger is in ms."""
+_OLDEST, _MS_OF_NOW = 1e8, 1e11  # seconds since 1970 of 1973 and of the year 5138; what is larger is in ms
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
@@ -48,27 +48,16 @@ _OF_BENCHBASE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A CSV as far as its beginning shows it.
-
-    Attributes:
-        separator: between cells.
-        has_decimal_comma: whether numbers are written ``1,5``.
-        header: its cells.
-        header_line: its number.
-        rows: the first rows, cut into cells.
-        is_whole: whether these are all of them.
-        source: where the figures come from, as a comment says.
-        cautions: what other comments say.
-    """
+    """A CSV as far as its beginning shows it."""
 
     separator: str
-    has_decimal_comma: bool
+    has_decimal_comma: bool  # whether numbers are written ``1,5``
     header: tuple[str, ...]
     header_line: int
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...]  # the first rows, cut into cells
     is_whole: bool
-    source: str | None
-    cautions: tuple[Caution, ...]
+    source: str | None  # where the figures come from, as a comment says
+    cautions: tuple[Caution, ...]  # what other comments say
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -83,12 +72,8 @@ class Table:
 def sniffed(source: Source, column: str | None = None) -> Table | None:
     """The table that a file's beginning shows; None where it shows none.
 
-    Args:
-        source: the file, or what has its rows as a CSV.
-        column: a name that makes a line with it a header, as the user says it.
-
-    Raises:
-        ImportFault: it is one, but numbers could be read in two ways.
+    `column`: a name that makes a line with it a header, as the user says it. Raises `ImportFault`: it is one, but
+    numbers could be read in two ways.
     """
     is_whole = len(source.head) < HEAD_BYTES
     first = source.first_line if isinstance(source, View) else 1
@@ -134,12 +119,12 @@ def sniffed(source: Source, column: str | None = None) -> Table | None:
 def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Rows behind the header, thousands at a time, with their lines; blank lines and comments are left out.
 
-    Raises:
-        ImportFault: a quoted cell that goes over lines, a row of another width; see also `Source.text_lines`.
+    Raises `ImportFault`: a quoted cell that goes over lines, a row of another width; see also `Source.text_lines`.
     """
     width = len(table.header)
     is_spaced = table.separator == " "
-    lines_of_table = _table_lines(source, table.header_line)
+    numbered = source.text_lines()
+    lines_of_table = ("" if line.startswith("#") else line for number, line in numbered if number > table.header_line)
     reader = csv.reader(lines_of_table, delimiter=table.separator, skipinitialspace=is_spaced)
     before = 0
     while True:
@@ -209,12 +194,6 @@ def number_of(text: str, has_decimal_comma: bool) -> float:
     if not _PLAIN_NUMBER.fullmatch(text):
         raise ValueError(text)
     return float(text)
-
-
-def _table_lines(source: Source, header_line: int) -> Iterator[str]:
-    for number, line in source.text_lines():
-        if number > header_line:
-            yield "" if line.startswith("#") else line
 
 
 def _of_full_width(
@@ -293,3 +272,10 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
             ).at(f"{file}:{doubtful[0]}")
         )
     return comma is not None
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """A row as a CSV has it, every cell in quotes."""
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(cells)
+    return written.getvalue()

@@ -48,12 +48,10 @@ from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Summary
 
 MOST_FIGURES = 100_000
-_FEWEST_ROWS = 5
-"""With fewer, numbers that differ may be levels."""
+_FEWEST_ROWS = 5  # with fewer, numbers that differ may be levels
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
-_USERS = "all_threads"
-"""Of JMeter: how many threads there were as a sample ended."""
+_USERS = "all_threads"  # of JMeter: how many threads there were as a sample ended
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
@@ -63,7 +61,6 @@ class CsvRows(Importer):
     has_conditions = True
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its first line that is no comment is a header with a name that is known."""
         try:
             table = self._table(source)
         except ImportFault:  # a table, but with numbers that could be read in two ways: `read` says so
@@ -101,7 +98,6 @@ class CsvRows(Importer):
             yield replace(one, is_encryption=reader.is_encryption)
 
     def _opened(self, source: Source) -> Source:
-        """What the rows are read from: the file, as it is or as a CSV."""
         return source
 
     def _table(self, source: Source, column: str | None = None) -> Table | None:
@@ -130,8 +126,6 @@ def _is_of_each_row(column: Column, table: Table) -> bool:
 
 @dataclass
 class _Reader:
-    """One file being read, whose format is known by that name."""
-
     format: str
     source: Source
     table: Table
@@ -139,8 +133,7 @@ class _Reader:
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
     failed: int = 0
-    misnamed: dict[Caution, None] = field(default_factory=dict)
-    """What the file's name says otherwise, in words."""
+    misnamed: dict[Caution, None] = field(default_factory=dict)  # what the file's name says otherwise, in words
 
     def of(self, *parts: Part) -> list[Column]:
         return [column for column in self.columns if column.part in parts]
@@ -179,7 +172,6 @@ class _Reader:
 
     @property
     def is_encryption(self) -> bool:
-        """Whether a column's name says that conditions differ in encryption."""
         return any(one_spelling(it.name) in _OF_ENCRYPTION for it in self.of(Part.CONDITION))
 
     @property
@@ -252,7 +244,6 @@ class _Reader:
             yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
     def _successful(self, lines: list[int], rows: list[list[str]]) -> tuple[list[int], list[list[str]]]:
-        """Rows that do not say of themselves that they failed."""
         says = self.of(Part.SUCCESS)
         if not says:
             return lines, rows
@@ -261,7 +252,6 @@ class _Reader:
         return [lines[at] for at in kept], [rows[at] for at in kept]
 
     def summaries(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
-        """Count, mean and standard deviation of a row, and whatever other figures it has."""
         (count,), (mean,) = self.of(Part.COUNT), self.of(Part.MEAN)
         sds, quantiles = self.of(Part.SD), self.of(Part.QUANTILE)
         found = {it.index: self._number(cells, it, line, faults) for it in (count, mean, *sds, *quantiles)}
@@ -323,7 +313,9 @@ class _Reader:
         of = {column.part: text for column, text in keys.items() if text and column.part is not Part.FACTOR}
         factors = [(it.name, _level(text)) for it, text in keys.items() if text and it.part is Part.FACTOR]
         own = {name for name, _ in factors}
-        run = self._run(of.get(Part.RUN))
+        run = of.get(Part.RUN) or self.naming.run
+        if Part.RUN in of and self.naming.run != "1":  # of a second file
+            run = f"{self.naming.run}.{run}"
         for name, level in factors:
             _, named = with_said(self.naming.levels, name, level)
             run = apart(run, name, named)
@@ -338,12 +330,6 @@ class _Reader:
             run=run,
             levels=(*(it for it in self.naming.levels if it[0] not in own), *factors),
         )
-
-    def _run(self, said: str | None) -> str:
-        """What the column says; of a second file, behind that file's own."""
-        if said is None:
-            return self.naming.run
-        return said if self.naming.run == "1" else f"{self.naming.run}.{said}"
 
     def _numbered(self, group: Group) -> Group:
         """A row that comes again, where no column says the run, is another run."""

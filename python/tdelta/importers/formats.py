@@ -17,19 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The files of one tool.
+    """The files of one tool."""
 
-    Attributes:
-        tool: its name, as ``--input-format`` takes it.
-        module: in this package; its ``IMPORTERS`` read the files.
-        looks: what they look like, for those whose file is none of them.
-        times: what to do for single response times, or a histogram of them, where a file has none.
-    """
-
-    tool: str
-    module: str
+    tool: str  # its name, as ``--input-format`` takes it
+    module: str  # in this package; its ``IMPORTERS`` read the files
     looks: str
-    times: str
+    times: str  # what to do for single response times, or a histogram of them, where a file has none
 
     def importers(self) -> tuple[Importer, ...]:
         found: tuple[Importer, ...] = import_module(f"{__package__}.{self.module}").IMPORTERS

@@ -27,8 +27,7 @@ MOST_LINES = 100_000
 _LINE = re.compile(r"Benchmark(?P<name>[^\sa-z]\S{0,500}|)\s+(?P<count>\d{1,15})\s+(?P<rest>\S.*)$")
 _PROCESSORS = re.compile(r"-(\d{1,4})$")
 _TIME = re.compile(r"(ns|us|µs|ms|s|sec)/op")
-_COSTS = ("B/op", "allocs/op")
-"""What ``-benchmem`` adds: shown, and not decided on."""
+_COSTS = ("B/op", "allocs/op")  # what ``-benchmem`` adds: shown, and not decided on
 _LEVEL = "gomaxprocs"
 _SETTING = re.compile(r"(goos|goarch|pkg|cpu): (\S.{0,199})$")
 """Lines above those of the benchmarks: whose they are, and of which machine."""
@@ -152,8 +151,6 @@ def _is_figure(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Repetition:
-    """One line of a benchmark: a mean over its iterations of each figure, as printed by its unit."""
-
     line: int
     count: int
     figures: Mapping[str, str]

@@ -59,8 +59,6 @@ class ReportImporter(Importer):
 
 
 class RowsImporter(Importer):
-    """What ``hey -o csv`` prints: a row a request."""
-
     name = "hey CSV"
     most_faults = 100
 

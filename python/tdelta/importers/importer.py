@@ -29,32 +29,22 @@ Levels: TypeAlias = tuple[tuple[str, Level], ...]
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What a file's name and folder, or the user, say about all that is in it.
+    """What a file's name and folder, or the user, say about all that is in it."""
 
-    Attributes:
-        condition: its condition; None where the file itself must say (a column of a CSV).
-        run: which run of the condition.
-        levels: further factors that names show, ``(("threads", 16),)``.
-        unit: of figures of which the file says none (``ms``, ``tps``), as the user says it.
-        column: where the figures are, as the user says it: a column, a metric, a unit of results.
-    """
-
-    condition: str | None
+    condition: str | None  # its condition; None where the file itself must say (a column of a CSV)
     run: str = "1"
-    levels: tuple[tuple[str, Level], ...] = ()
-    unit: str | None = None
-    column: str | None = None
+    levels: tuple[tuple[str, Level], ...] = ()  # further factors that names show, ``(("threads", 16),)``
+    unit: str | None = None  # of figures of which the file says none (``ms``, ``tps``), as the user says it
+    column: str | None = None  # where the figures are, as the user says it: a column, a metric, a unit of results
 
 
-_NO_CLAIM = frozenset({"name", "number"})
-"""What only tells names apart says nothing of a factor."""
+_NO_CLAIM = frozenset({"name", "number"})  # what only tells names apart says nothing of a factor
 
 
 def with_said(levels: Levels, name: str, said: Level) -> tuple[Levels, Level | None]:
     """The levels of a file's name with what the file itself says of a factor.
 
-    Returns:
-        The levels, that factor last, and what the name says of it; None where that is nothing, or the same.
+    Returns the levels, that factor last, and what the name says of it; None where that is nothing, or the same.
     """
     named = None if name in _NO_CLAIM else dict(levels).get(name)
     is_other = named is not None and _spelled(named) != _spelled(said)
@@ -94,7 +84,6 @@ class Belonging:
     settings: Levels = ()
 
     def response_times(self, transaction: str = ALL) -> Group:
-        """The group of response times of a transaction type, in ms."""
         return Group(self.condition, transaction, RESPONSE_TIME, "ms", self.run, self.levels)
 
     def throughput(self, transaction: str = ALL) -> Group:
@@ -127,8 +116,7 @@ class Belonging:
 def belonging_of(source: Source, file_format: str, naming: Naming) -> Belonging:
     """What the naming says of a file that cannot say its condition itself.
 
-    Raises:
-        ImportFault: it has no condition.
+    Raises `ImportFault`: it has no condition.
     """
     if naming.condition is None:
         raise ImportFault(
@@ -140,17 +128,12 @@ def belonging_of(source: Source, file_format: str, naming: Naming) -> Belonging:
 class Importer:
     """A format. Those with marks print lines that are known each by itself, wherever they stand in a file."""
 
-    name: str
-    """As the result names it: ``sysbench``, ``pgbench log``."""
-    has_columns = False
-    """Whether files hold several figures, of which the user may choose one (`Naming.column`)."""
-    has_conditions = False
-    """Whether a column may be the condition."""
-    is_per_thread = False
-    """Whether each thread of a run writes a file of its own."""
+    name: str  # as the result names it: ``sysbench``, ``pgbench log``
+    has_columns = False  # whether files hold several figures, of which the user may choose one (`Naming.column`)
+    has_conditions = False  # whether a column may be the condition
+    is_per_thread = False  # whether each thread of a run writes a file of its own
 
-    most_faults = math.inf
-    """A file with as many is none of this format: its reading ends there."""
+    most_faults = math.inf  # a file with as many is none of this format: its reading ends there
 
     def recognizes(self, source: Source) -> bool:
         """Whether the content, by its head, is of this format. No two importers may recognize one file."""
@@ -159,8 +142,7 @@ class Importer:
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Observations of the file.
 
-        Raises:
-            ImportFault: what was expected, what was found, ``file:line``, and what to do; all faults at once.
+        Raises `ImportFault`: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
         problems = Problems(source.name, self.name, self.most_faults)
         yield from self.observations(source, belonging_of(source, self.name, naming), problems)
@@ -188,11 +170,7 @@ class Importer:
 
 
 def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_JSON_BYTES) -> object:
-    """What the file holds; None, with a fault, where it is no JSON.
-
-    Raises:
-        ImportFault: it is larger than that.
-    """
+    """What the file holds; None, with a fault, where it is no JSON. Raises `ImportFault`: it is larger than that."""
     try:
         return json_text(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:

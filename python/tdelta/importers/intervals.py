@@ -23,14 +23,11 @@ from tdelta.records.observed import ALL, Group, Origin, Samples, Series
 
 Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
 
-FEWEST = 3
-"""Readings that make a series."""
+FEWEST = 3  # readings that make a series
 
-_SLACK = 0.5
-"""A reading counts as the next one if its distance is within this share of the usual distance."""
+_SLACK = 0.5  # a reading counts as the next one if its distance is within this share of the usual distance
 
-_LONGEST_SECONDS = 86_400.0
-"""The longest interval that is believed."""
+_LONGEST_SECONDS = 86_400.0  # the longest interval that is believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,6 @@ class Span:
 
     @property
     def seconds(self) -> float | None:
-        """How long that is; None as long as there is none."""
         return None if self.begin is None else self.end - self.begin
 
     def take(self, *moments: float) -> None:
@@ -93,14 +89,12 @@ def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) 
     return (Caution.of("intervals-uneven", uneven=uneven, of=len(seconds) - 1, seconds=usual),)
 
 
-def longest_stretch(seconds: Readings, values: Readings, means: Readings = ()) -> Stretch | None:
-    """The longest regular stretch under load; None where fewer than three readings are left.
-
-    Args:
-        seconds: when each reading was taken; the first one is the start of the run.
-        values: the readings, none negative.
-        means: where values are rates, means of what was done at them, if there are any.
-    """
+def longest_stretch(
+    seconds: Readings,  # when each reading was taken; the first one is the start of the run
+    values: Readings,  # the readings, none negative
+    means: Readings = (),  # where values are rates, means of what was done at them, if there are any
+) -> Stretch | None:
+    """The longest regular stretch under load; None where fewer than three readings are left."""
     times, figures = np.asarray(seconds, dtype=np.float64), np.asarray(values, dtype=np.float64)
     under_load = np.flatnonzero(figures)
     if not len(under_load):
@@ -150,16 +144,13 @@ def _notes(idle: int, beside_gaps: int) -> tuple[Caution, ...]:
 #
 # What failed is counted, reported and left out: how long an error takes says nothing of the work.
 
-MOST_TYPES = 100
-"""More are addresses with an id in each, and no types of requests."""
+MOST_TYPES = 100  # more are addresses with an id in each, and no types of requests
 
 
 class Requests:
     """The requests of one run so far.
 
-    Args:
-        file: as the user named it, for messages.
-        has_whole: whether the whole mix is a group as well; not where rows are parts of one another, or not in order.
+    `has_whole`: whether the whole mix is a group as well; not where rows are parts of one another, or not in order.
     """
 
     def __init__(self, file: str, *, has_whole: bool = True) -> None:
@@ -186,7 +177,6 @@ class Requests:
             self._names[""] = None  # one too many: from here on they are not types
 
     def samples(self, belonging: Belonging) -> Iterator[Samples]:
-        """What there is of them. Raises ``ImportFault`` where none has a time above 0."""
         noted = [Caution.of("rows-failed", rows=self.failed)] if self.failed else []
         has_types = "" not in self._names
         if not has_types:

@@ -16,14 +16,12 @@ from tdelta.importers.csv_dialect import sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.problems import Problems, number, shown, unexpected, whole
 from tdelta.importers.reading import Source
-from tdelta.messages import Caution, Refusal
+from tdelta.importers.xml_document import XmlDocument
+from tdelta.messages import Caution
 from tdelta.records.observed import Observation
 
-DEEPEST = 32
-_LONGEST_MARKUP_BYTES = 2 << 20
-"""Of one tag or comment: expat holds all of it."""
 _SAMPLES = frozenset(("sample", "httpsample"))
 
 
@@ -37,7 +35,7 @@ class XmlImporter(Importer):
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = _Document(source, problems)
-        document.parse()
+        document.parse(document.lines())
         problems.raise_if_any()
         if not document.requests:
             raise ImportFault(document.requests.nothing().at(source.name))
@@ -61,90 +59,45 @@ class CsvImporter(CsvRows):
 IMPORTERS: tuple[Importer, ...] = (XmlImporter(), CsvImporter())
 
 
-class _Unusable(Exception):
-    """The document is refused where the parser stands."""
-
-    def __init__(self, said: Refusal) -> None:
-        super().__init__(said)
-        self.said = said
-
-
-class _Document:
-    """One file being read, line by line; nothing but sums is kept."""
+class _Document(XmlDocument):
+    longest_markup = 2 << 20
 
     def __init__(self, source: Source, problems: Problems) -> None:
+        super().__init__(problems, "utf-8")
         self.requests = Requests(source.name, has_whole=False)
         self.users = 0
         self.cut_off: int | None = None
         self._source = source
-        self._problems = problems
-        self._path: list[str] = []
-        self._silent_bytes = 0
         self._last = 1
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._parser.EntityDeclHandler = self._refuse
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
 
-    def parse(self) -> None:
-        """Reads it. What is wrong with it is noted; a test that was stopped leaves it without its end."""
-        try:
-            for line, text in self._source.text_lines():
-                self._silent_bytes += len(text)
-                if self._silent_bytes > _LONGEST_MARKUP_BYTES:
-                    raise _Unusable(unexpected("short tags", "one without an end"))
-                self._last = line
-                self._parser.Parse(f"{text}\n", False)
-            self._end_of_file()
-        except _Unusable as refused:
-            self._problems.add(refused.said, self._parser.CurrentLineNumber)
-        except expat.ExpatError as error:
-            words = expat.errors.messages.get(error.code, "no XML")
-            self._problems.add(Refusal.of("invalid", kind="XML", fault=words), error.lineno)
+    def lines(self) -> Iterator[str]:
+        for line, text in self._source.text_lines():
+            self._last = line
+            yield f"{text}\n"
 
-    def _end_of_file(self) -> None:
+    def finish(self) -> None:
+        """A test that was stopped leaves its file without an end."""
         try:
-            self._parser.Parse(b"", True)
+            super().finish()
         except expat.ExpatError:
-            if not self._path and not self.requests:
+            if not self.path and not self.requests:
                 raise
             self.cut_off = self._last
 
-    def _refuse(self, *_declared: object) -> None:
-        raise _Unusable(unexpected("results only", "a document type or entity"))
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._silent_bytes = 0
-        local = name.rpartition(":")[2].lower()
-        if len(self._path) >= DEEPEST:
-            raise _Unusable(too_many("levels of elements", DEEPEST))
-        if local in _SAMPLES and len(self._path) == 1:
-            self._take(attributes)
-        self._path.append(local)
-
-    def _take(self, attributes: dict[str, str]) -> None:
+    def begin(self, name: str, attributes: dict[str, str]) -> None:
         """One sample. Old versions wrote ``time``, ``label`` and ``success`` in full."""
-        line = self._parser.CurrentLineNumber
+        if name not in _SAMPLES or len(self.path) != 1:
+            return
         elapsed = number(attributes.get("t", attributes.get("time", "")))
         if elapsed is None or elapsed < 0:
-            self._problems.add(
-                unexpected("a sample with its elapsed time in ms ('t')", shown(attributes.get("t"))), line
-            )
+            found = shown(attributes.get("t"))
+            self.problems.add(unexpected("a sample with its elapsed time in ms ('t')", found), self.line)
             return
         if attributes.get("s", attributes.get("success", "true")).lower() == "false":
             self.requests.failed += 1
             return
-        self.requests.add(attributes.get("lb", attributes.get("label", "")), elapsed, line)
+        self.requests.add(attributes.get("lb", attributes.get("label", "")), elapsed, self.line)
         self.users = max(self.users, whole(attributes.get("na")) or 0)
         stamp = number(attributes.get("ts", attributes.get("timeStamp", "")))
         if stamp is not None and stamp > 0:
             self.requests.span.take(stamp / 1e3)
-
-    def _end(self, _name: str) -> None:
-        self._silent_bytes = 0
-        self._path.pop()
-
-    def _characters(self, _text: str) -> None:
-        self._silent_bytes = 0

@@ -6,12 +6,11 @@ table of samples. The keys of a file's beginning are its columns; objects and li
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
 
+from tdelta.importers.csv_dialect import csv_line
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Importer
 from tdelta.importers.k6 import is_k6
@@ -20,19 +19,16 @@ from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 
 _SEPARATING = re.compile(r"[;,|\t]")
 _MOST_KEYS = 200
-_OWN = '{"schema":"tdelta.'
-"""Documents of tdelta's, packs among them, are no tables."""
+_OWN = '{"schema":"tdelta.'  # documents of tdelta's, packs among them, are no tables
 
 
 class JsonLines(CsvRows):
     name = "JSON lines"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its first lines are objects, with a key that is known as a column."""
         return self._may_be(source) and super().recognizes(source)
 
     def has_column(self, source: Source, column: str) -> bool:
-        """Whether its first lines are objects with a key that the user names."""
         return self._may_be(source) and super().has_column(source, column)
 
     def says_conditions(self, source: Source) -> bool:
@@ -96,21 +92,14 @@ class _Lines(View):
         faults.raise_if_any()
 
     def _header(self) -> str:
-        return _line([_SEPARATING.sub("_", key) for key in self._keys])
+        return csv_line([_SEPARATING.sub("_", key) for key in self._keys])
 
     def _row(self, found: Mapping[str, object]) -> str:
-        return _line([_cell(found.get(key)) for key in self._keys])
+        return csv_line([_cell(found.get(key)) for key in self._keys])
 
 
 def _cell(value: object) -> str:
-    """A value as a cell: objects and lists are none."""
     if value is None or isinstance(value, dict | list):
         return ""
     text = value if isinstance(value, str) else json.dumps(value)
     return " ".join(text.split())
-
-
-def _line(cells: list[str]) -> str:
-    written = io.StringIO()
-    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(cells)
-    return written.getvalue()

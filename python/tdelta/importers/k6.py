@@ -42,7 +42,6 @@ class LinesImporter(Importer):
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its first line is a metric or a point of k6."""
         return is_k6(next((line for line in head_lines(source) if line.strip()), ""))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -69,7 +68,6 @@ class SummaryImporter(Importer):
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        """A JSON object with k6's own metrics in it."""
         head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
         return (
             head.startswith("{")
@@ -79,7 +77,6 @@ class SummaryImporter(Importer):
         )
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Response times with their percentiles and without a deviation, and throughput."""
         belonging = belonging_of(source, self.name, naming)
         problems = Problems(source.name, self.name)
         document = json_object(source, problems)
@@ -105,7 +102,6 @@ IMPORTERS: tuple[Importer, ...] = (LinesImporter(), RowsImporter(), SummaryImpor
 
 
 def is_k6(line: str) -> bool:
-    """Whether a line is a metric or a point as k6 writes it."""
     if _HEAD.match(line) is None:
         return False
     found = one_object(line)

@@ -49,38 +49,23 @@ _MOST_SUGGESTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument, or one entry of the only folder that was given: paths of one condition.
-
-    Attributes:
-        path: a file or a folder.
-        condition: as the user named it (``NAME=GLOB``); None: named by the path.
-        is_asked_for: whether the user named the path himself, so that it must be a result.
-    """
+    """One argument, or one entry of the only folder that was given: paths of one condition."""
 
     path: Path
-    condition: str | None = None
-    is_asked_for: bool = True
+    condition: str | None = None  # as the user named it (``NAME=GLOB``); None: named by the path
+    is_asked_for: bool = True  # whether the user named the path himself, so that it must be a result
 
 
 @dataclass(slots=True)
 class Named:
-    """A file whose naming is asked for.
-
-    Attributes:
-        path: where it was found.
-        argument: the one it belongs to.
-        format: its importer's name; files of two formats may be views of one run.
-        says_itself: whether its conditions are in the file.
-        thread: of tools that write a file for each of their threads: which one.
-        process: the process id in the name of such a file.
-    """
+    """A file whose naming is asked for."""
 
     path: Path
     argument: Argument
-    format: str
-    says_itself: bool = False
-    thread: str | None = None
-    process: str | None = None
+    format: str  # its importer's name; files of two formats may be views of one run
+    says_itself: bool = False  # whether its conditions are in the file
+    thread: str | None = None  # of tools that write a file for each of their threads: which one
+    process: str | None = None  # the process id in the name of such a file
     condition: str = field(default="", init=False)
     run: str = field(default="", init=False)
     date: str = field(default="", init=False)
@@ -99,8 +84,7 @@ class Named:
 def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
     """What the arguments stand for: ``NAME=GLOB``, globs, files, folders; the entries of a folder that stands alone.
 
-    Raises:
-        UsageError: a ``NAME=GLOB`` without a name, a glob that matches nothing, a path of two conditions.
+    Raises `UsageError`: a ``NAME=GLOB`` without a name, a glob that matches nothing, a path of two conditions.
     """
     found: dict[Path, Argument] = {}
     faults: list[Refusal] = []
@@ -237,7 +221,6 @@ def _tell_levels_from_runs(files: Sequence[Named]) -> None:
 
 
 def _common(files: Sequence[Named], others: Collection[str]) -> set[str]:
-    """The words that all of these files have, without those others."""
     return set.intersection(*(set(file.words) for file in files)).difference(others)
 
 

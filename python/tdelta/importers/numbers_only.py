@@ -14,8 +14,7 @@ from tdelta.importers.reading import Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 
-FEWEST = 5
-"""A file with fewer is a process id, or a version."""
+FEWEST = 5  # a file with fewer is a process id, or a version
 MOST_READINGS = 1_000_000
 
 
@@ -23,7 +22,6 @@ class NumbersOnly(Importer):
     name = "numbers"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether the whole lines of its beginning are numbers, five of them at least."""
         filled = [line for line in head_lines(source, only_whole=True) if line.strip()]
         return len(filled) >= FEWEST and all(number(line) is not None for line in filled)
 

@@ -27,12 +27,9 @@ from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observati
 
 MOST_INTERVALS = 1_000_000
 _MOST_FAULTS = 20
-_EPOCH = 1e8
-"""Seconds of a progress line above this are since 1970 (``--progress-timestamp``)."""
-_CONNECTING = 0.02
-"""The mean counts the time to connect, throughput does not: so much apart, they are still of one run."""
-MOST_SCRIPTS = 128
-"""pgbench itself takes no more (``MAX_SCRIPTS``)."""
+_EPOCH = 1e8  # seconds of a progress line above this are since 1970 (``--progress-timestamp``)
+_CONNECTING = 0.02  # the mean counts the time to connect, throughput does not: so much apart, they are still of one run
+MOST_SCRIPTS = 128  # pgbench itself takes no more (``MAX_SCRIPTS``)
 
 _COUNT = r"(\d{1,18})"
 _PROGRESS = re.compile(rf"progress: {PRINTED}(?: s)?, {PRINTED} tps\b(?:, lat {PRINTED} ms\b)?")
@@ -86,7 +83,6 @@ class PgbenchReport(Importer):
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
     def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
-        """Its runs, one after the other; with the same number of clients they are told apart by their order."""
         seen: dict[object, int] = {}
         lines = 0
         run = _Run()
@@ -192,14 +188,11 @@ class _Run:
         elif _ABORTED in line:
             self.aborted = True
         else:
-            self._take_fact(number, line)
-
-    def _take_fact(self, number: int, line: str) -> None:
-        for name, pattern in _FACTS.items():
-            if match := pattern.match(line):
-                self._section.facts.setdefault(name, float(match[1]))
-                self._section.rounding.setdefault(name, half_unit(match[1]))
-                self._section.line = self._section.line or number
+            for name, pattern in _FACTS.items():
+                if match := pattern.match(line):
+                    self._section.facts.setdefault(name, float(match[1]))
+                    self._section.rounding.setdefault(name, half_unit(match[1]))
+                    self._section.line = self._section.line or number
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
         own = belonging.with_level("clients", self.clients or None).with_settings(self._said())
@@ -219,7 +212,6 @@ class _Run:
                 yield Figure(group, origin, section.facts["script_tps"], rounding=section.rounding["script_tps"])
 
     def _said(self) -> dict[str, Level | None]:
-        """What its report says of the test; nothing where there is none."""
         if not self._has_report:
             return {}
         scripts = (f"{name.rpartition('/')[2]} ({it.weight})" for name, it in self._scripts.items())
@@ -288,7 +280,6 @@ class _Run:
         return exact, exact * half_unit(self._printed_tps) / tps
 
     def _series(self, group: Group, origin: Origin) -> Iterator[Series]:
-        """Throughput at each interval, and mean response times where all lines with transactions have them."""
         interval = self._interval
         uneven = uneven_steps(self._seconds, interval, slack=0.5 * interval)
         origin = replace(origin, cautions=(*origin.cautions, *uneven))
@@ -319,7 +310,6 @@ class _Run:
 
 
 def _setting(line: str) -> tuple[str, Level] | None:
-    """What a line says of the test, if it does; of a script's path its name."""
     for name, pattern in _SETTINGS.items():
         if match := pattern.match(line):
             said = match[1].rpartition("/")[2] if pattern is _TYPE and not match[1].startswith("<") else match[1]

@@ -30,7 +30,7 @@ from tdelta.importers.intervals import Span, uneven_steps, usual_step
 from tdelta.importers.problems import LineFaults, Problems, too_many, unexpected
 from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
 from tdelta.messages import Caution, Refusal
-from tdelta.records.observed import ALL, Group, Observation, Series, Summary
+from tdelta.records.observed import ALL, Observation, Series, Summary
 
 MOST_INTERVALS = 1_000_000
 
@@ -43,8 +43,6 @@ _LONGEST_NUMBER = 40
 
 
 class PgbenchLog(Importer):
-    """A row for each transaction."""
-
     name = "pgbench log"
     is_per_thread = True
 
@@ -53,7 +51,6 @@ class PgbenchLog(Importer):
         return _most(is_transaction(row) for row in rows)
 
     def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
-        """Samples of the whole mix, and of each script if there are several."""
         gathering: Gathering[str] = Gathering(source.name, "scripts")
         without_time: Counter[str] = Counter()
         span = Span()
@@ -79,14 +76,15 @@ class PgbenchLog(Importer):
         if widest == 8 or without_time["skipped"]:
             noted.append(Caution.of("times-from-due"))
         several = len(gathering) > 2
-        for samples in gathering.samples(lambda script: _group(belonging, script), belonging.origin(None, *noted)):
+        for samples in gathering.samples(
+            lambda script: belonging.response_times(ALL if script == ALL else f"script {script}"),
+            belonging.origin(None, *noted),
+        ):
             if several or samples.group.transaction == ALL:
                 yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
 
 class PgbenchAggregates(Importer):
-    """A row for each interval."""
-
     name = "pgbench aggregate log"
     is_per_thread = True
 
@@ -135,7 +133,6 @@ def is_transaction(row: Sequence[str]) -> bool:
 
 
 def is_aggregate(row: Sequence[str]) -> bool:
-    """Whether the columns are those of one interval; no row is both."""
     if not 6 <= len(row) <= 16 or not all(_is_whole(it) for it in row):
         return False
     start, count, total, squares, least, greatest = (int(it) for it in row[:6])
@@ -244,14 +241,9 @@ def _by_script(scripts: list[str], times: NDArray[np.float64]) -> Iterator[tuple
             yield script, times[numbers == code]
 
 
-def _group(belonging: Belonging, script: str) -> Group:
-    return belonging.response_times(ALL if script == ALL else f"script {script}")
-
-
 def _series(
     belonging: Belonging, starts: array[float], counts: array[float], totals_us: array[float]
 ) -> Iterator[Series]:
-    """Throughput and mean response time at each interval."""
     interval = _interval(starts)
     origin = belonging.origin(None, *uneven_steps(starts, interval))
     yield Series(belonging.throughput(), origin, interval, tuple(count / interval for count in counts))

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from tdelta.errors import ImportFault
 from tdelta.messages import Refusal
 
-MOST_SHOWN = 20
-"""A damaged file may have a fault a line: the first ones say what it is."""
+MOST_SHOWN = 20  # a damaged file may have a fault a line: the first ones say what it is
 
 LARGEST = 1e15
 """No figure of a load tool is larger (31 years are 1e12 ms); what is, is damage, and would overflow when squared."""
 
 LONGEST_NAME = 200
-PRINTED = r"(\d{1,15}(?:\.\d{1,12})?)"
-"""The pattern of a figure as tools print it."""
+PRINTED = r"(\d{1,15}(?:\.\d{1,12})?)"  # the pattern of a figure as tools print it
 
 
 def unexpected(expected: str, found: object, where: object = "") -> Refusal:
@@ -58,7 +56,6 @@ class Problems:
         return self.count > 0
 
     def add(self, said: Refusal, line: int | None = None) -> None:
-        """Notes one fault: what was expected, and what was found."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(said.at(f"{self.file}{'' if line is None else f':{line}'}"))
@@ -90,14 +87,12 @@ class LineFaults:
         return bool(self._said)
 
     def add(self, said: Refusal) -> None:
-        """One more. Raises ``ImportFault`` where that makes them enough."""
         self._said.append(said)
         if len(self._said) >= MOST_SHOWN:
             self._said.append(Refusal.of("more-faults", more="maybe more"))
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        """Raises ``ImportFault`` with all of them, if there are any."""
         if self._said:
             raise ImportFault(*self._said)
 

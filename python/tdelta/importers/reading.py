@@ -23,8 +23,7 @@ from tdelta.messages import Refusal
 HEAD_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 1 << 20
 MOST_FILES = 10_000
-HIGHEST_RATIO = 200
-"""Inflated bytes for one byte of gzip, once `RATIO_MATTERS_FROM_BYTES` have been inflated."""
+HIGHEST_RATIO = 200  # inflated bytes for one byte of gzip, once `RATIO_MATTERS_FROM_BYTES` have been inflated
 RATIO_MATTERS_FROM_BYTES = 64 << 20
 
 _BLOCK_BYTES = 256 << 10
@@ -42,8 +41,7 @@ _WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
 _MARK = b"\xef\xbb\xbf"  # of UTF-8
 _SQLITE = b"SQLite format 3\x00"
 
-Progress = Callable[[int], None]
-"""Told how many more bytes of the files, as they lie on the disk, have been read."""
+Progress = Callable[[int], None]  # told how many more bytes of the files, as they lie on the disk, have been read
 
 
 def _no_progress(_: int) -> None:
@@ -80,8 +78,7 @@ class View:
     """A file as another text: what its lines have without a prefix, or its rows as a CSV. A subclass gives `head` and
     `text_lines`."""
 
-    first_line = 1
-    """The number of the first line; 0 for a CSV's header that the file itself does not have."""
+    first_line = 1  # the number of the first line; 0 for a CSV's header that the file itself does not have
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -95,43 +92,26 @@ class View:
 class FileSource:
     """One file; see `Source`. Each pass over it opens it again.
 
-    Args:
-        name: as the user named it; the path if not given.
-        progress: told what has been read, by passes over lines or content, not by the look at the head.
-
-    Raises:
-        ImportFault: no such file, not readable, a folder, a device, empty.
+    `progress`: told what has been read, by passes over lines or content, not by the look at the head. Raises
+    `ImportFault`: no such file, not readable, a folder, a device, empty.
     """
 
     def __init__(self, path: Path, name: str | None = None, progress: Progress = _no_progress) -> None:
-        self._path = path
-        self._name = printable(str(path) if name is None else name)
+        self.path = path
+        self.name = printable(str(path) if name is None else name)
         self._progress = progress
-        _must_be_file(path, self._name)
-        self._head = self._read_head()
-        if not self._head:
-            raise ImportFault(Refusal.of("file-empty").at(self._name))
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def name(self) -> str:
-        """As the user named it: what messages and origins say."""
-        return self._name
-
-    @property
-    def head(self) -> bytes:
-        """Its first bytes, at most 64 KiB, uncompressed."""
-        return self._head
+        _must_be_file(path, self.name)
+        head = b""
+        for block in self._blocks(_no_progress, HEAD_BYTES):
+            head += block
+            if len(head) >= HEAD_BYTES:
+                break
+        self.head = head[:HEAD_BYTES]
+        if not head:
+            raise ImportFault(Refusal.of("file-empty").at(self.name))
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Its lines from the first, numbered from 1, without their ends.
-
-        Raises:
-            ImportFault: see the module.
-        """
+        """Its lines from the first, numbered from 1, without their ends. Raises `ImportFault`: see the module."""
         number = 0
         for block in self._whole_lines():
             for line in self._decoded(block, number + 1).split("\n"):
@@ -139,15 +119,12 @@ class FileSource:
                 yield number, line[:-1] if line.endswith("\r") else line
 
     def content(self, limit_bytes: int) -> bytes:
-        """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
         pieces: list[bytes] = []
         size = 0
         for block in self._blocks(self._progress):
             size += len(block)
             if size > limit_bytes:
-                raise ImportFault(
-                    too_large("the file, read as a whole in this format,", _size(limit_bytes), self._name)
-                )
+                raise ImportFault(too_large("the file, read as a whole in this format,", _size(limit_bytes), self.name))
             pieces.append(block)
         return b"".join(pieces)
 
@@ -162,7 +139,7 @@ class FileSource:
                 rest = rest[end + 1 :]
             if len(rest) > LONGEST_LINE_BYTES:
                 raise ImportFault(
-                    too_large(f"the line that begins {excerpt(rest)}", _size(LONGEST_LINE_BYTES), self._name)
+                    too_large(f"the line that begins {excerpt(rest)}", _size(LONGEST_LINE_BYTES), self.name)
                 )
         if rest:
             yield rest
@@ -177,10 +154,10 @@ class FileSource:
             text = block.decode("utf-8")
         except UnicodeDecodeError as error:
             line = first_line + block.count(b"\n", 0, error.start)
-            raise ImportFault(Refusal.of("not-utf-8", byte=block[error.start]).at(f"{self._name}:{line}")) from None
+            raise ImportFault(Refusal.of("not-utf-8", byte=block[error.start]).at(f"{self.name}:{line}")) from None
         if "\0" in text:
             line = first_line + text.count("\n", 0, text.index("\0"))
-            raise ImportFault(unexpected("text", "a zero byte: the file is binary or damaged", f"{self._name}:{line}"))
+            raise ImportFault(unexpected("text", "a zero byte: the file is binary or damaged", f"{self.name}:{line}"))
         return text
 
     def _must_have_short_lines(self, block: bytes, first_line: int) -> None:
@@ -190,22 +167,14 @@ class FileSource:
                     too_large(
                         f"the line that begins {excerpt(line)} ({_size(len(line))})",
                         _size(LONGEST_LINE_BYTES),
-                        f"{self._name}:{number}",
+                        f"{self.name}:{number}",
                     )
                 )
-
-    def _read_head(self) -> bytes:
-        head = b""
-        for block in self._blocks(_no_progress, HEAD_BYTES):
-            head += block
-            if len(head) >= HEAD_BYTES:
-                break
-        return head[:HEAD_BYTES]
 
     def _blocks(self, progress: Progress, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
         """The file's bytes, uncompressed, none of them empty."""
         try:
-            with opened(self._path) as file:
+            with opened(self.path) as file:
                 start = file.read(2)
                 file.seek(0)
                 if start == _GZIP:
@@ -215,7 +184,7 @@ class FileSource:
                         progress(len(block))
                         yield block
         except OSError as error:
-            raise ImportFault(Refusal.of("unreadable", fault=error.strerror or error).at(self._name)) from None
+            raise ImportFault(Refusal.of("unreadable", fault=error.strerror or error).at(self.name)) from None
 
     def _inflated(self, file: IO[bytes], progress: Progress, size: int) -> Iterator[bytes]:
         """Gzip, member after member (RFC 1952), zeros behind the last one being padding."""
@@ -238,7 +207,7 @@ class FileSource:
                 block = inflater.decompress(packed, size)
             except zlib.error as error:
                 raise ImportFault(
-                    unexpected("complete gzip", f"damage after {_size(inflated)} of text ({error})", self._name)
+                    unexpected("complete gzip", f"damage after {_size(inflated)} of text ({error})", self.name)
                 ) from None
             is_fresh = False
             packed = inflater.unconsumed_tail
@@ -247,7 +216,7 @@ class FileSource:
             if inflated > RATIO_MATTERS_FROM_BYTES and inflated > HIGHEST_RATIO * consumed:
                 raise ImportFault(
                     Refusal.of("gzip-bomb", times=HIGHEST_RATIO, inflated=_size(inflated), size=_size(consumed)).at(
-                        self._name
+                        self.name
                     )
                 )
             if block:
@@ -262,7 +231,7 @@ class FileSource:
                 yield rest
             if inflater.eof:
                 return
-            raise ImportFault(unexpected("complete gzip", f"its end after {_size(inflated)} of text", self._name))
+            raise ImportFault(unexpected("complete gzip", f"its end after {_size(inflated)} of text", self.name))
 
 
 def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
@@ -291,10 +260,8 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
     """The files that paths stand for, each with whether the user named it himself.
 
     A folder stands for its files, those of its folders as well, sorted; hidden ones are skipped, links followed, and a
-    folder that is met again (a loop of links) is not entered again. A file that is met again is taken once.
-
-    Raises:
-        ImportFault: nothing there, a folder without files, more than `MOST_FILES`; all such paths at once.
+    folder that is met again (a loop of links) is not entered again. A file that is met again is taken once. Raises
+    `ImportFault`: nothing there, a folder without files, more than `MOST_FILES`; all such paths at once.
     """
     found: dict[tuple[int, int], tuple[Path, bool]] = {}
     faults: list[Refusal] = []
@@ -319,7 +286,6 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
 
 
 def total_bytes(paths: Iterable[Path]) -> int:
-    """How many bytes there are to read, as they lie on the disk: what `Progress` counts up to."""
     return sum(path.stat().st_size for path, _ in expand(paths))
 
 

@@ -55,8 +55,6 @@ def without_prefix(line: str) -> str:
 
 
 class Unprefixed(View):
-    """A file whose lines have a prefix, without it; see `tdelta.importers.reading.Source`."""
-
     @property
     def head(self) -> bytes:
         lines = self._source.head.decode("utf-8", "ignore").split("\n")
@@ -101,31 +99,20 @@ class _Recognized:
 
 
 def read_files(
-    arguments: Sequence[Argument],
+    arguments: Sequence[Argument],  # files and folders, and their conditions; see `tdelta.importers.naming`
     *,
     unit: str | None = None,
     column: str | None = None,
-    input_format: str | None = None,
+    input_format: str | None = None,  # what the files are, where he says it: a tool of `FORMATS`, or an importer
     progress: Progress = lambda _: None,
-    on_refusal: OnRefusal = lambda _: None,
+    on_refusal: OnRefusal = lambda _: None,  # told of files in folders that are no results and were left out
     importers: Sequence[Importer] = IMPORTERS,
 ) -> tuple[Observation, ...]:
     """All observations in files and folders, in the files' order.
 
-    All files are recognized and named before the first is read, so that what cannot be done is said at once.
-
-    Args:
-        arguments: files and folders, and their conditions; see `tdelta.importers.naming`.
-        unit: of figures of which a file says none, as he says it.
-        column: where the figures are, where a file has several, as he says it.
-        input_format: what the files are, where he says it: a tool of `FORMATS`, or an importer.
-        progress: told of every byte read.
-        on_refusal: told of files in folders that are no results and were left out.
-        importers: the registry, for tests.
-
-    Raises:
-        ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
-        UsageError: no such format.
+    All files are recognized and named before the first is read, so that what cannot be done is said at once. Raises
+    `ImportFault`: files that cannot be found, recognized, named or read; as many faults at once as there are;
+    `UsageError`: no such format.
     """
     files = _recognized(arguments, on_refusal, _asked_for(input_format, importers), column)
     if column is not None:
@@ -162,10 +149,8 @@ def recognize(
     """The importer that knows this file, and the file as that importer reads it.
 
     By its head, where that shows its format; else by the first line that only one tool prints, wherever it stands and
-    whatever prefix a container's log or a time stamp put before it; else by a column that the user names.
-
-    Raises:
-        ImportFault: none does, or more than one.
+    whatever prefix a container's log or a time stamp put before it; else by a column that the user names. Raises
+    `ImportFault`: none does, or more than one.
     """
     found = [importer for importer in importers if importer.recognizes(source)]
     if len(found) == 1:
@@ -211,7 +196,6 @@ def _must_say_conditions(alone: _Recognized) -> bool:
 
 
 def _must_have_columns(files: Sequence[_Recognized]) -> None:
-    """See that there is something to choose from in every file, where the user chooses."""
     faults = [
         Refusal.of("conflict", one="--column", other=f"a file of {file.importer.name}").at(printable(str(file.path)))
         for file in files

@@ -7,14 +7,13 @@ unpacked: so many parts, so large together, no document types in them.
 
 from __future__ import annotations
 
-import csv
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date
 
 from tdelta.errors import ImportFault
-from tdelta.importers.csv_dialect import Table, sniffed
+from tdelta.importers.csv_dialect import Table, csv_line, sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.problems import shown, too_many, unexpected
@@ -87,8 +86,7 @@ class _Sheet(View):
 def _sheet_of(source: Source, column: str | None) -> _Sheet:
     """The one sheet that is a table.
 
-    Raises:
-        ImportFault: there is none, or more than one; the file cannot be read, or not within its limits.
+    Raises `ImportFault`: there is none, or more than one; the file cannot be read, or not within its limits.
     """
     sheets = dict(_sheets(source))
     tables = {
@@ -187,13 +185,7 @@ def _lines(rows: Iterator[Sequence[object]], name: str) -> list[str]:
     last = max((max(at for at, cell in enumerate(row) if cell) for row in used), default=0)
     while cells and not any(cells[-1]):
         cells.pop()
-    return [_line((row + [""] * (last + 1))[first : last + 1]) if any(row) else "" for row in cells]
-
-
-def _line(cells: Sequence[str]) -> str:
-    written = io.StringIO()
-    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(cells)
-    return written.getvalue()
+    return [csv_line((row + [""] * (last + 1))[first : last + 1]) if any(row) else "" for row in cells]
 
 
 def _cell(value: object) -> str:

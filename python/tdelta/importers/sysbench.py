@@ -24,17 +24,14 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import THROUGHPUT, Binned, Bins, Figure, Group, Observation, Origin, Series, Summary
 
-MOST_INTERVALS = 1_000_000
-"""Eleven days of one second each."""
+MOST_INTERVALS = 1_000_000  # eleven days of one second each
 MOST_BARS = 4096
-QUERIES = "queries"
-"""The transaction of throughput in queries a second; `all` is in transactions per second."""
+QUERIES = "queries"  # the transaction of throughput in queries a second; `all` is in transactions per second
 
 _STEP = 1e8 ** (1 / 1023)
 """Between two values of the histogram: 1024 of them from 0.001 ms to 100 s (``sb_histogram_init``)."""
 _ROUNDED = 0.0005
-_WHOLE = 0.01
-"""How far a number of statements may be from a whole one: transactions that the end of the run cut off."""
+_WHOLE = 0.01  # how far a number of statements may be from a whole one: transactions that the end of the run cut off
 _FACTS = {
     "transactions": re.compile(rf"transactions:\s+(\d{{1,18}})\s+\({PRINTED} per sec\.\)"),
     "ignored": re.compile(r"ignored errors:\s+(\d{1,18})"),
@@ -107,7 +104,6 @@ class Run:
         self._in_report = True
 
     def take_report_line(self, line: int, text: str) -> None:
-        """A line of the report, if it is one of those that are of use."""
         if not self._in_report:
             return
         for name, pattern in _FACTS.items():
@@ -124,8 +120,7 @@ class Run:
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
         """What there is of the run, whose file and number among runs at as many threads are known.
 
-        Raises:
-            ImportFault: figures of the report that contradict each other.
+        Raises `ImportFault`: figures of the report that contradict each other.
         """
         own = belonging.noting(*self.cautions).with_level("threads", self.threads or self._most_threads or None)
         own = own.with_settings(self.settings | self._statements())
@@ -162,7 +157,6 @@ class Run:
 
     @property
     def _lasted(self) -> float | None:
-        """By its report, else up to its last interval."""
         if "seconds" in self._facts and not self.has_checkpoints:
             return self._facts["seconds"][0]
         return self.last_second
@@ -219,7 +213,6 @@ class Run:
         return self._roundings["avg"]
 
     def _per_second(self) -> tuple[float, float] | None:
-        """Throughput, and how it is rounded."""
         for name in ("transactions", "eps"):
             if name in self._facts:
                 return self._facts[name][-1], self._roundings[name]
@@ -287,7 +280,6 @@ class Sysbench(Importer):
     name = "sysbench"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has what only sysbench prints."""
         lines = [line.strip() for line in head_lines(source)]
         first = next((line for line in lines if line), "")
         if _CSV_HEADER.match(first) or _CSV.match(first):
@@ -297,16 +289,13 @@ class Sysbench(Importer):
         )
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line is of a run: a progress line, or the head of a histogram or of a report."""
         return line in (_BARS, *_REPORTS[:4]) or _is_progress(line)
 
     def has_results(self, source: Source) -> bool:
-        """Whether there is such a line, or a row of the CSV hook."""
         lines = (line.strip() for _, line in source.text_lines())
         return any(self.is_mark(line) or _CSV.match(line) for line in lines)
 
     def observations(self, source: Source, belonging: Belonging, _problems: Problems) -> Iterator[Observation]:
-        """Its runs, one after the other. Runs at the same number of threads are told apart by their order."""
         reader = _Reader(source)
         seen: dict[object, int] = {}
         for run in reader.runs():
@@ -417,7 +406,6 @@ def _is_progress(line: str) -> bool:
 
 
 def _seconds(text: str) -> float | None:
-    """When an interval ended, in seconds from the run's start."""
     interval = _INTERVAL.match(text)
     if interval is not None:
         return float(interval[1])

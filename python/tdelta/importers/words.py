@@ -43,7 +43,6 @@ def said_of_encryption(text: str) -> str:
 
 
 def other_words(text: str) -> list[str]:
-    """The words of a text, without those that say whether something is encrypted."""
     return re.findall(r"[^\W_]+", _SAID.sub(" ", text))
 
 
@@ -55,14 +54,10 @@ def is_about_encryption(conditions: Iterable[str]) -> bool:
 def baseline_of(conditions: Iterable[str], asked: str | None = None, remedy: str = "") -> str:
     """The condition that the others are compared with.
 
-    Args:
-        asked: the one that the user names; None: the only one whose name says plain, else the only one whose name does
-            not say encrypted.
-        remedy: a command that assigns the files to conditions, for the message; empty if files name conditions inside.
-
-    Raises:
-        UnknownName: the one asked for is not among them.
-        UsageError: the names do not decide it.
+    `asked`: the one that the user names; None: the only one whose name says plain, else the only one whose name does
+    not say encrypted; `remedy`: a command that assigns the files to conditions, for the message; empty if files name
+    conditions inside. Raises `UnknownName`: the one asked for is not among them; `UsageError`: the names do not decide
+    it.
     """
     listed = sorted(set(conditions))
     if asked is not None:

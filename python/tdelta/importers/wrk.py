@@ -39,7 +39,6 @@ class Wrk(Importer):
     name = "wrk"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has a line that only wrk prints."""
         return any(self.is_mark(line.strip()) for line in head_lines(source))
 
     def is_mark(self, line: str) -> bool:
@@ -49,7 +48,6 @@ class Wrk(Importer):
         return any(_RATE.match(line.strip()) for _, line in source.text_lines())
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
-        """Its runs; with the same number of connections they are told apart by their order."""
         seen: dict[object, int] = {}
         for run in _runs(source, problems):
             key = run.connections

@@ -77,7 +77,6 @@ class TextImporter(Importer):
     name = "YCSB"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has a line that only YCSB prints."""
         lines = [line.strip() for line in head_lines(source)]
         return any(map(self.is_mark, lines)) and not any(map(_RAW_HEADER.match, lines))
 
@@ -137,8 +136,6 @@ IMPORTERS: tuple[Importer, ...] = (TextImporter(), JsonImporter(), RawImporter()
 
 @dataclass(slots=True)
 class _Run:
-    """One run so far: figures of each type of operation as printed, and rates over time."""
-
     threads: int | None = None
     settings: dict[str, Level] = field(default_factory=dict)
     operations: dict[str, dict[str, tuple[str, int | None]]] = field(default_factory=dict)
@@ -204,7 +201,6 @@ class _Run:
 
 
 def _settings_of(command: str) -> dict[str, Level]:
-    """What a command line says of the load: phase, target, workload files, properties."""
     words = command.removeprefix(_COMMAND).split()
     found: dict[str, Level] = {"phase": "load" if "-load" in words else "run"} if words else {}
     for option, value in pairwise(words):

@@ -13,20 +13,9 @@ if TYPE_CHECKING:
     from tdelta.inference.agents import load_agents
     from tdelta.inference.between import difference
     from tdelta.inference.cost_breakdown import cost_breakdowns
-    from tdelta.inference.decisions import decide, decide_gate, most_severe
-    from tdelta.inference.described import described_ratios, typical_ratios
-    from tdelta.inference.pictures import PairedRatios, complete_blocks, in_complete_blocks, paired_ratios
-    from tdelta.inference.run_analysis import Judgement, analyze_run, gate_answered, interim_estimates
-    from tdelta.inference.simulated import Held, held
-    from tdelta.inference.stopping import (
-        LEAST_WIDTH,
-        gate_decided,
-        is_gate_look,
-        precise_enough,
-        should_stop,
-        target_width,
-        width,
-    )
+    from tdelta.inference.decisions import decide, decide_gate
+    from tdelta.inference.fits import in_complete_blocks, paired_ratios
+    from tdelta.inference.run_analysis import described_ratios, typical_ratios
     from tdelta.inference.tails import tail_cautions, tail_measures
 else:
     from tdelta.lazily import lazy_getattr
@@ -36,19 +25,8 @@ else:
         agents=("load_agents",),
         between=("difference",),
         cost_breakdown=("cost_breakdowns",),
-        decisions=("decide", "decide_gate", "most_severe"),
-        described=("described_ratios", "typical_ratios"),
+        decisions=("decide", "decide_gate"),
+        fits=("in_complete_blocks", "paired_ratios"),
+        run_analysis=("described_ratios", "typical_ratios"),
         tails=("tail_cautions", "tail_measures"),
-        run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
-        pictures=("PairedRatios", "complete_blocks", "in_complete_blocks", "paired_ratios"),
-        simulated=("Held", "held"),
-        stopping=(
-            "LEAST_WIDTH",
-            "should_stop",
-            "gate_decided",
-            "is_gate_look",
-            "precise_enough",
-            "target_width",
-            "width",
-        ),
     )

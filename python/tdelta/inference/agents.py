@@ -20,22 +20,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tdelta.inference.costs import Panel, panels
-from tdelta.inference.posterior import FloatArray
+from tdelta.inference.fits import CostFit, Fitted, Panel, panels
+from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.quantiles import beta_quantile
+from tdelta.inference.rounds import Contrasts
+from tdelta.messages import Caution
 from tdelta.records import Condition, Role, RunSettings, Trial, Typical
-from tdelta.records.hosts import AgentUse, LoadAgents, SeenOverhead
+from tdelta.records.hosts import AgentUse, HostEffect, Hosts, LoadAgents, SeenOverhead
 from tdelta.records.trials import AgentPart, overlap, skew_ns
 
 _CHANCE = 0.99
 _FEWEST_BLOCKS = 3
 _NS = 1e-9
-_NOTHING = 1e-24
-"""What rounding makes of ratios that are equal."""
+_NOTHING = 1e-24  # what rounding makes of ratios that are equal
 
 
 def load_agents(trials: Iterable[Trial], settings: RunSettings) -> LoadAgents:
-    """What the agents of a run did that had any."""
     of_agents = [trial for trial in trials if trial.measurement.agents]
     parts = [trial.measurement.agents for trial in of_agents]
     names = sorted({name for one in parts for name in one}, key=lambda name: (len(name), name))
@@ -52,8 +52,7 @@ def load_agents(trials: Iterable[Trial], settings: RunSettings) -> LoadAgents:
 def between(logs: FloatArray) -> tuple[float, bool | None]:
     """The standard deviation of the agents' own effect, and whether it is beyond chance.
 
-    Args:
-        logs: the logarithm of each agent's ratio in each block, shape (blocks, agents).
+    `logs`: the logarithm of each agent's ratio in each block, shape (blocks, agents).
     """
     blocks, agents = logs.shape
     if agents < 2 or blocks < _FEWEST_BLOCKS:
@@ -75,8 +74,7 @@ def between(logs: FloatArray) -> tuple[float, bool | None]:
 def _epsilon(residuals: FloatArray) -> float:
     """Box's epsilon: 1 where residuals vary alike for all agents, down to 1/(agents - 1).
 
-    Args:
-        residuals: those of the two-way table, shape (blocks, agents).
+    `residuals`: those of the two-way table, shape (blocks, agents).
     """
     blocks, df_agents = residuals.shape[0], residuals.shape[1] - 1
     eigenvalues = np.linalg.svd(residuals, compute_uv=False) ** 2
@@ -91,10 +89,7 @@ def _epsilon(residuals: FloatArray) -> float:
 def seen_overhead(condition: Condition, own: FloatArray, plain: FloatArray) -> Iterator[SeenOverhead]:
     """Whether agents, or hosts, see the same overhead; nothing where there is no whole repeat.
 
-    Args:
-        condition: whose overhead.
-        own: logarithms of the condition's costs, shape (repeats, agents), NaN where there is none.
-        plain: those of the plain twins.
+    `own`: logarithms of the condition's costs, shape (repeats, agents), NaN where there is none.
     """
     logs = own - plain
     logs = logs[np.isfinite(logs).all(axis=1)]
@@ -128,3 +123,97 @@ def _use(name: str, parts: Sequence[AgentPart]) -> AgentUse:
         late_seconds=Typical.of(part.began_ns * _NS for part in parts),
         waited_seconds=Typical.of(part.waited_ns * _NS for part in parts),
     )
+
+
+# Hosts that twins change between: how much one costs over another, and whether overheads are the same on all.
+#
+# The effect of a host on all that it runs is in the model of the verdicts (`tdelta.inference.rounds`), and shown here.
+# What that model does not have is an *interaction*: a host on which encryption costs another share. That is looked for
+# in the rounds that have a plain and an encrypted twin on every host: with d the log of a host's ratio in a round, d[r,
+# h] = mean + round[r] + host[h] + residual[r, h], as for load agents (`tdelta.inference.agents.between`). Twins of one
+# host differ by their instance effects, too, which are in the residual.
+#
+# Limits: a crossover without an A/A and a B/B twin has no such rounds; interaction and round are one there.
+
+
+def hosts_of(fit: CostFit, tolerance: float) -> Hosts | None:
+    """What the hosts of a run are worth, by its primary metric; None where its twins do not change hosts."""
+    parts = [(fitted, contrasts) for fitted, contrasts in fit.parts if fitted.means.hosts is not None]
+    if not parts:
+        return None
+    names = parts[0][0].panel.host_names
+    return Hosts(
+        names=names,
+        effects=tuple(effect for fitted, found in parts for effect in _host_effects(fitted, found, tolerance)),
+        overheads=tuple(one for fitted, found in parts for one in _overheads(fitted, found)),
+        confounded=tuple(condition for fitted, found in parts for condition in _confounded(fitted, found)),
+    )
+
+
+def host_cautions(found: Hosts | None) -> Iterator[Caution]:
+    if found is None:
+        return
+    for condition in found.confounded:
+        yield Caution.of("host-confounded", condition=condition.key)
+    for one in found.overheads:
+        if one.is_apart:
+            low, high = (int(pick(one.ratios)) for pick in (np.argmin, np.argmax))
+            yield Caution.of(
+                "hosts-see-different-overheads",
+                condition=one.condition.key,
+                low=100 * (one.ratios[low] - 1),
+                low_host=found.names[low],
+                high=100 * (one.ratios[high] - 1),
+                high_host=found.names[high],
+                sd=100 * one.between_sd,
+            )
+
+
+def _host_effects(fitted: Fitted, contrasts: Contrasts, tolerance: float) -> Iterator[HostEffect]:
+    names, baseline = fitted.panel.host_names, fitted.panel.baseline
+    for number in range(1, fitted.means.host_count):
+        found = posterior(contrasts.host(number)).estimate(tolerance)
+        yield HostEffect(baseline, names[number], names[0], len(fitted.means.means), found)
+
+
+def _overheads(fitted: Fitted, contrasts: Contrasts) -> Iterator[SeenOverhead]:
+    plain = _by_host(fitted, contrasts.thetas == 0)
+    for theta, condition in _compared(fitted, contrasts):
+        yield from seen_overhead(condition, _by_host(fitted, contrasts.thetas == theta), plain)
+
+
+def _compared(fitted: Fitted, contrasts: Contrasts) -> Iterator[tuple[int, Condition]]:
+    for column, condition in enumerate(fitted.conditions):
+        if condition.role.is_judged and contrasts.thetas[column]:
+            yield int(contrasts.thetas[column]), condition
+
+
+def _by_host(fitted: Fitted, columns: FloatArray) -> FloatArray:
+    """The mean log cost of the instances of these columns on each host in each round, shape (R, H); NaN for none."""
+    means = fitted.means
+    assert means.hosts is not None  # noqa: S101 - asked above
+    found = np.full((len(means.means), len(fitted.panel.host_names)), np.nan)
+    for number in range(len(means.means)):
+        for host in range(found.shape[1]):
+            of = columns & (means.blocks[number] > 0) & (means.hosts[number] == host)
+            if of.any():
+                found[number, host] = means.means[number, of].mean()
+    return found
+
+
+def _confounded(fitted: Fitted, contrasts: Contrasts) -> Iterator[Condition]:
+    """Conditions whose theta no linear combination of the instances' means has alone: rounds, hosts and thetas free."""
+    means = fitted.means
+    assert means.hosts is not None  # noqa: S101 - asked above
+    rounds, columns = np.nonzero(means.blocks > 0)
+    thetas, hosts = contrasts.thetas[columns], means.hosts[rounds, columns]
+    theta_at = [np.equal(thetas, number) for number in range(1, contrasts.conditions + 1)]
+    host_at = [np.equal(hosts, number) for number in range(1, means.host_count)]
+    round_at = [np.equal(rounds, number) for number in range(len(means.means))]
+    design = np.array([*theta_at, *host_at, *round_at], dtype=np.float64).T
+    rank = np.linalg.matrix_rank(design)
+    for theta, condition in _compared(fitted, contrasts):
+        alone = np.zeros(design.shape[1])
+        alone[theta - 1] = 1.0
+        if np.linalg.matrix_rank(np.vstack([design, alone])) > rank:
+            yield condition

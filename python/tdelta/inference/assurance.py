@@ -3,7 +3,7 @@
 `tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a
 noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
 (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
-closed form that it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few
+closed form that it has for like rounds (`tdelta.inference.assurance`), and the shipped decision do the rest: with few
 rounds the 99% HDI must decide, and with an odd trial it must lie beyond the tolerance. Stage 1 says somewhat more
 noise than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little
 too low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
@@ -16,40 +16,137 @@ many strata one is simulated, though all would inform the instance effect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.design.randomness import stream
-from tdelta.inference.balanced import BalancedRuns, first_ratios
 from tdelta.inference.decisions import FEWEST_ROUNDS
-from tdelta.inference.posterior import FloatArray, posterior
-from tdelta.inference.rounds import COARSE
+from tdelta.inference.posterior import FloatArray, Mixture, mixture, posterior
+from tdelta.inference.rounds import (
+    COARSE,
+    Nodes,
+    log_instance_sd_density,
+    rho_nodes,
+    round_effect_nodes,
+    scale_for,
+    sigma_nodes,
+    tau_grid,
+)
 from tdelta.records import Decision, InstanceEffectPrior
 
-SEED = 19490802
-"""Fixed, so that the same trials give the same plan."""
+# Stage 2 in closed form for many like runs at once: the same answer as `tdelta.inference.rounds`, much sooner.
+#
+# Where every round has the same twins and as many blocks, the weights of the twins are the same in every round. Then
+# the estimate of a log ratio is the same at every node of the grid, the difference of two means over rounds, and five
+# sums of squares hold all that the rounds say of instance effects and noise. Simulated runs are like that, and there
+# are thousands of them. Twins are of two kinds, plain ones and treated ones.
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedRuns:
+    """What stage 1 leaves of N runs of R rounds alike."""
+
+    means: FloatArray  # shape (N, R, K), typical log costs of instances
+    thetas: NDArray[np.intp]  # shape (K,), which theta each column has: 0 for plain twins, 1 … J for treated ones
+    blocks: int
+    variance: FloatArray  # shape (N, 2), of one trial of a plain and of a treated twin; any number where ``df`` is 0
+    df: tuple[float, float]  # behind each of the two
+
+    @property
+    def rounds(self) -> int:
+        return int(self.means.shape[1])
+
+
+def first_ratios(runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes) -> Iterator[Mixture]:
+    """What the data of each run say of its first log ratio, before the prior of that."""
+    of_plain, of_first = (runs.thetas == theta for theta in (0, 1))
+    contrasts = runs.means[..., of_first].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
+    of_kinds = runs.means[..., ~of_plain].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
+    scatter = of_kinds.std(axis=1, ddof=1) if runs.rounds > 1 else np.zeros(len(contrasts))
+    omega, omega_weights = round_effect_nodes(scatter, runs.rounds, nodes.omega)
+    omega2 = omega[:, None, None, None, None] ** 2
+    log_weights, plain, treated = _nodes(runs, instance_effect, nodes)
+    logs = (
+        log_weights[..., None]
+        + omega_weights[:, None, None, None, None]
+        + _log_likelihood(runs, plain, treated, omega2)
+    )
+    variance = (treated / of_first.sum() + plain / of_plain.sum() + omega2) / runs.rounds
+    for log, found, of in zip(logs, contrasts.mean(axis=1).tolist(), variance, strict=True):
+        yield mixture(np.exp(log - log.max()).ravel(), np.full(log.size, found), np.broadcast_to(of, log.shape).ravel())
+
+
+def _nodes(
+    runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log prior weights, shape (N, tau, rho, sigma, sigma), and variances of a plain and of a treated instance.
+
+    The variances have one more axis, of length 1, for omega.
+    """
+    tau = tau_grid(nodes.tau)
+    rho2, rho_weights = rho_nodes(nodes.rho)
+    plain, plain_weights = sigma_nodes(runs.variance[:, 0], runs.df[0], nodes.sigma)
+    treated, treated_weights = sigma_nodes(runs.variance[:, 1], runs.df[1], nodes.sigma)
+    log_weights = (
+        log_instance_sd_density(tau, scale_for(runs.rounds), instance_effect)[:, None, None, None]
+        + rho_weights[:, None, None]
+        + (plain_weights[:, :, None] + treated_weights[:, None, :])[:, None, None]
+    )
+    tau2 = tau[:, None, None, None] ** 2
+    of_plain = tau2 + plain[:, None, None, :, None] / runs.blocks
+    of_treated = tau2 * rho2[:, None, None] + treated[:, None, None, None, :] / runs.blocks
+    return log_weights, of_plain[..., None], of_treated[..., None]
+
+
+def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray, omega2: FloatArray) -> FloatArray:
+    """Of the instances' variances, with rounds and thetas integrated flat, up to a constant.
+
+    The treated twins of a round share an effect with the variance ``omega2``, as those of a kind do in
+    `tdelta.inference.rounds`, where ``shrunk`` is explained.
+    """
+    is_plain = runs.thetas == 0
+    plain_count, treated_count = int(is_plain.sum()), int((~is_plain).sum())
+    about = runs.means.copy()
+    for theta in range(int(runs.thetas.max()) + 1):
+        about[..., runs.thetas == theta] -= about[..., runs.thetas == theta].mean(axis=(1, 2), keepdims=True)
+    squares = [(about[..., of] ** 2).sum(axis=(1, 2)) for of in (is_plain, ~is_plain)]
+    sums = [about[..., of].sum(axis=2) for of in (is_plain, ~is_plain)]
+
+    def each(values: FloatArray) -> FloatArray:
+        return values.reshape(-1, 1, 1, 1, 1, 1)
+
+    of_plain, of_treated = 1.0 / plain, 1.0 / treated
+    shrunk = 1.0 / (1.0 + omega2 * treated_count * of_treated)
+    effective = of_treated * shrunk
+    total = plain_count * of_plain + treated_count * effective
+    treated_sums = each((sums[1] ** 2).sum(axis=1))
+    crossed = of_plain**2 * each((sums[0] ** 2).sum(axis=1)) + effective**2 * treated_sums
+    crossed = crossed + 2.0 * of_plain * effective * each((sums[0] * sums[1]).sum(axis=1))
+    misfit = of_plain * each(squares[0]) + of_treated * each(squares[1]) - crossed / total
+    misfit = misfit - omega2 * of_treated * effective * treated_sums
+    rounds, free = runs.rounds, int(runs.thetas.max())
+    determinant = (rounds * plain_count - 1) * np.log(plain) + (rounds * treated_count - free) * np.log(treated)
+    determinant = determinant + (rounds - 1) * (np.log(total) - np.log(shrunk))
+    return np.asarray(-0.5 * (determinant + np.maximum(misfit, 0.0)), dtype=np.float64)
+
+
+SEED = 19490802  # fixed, so that the same trials give the same plan
 
 _MASSES = (0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What is known of a machine's noise, as draws from its posterior.
-
-    Attributes:
-        variance: shape (N,), of a trial's log cost as it counts for an instance's mean
-        (`InstanceMeans.pooled_variance`). instance_effect: shape (N,), standard deviation of an instance effect.
-        df_share: degrees of freedom of a variance over those of normal noise, at most 1.
-        odd_share: the share of trials that are events, above or below what is typical.
-    """
+    """What is known of a machine's noise, as draws from its posterior."""
 
     variance: FloatArray
-    instance_effect: FloatArray
-    df_share: float = 1.0
-    odd_share: float = 0.0
+    """Shape (N,), of a trial's log cost as it counts for an instance's mean (`InstanceMeans.pooled_variance`)."""
+    instance_effect: FloatArray  # shape (N,), standard deviation of an instance effect
+    df_share: float = 1.0  # degrees of freedom of a variance over those of normal noise, at most 1
+    odd_share: float = 0.0  # the share of trials that are events, above or below what is typical
 
     @classmethod
     def known(cls, variance: float, instance_effect: float, count: int, df_share: float = 1.0) -> Draws:
@@ -71,27 +168,20 @@ class RoundsDesign:
 
     @property
     def thetas(self) -> NDArray[np.intp]:
-        """Which theta each twin has: 0 for plain ones."""
         own = np.maximum(np.arange(self.conditions) - self.plain + 1, 0)
         return np.concatenate([own, np.ones(self.encrypted_twins, dtype=np.intp)])
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Simulated runs of several lengths, the longer ones the shorter ones gone on with.
+    """Simulated runs of several lengths, the longer ones the shorter ones gone on with."""
 
-    Attributes:
-        rounds: G numbers of rounds.
-        hdi95: shape (N, G, 2), the 95% HDI of the ratio of a condition without an overhead.
-        hdi99: shape (N, G, 2), the 99% HDI.
-        is_hard: shape (N, G), which looks need the 99% HDI to say that something costs or gains. With fewer than
-        `FEWEST_ROUNDS` rounds it has to say that nothing does, too.
-    """
-
-    rounds: tuple[int, ...]
-    hdi95: FloatArray
-    hdi99: FloatArray
+    rounds: tuple[int, ...]  # G numbers of rounds
+    hdi95: FloatArray  # shape (N, G, 2), the 95% HDI of the ratio of a condition without an overhead
+    hdi99: FloatArray  # shape (N, G, 2), the 99% HDI
     is_hard: NDArray[np.bool_]
+    """Shape (N, G), which looks need the 99% HDI to say that something costs or gains. With fewer than `FEWEST_ROUNDS`
+    rounds it has to say that nothing does, too."""
 
     @property
     def decisive(self) -> FloatArray:
@@ -127,7 +217,6 @@ class Prediction:
 
     @property
     def widths(self) -> FloatArray:
-        """Widths of the HDI, shape (N, G)."""
         return np.asarray(self.hdi95[..., 1] - self.hdi95[..., 0], dtype=np.float64)
 
 
@@ -159,12 +248,8 @@ def predict(
 ) -> Prediction:
     """Simulate one run for each draw, and look at it after so many rounds.
 
-    Args:
-        draws: of noise and instance effects.
-        design: what a round is.
-        rounds: after how many rounds to look, increasing.
-        seed: draws everything.
-        prior: of the instance effect, with which the runs begin; None without a calibration.
+    `rounds`: after how many rounds to look, increasing; `prior`: of the instance effect, with which the runs begin;
+    None without a calibration.
     """
     made = [
         _simulated(variance, instance_effect, design, rounds[-1], draws.df_share, stream(seed, "assurance", number))
@@ -180,8 +265,6 @@ def predict(
 
 @dataclass(frozen=True, slots=True)
 class _Simulated:
-    """One run: instances' means, shape (R, K), and chi-squares of both kinds' variance up to each round, (R, 2)."""
-
     means: FloatArray
     squares: FloatArray
 

@@ -26,18 +26,15 @@ from tdelta.records import BadTrials
 INSTANCE_SD = 0.2
 """Median sd of an instance effect, of the log of how often it stalls; half-Cauchy, so much more is possible."""
 
-MOST = 0.5
-"""Share of bad trials on both sides above which they are no count of events: nearly every trial has some."""
+MOST = 0.5  # share of bad trials on both sides above which they are no count of events: nearly every trial has some
 
-_INSTANCE_SDS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)
-"""Points of equal prior mass."""
+_INSTANCE_SDS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)  # points of equal prior mass
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(11)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _FARTHEST = 8.0
 _GRID = np.linspace(-_FARTHEST, _FARTHEST, 81)
-_PRIOR_SD = 2.0
-"""Of the log rate, while the sd of instance effects is weighed; the interval itself has no prior for it."""
+_PRIOR_SD = 2.0  # of the log rate, while the sd of instance effects is weighed; the interval itself has no prior for it
 
 _TAIL = 0.025
 _HALVINGS = 24
@@ -45,45 +42,31 @@ _HALVINGS = 24
 
 @dataclass(frozen=True, slots=True)
 class BadCounts:
-    """The trials of one side: shape (R, m), one row for each round and one column for each twin.
-
-    Attributes:
-        bad: trials with any transaction beyond the threshold.
-        trials: all of them.
-    """
+    """The trials of one side: shape (R, m), one row for each round and one column for each twin."""
 
     bad: FloatArray
     trials: FloatArray
 
     @property
     def total(self) -> tuple[int, int]:
-        """Bad ones, and all."""
         return int(self.bad.sum()), int(self.trials.sum())
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Rounds' bad trials, shared out between two groups of instances.
+    """Rounds' bad trials, shared out between two groups of instances."""
 
-    Attributes:
-        one: shape (R,), those of the one group.
-        both: shape (R,), those of both.
-        offset: shape (R,), log of the quotient of their trials.
-        spread: the sd of the difference of their effects, in sds of an instance effect.
-    """
-
-    one: FloatArray
-    both: FloatArray
-    offset: FloatArray
-    spread: float
+    one: FloatArray  # shape (R,), those of the one group
+    both: FloatArray  # shape (R,), those of both
+    offset: FloatArray  # shape (R,), log of the quotient of their trials
+    spread: float  # the sd of the difference of their effects, in sds of an instance effect
 
 
 def bad_counts(longer: FloatArray, rounds: NDArray[np.intp]) -> BadCounts:
     """One side's trials by round and twin.
 
-    Args:
-        longer: shape (B, m), transactions beyond the threshold in each block's trials on each of the side's twins.
-        rounds: shape (B,), the round of each block.
+    `longer`: shape (B, m), transactions beyond the threshold in each block's trials on each of the side's twins;
+    `rounds`: shape (B,), the round of each block.
     """
     numbers, at = np.unique(rounds, return_inverse=True)
     bad, trials = (np.zeros((len(numbers), longer.shape[1])) for _ in range(2))

@@ -20,14 +20,12 @@ from tdelta.messages.catalogue import DIRECTIONS, WITHOUT_AMOUNT
 from tdelta.records import Condition, Decision, Measurement, RunSettings, Trial, Verdict
 from tdelta.records.trials import TEMPORARY, by_condition
 
-FEWEST_PAGES = 0.05
-"""Pages per operation below which a cost per page would be all noise."""
+FEWEST_PAGES = 0.05  # pages per operation below which a cost per page would be all noise
 
 A_PAGE_AT_MOST_US = 100.0
 """More than any engine was seen to take for a page with the CPU's AES instructions (docs/how-it-works.md)."""
 
-TOO_LITTLE = 0.005
-"""The share of the response time: a quarter of the default tolerance."""
+TOO_LITTLE = 0.005  # the share of the response time: a quarter of the default tolerance
 
 _MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
 """What counts pages: SQLite's caches, servers' buffer pools."""
@@ -42,9 +40,11 @@ _WITHOUT_TEMPORARY = (_NOT_THE_LOG, "+log", "+binlog")
 def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str, float]:
     """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing."""
     by_key = by_condition(trial for trial in trials if trial.measurement.operations > 0)
-    measured = [c for c in _encrypted(settings) if c.key in by_key and not _is_operation(c)]
+    # A backup or a restart takes as long as it takes, whether pages are decrypted or copied as they are.
+    works = {c.key: dict(c.levels).get("work", WORKLOAD_WORKS[0]) for c in _encrypted(settings)}
+    measured = [c for c in _encrypted(settings) if c.key in by_key and works[c.key] in WORKLOAD_WORKS]
     moved = {
-        c.key: _pages(by_key[c.key], has_log=_has_log(c, settings))
+        c.key: _pages(by_key[c.key], has_log=_scope(c, settings) != _NOT_THE_LOG)
         for c in measured
         if not _may_encrypt_temporary(by_key[c.key], _scope(c, settings))
     }
@@ -52,7 +52,6 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
 
 
 def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Caution:
-    """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
     cache = "a smaller cache of the servers" if settings.external_servers is not None else "a smaller --cache"
     data = "" if settings.database is not None else " or a larger --size"
     pages, remedy = max(found.values()), f"use {cache}{data}"
@@ -117,15 +116,6 @@ def _encrypted(settings: RunSettings) -> list[Condition]:
     return [condition for condition in settings.conditions if condition.is_encrypted]
 
 
-def _is_operation(condition: Condition) -> bool:
-    """A backup or a restart takes as long as it takes, whether pages are decrypted or copied as they are."""
-    return dict(condition.levels).get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
-
-
-def _has_log(condition: Condition, settings: RunSettings) -> bool:
-    return _scope(condition, settings) != _NOT_THE_LOG
-
-
 def _scope(condition: Condition, settings: RunSettings) -> object:
     return dict(condition.levels).get("scope", settings.options.get("scope"))
 
@@ -137,7 +127,6 @@ def _may_encrypt_temporary(measured: Sequence[Measurement], scope: object) -> bo
 
 
 def _pages(measured: Sequence[Measurement], *, has_log: bool) -> float | None:
-    """Pages per operation; None where nobody counts them."""
     operations = sum(m.counted_operations for m in measured)
     names = _counted(measured)
     if names:
@@ -157,5 +146,4 @@ def _is_little(pages: float, measured: Sequence[Measurement]) -> bool:
 
 
 def _counted(measured: Sequence[Measurement]) -> tuple[str, ...]:
-    """The names under which an engine counts pages read and written; none where it does not."""
     return next((names for names in _MOVED if names[0] in measured[0].engine_counters), ())

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.design.actions import is_action
-from tdelta.inference.costs import Panel, panels
-from tdelta.inference.fits import CostFit, Fitted, fit_metrics
+from tdelta.inference.fits import CostFit, Fitted, Panel, fit_metrics, panels
 from tdelta.inference.posterior import FloatArray, Mixture, posterior
 from tdelta.inference.unit_costs import BLOCKS, Counter, PagePrices, Price, Timed, counts_of, crossed, moved
 from tdelta.messages import Reason
@@ -45,8 +44,7 @@ from tdelta.records import (
 )
 
 DRAWS = 4000
-FEWEST_ROUNDS = 3
-"""From so many rounds on a round is the unit; below, a block is, which leaves the instance effect out."""
+FEWEST_ROUNDS = 3  # from so many rounds on a round is the unit; below, a block is, which leaves the instance effect out
 
 MUCH = 0.30
 """From this share of the extra CPU on the residual is large, and the functions that it consists of are named."""
@@ -64,8 +62,6 @@ _TIMED = "timed in the server's own calls"
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What was measured of a run's conditions apart from their trials, by the condition's key."""
-
     prices: Mapping[str, PagePrices]
     timed: Mapping[str, Timed]
     profiles: Mapping[str, CpuProfile]
@@ -95,15 +91,12 @@ def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
 
 
 class Draws:
-    """One stream of standard normals for a whole cost breakdown."""
-
     def __init__(self, seed: int = _SEED) -> None:
         self._random = np.random.default_rng(seed)
         self.transfer = self.normal()
         """What all prices of the run share: `tdelta.inference.unit_costs.TRANSFER` of it."""
 
     def normal(self) -> FloatArray:
-        """As many as every quantity has."""
         return self._random.standard_normal(DRAWS)
 
     def difference(self, fitted: Fitted, mixture: Mixture) -> FloatArray:
@@ -126,9 +119,8 @@ class Draws:
     def timed(self, us: FloatArray, scatter: float) -> FloatArray:
         """Of what was timed in some trials one after another, at a moment that others differ from.
 
-        Args:
-            us: of each trial.
-            scatter: the relative standard deviation of the run's trials of the same condition, at moments of their own.
+        `us`: of each trial; `scatter`: the relative standard deviation of the run's trials of the same condition, at
+        moments of their own.
         """
         error = float(us.std(ddof=1)) / math.sqrt(len(us)) if len(us) > 1 else 0.0
         of_trials = error * self._random.standard_t(max(1, len(us) - 1), DRAWS)
@@ -136,12 +128,10 @@ class Draws:
 
 
 def amount(us: FloatArray) -> Amount:
-    """The median of draws, and their shortest interval of 95%."""
     return Amount(float(np.median(us)), shortest(us))
 
 
 def shortest(draws: FloatArray, mass: float = _MASS) -> tuple[float, float]:
-    """The shortest interval that holds this much of the draws."""
     ordered = np.sort(draws)
     inside = math.ceil(mass * len(ordered))
     widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
@@ -249,8 +239,6 @@ def _component(part: Part, cpu: FloatArray) -> CostComponent:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A component as draws."""
-
     kind: ComponentKind
     us: FloatArray
     items: tuple[CostItem, ...]
@@ -261,7 +249,6 @@ class Part:
 def _explaining(
     cpu: Difference, prices: PagePrices | None, timed: Timed | None, draws: Draws
 ) -> tuple[list[Part], list[Reason]]:
-    """All components but the residual, and which costs have none, and why."""
     parts, absent = _counted_components(cpu, prices, draws)
     if timed is not None and timed.trials:
         return _timed_components(parts, timed, cpu, prices, draws)
@@ -290,7 +277,6 @@ def _timed_components(
 
 
 def _item(calls: TimedCalls) -> CostItem:
-    """Starts of a cipher (its pages or records), and the time of one with all its calls."""
     count = calls.starts or calls.calls
     names = {"cipher": f"{calls.name} {calls.direction}ions", "mac": f"calls of {calls.name}"}
     return CostItem(names.get(calls.kind, calls.name), count, calls.us / count, (calls.us / count,) * 2)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tdelta.messages import Reason
-from tdelta.records import Decision, Estimate, Verdict
+from tdelta.records import Condition, Decision, Estimate, Verdict
 
 FEWEST_ROUNDS = 5
 """With fewer rounds every verdict needs the 99% HDI: instance effects were hardly measured. So it does where the
@@ -32,8 +32,7 @@ called apart with six, none and 3 with eight."""
 FEWEST_BLOCKS = 4
 """With fewer complete blocks nothing is decided and no figure is shown: they hardly show their own scatter."""
 
-WIDEST = 0.30
-"""An undecided interval that is wider, a difference of ratios, has no best estimate worth showing."""
+WIDEST = 0.30  # an undecided interval that is wider, a difference of ratios, has no best estimate worth showing
 
 FEWEST_ROUNDS_OF_AMOUNT = 2
 """A wide interval with a direction is shown from so many rounds on: of one round its width is the prior's."""
@@ -63,31 +62,23 @@ def decide(estimate: Estimate, tolerance: float) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a decision rests on beside the ratio of means.
-
-    Attributes:
-        typical: the ratio of typical trials.
-        stalls: effective number of stalls of the condition, 0 without any.
-        plain_stalls: that of the plain twins.
-        stall_cost: what one side's stalls add to its mean, a share of the typical cost; the larger one of sides whose
-            stalls are few.
-        has_odd_trials: whether any trial was an event, above or below: they may hit one instance more than another.
-        rounds: how many rounds there are.
-        wanders: whether the overhead changed during the run in a way that lasts over blocks, so that rounds are not
-            independent of each other.
-    """
+    """What a decision rests on beside the ratio of means."""
 
     typical: Estimate
-    stalls: float
+    stalls: float  # effective number of stalls of the condition, 0 without any
     plain_stalls: float
     rounds: int
     stall_cost: float = 0.0
+    """What one side's stalls add to its mean, a share of the typical cost; the larger one of sides whose stalls are
+    few."""
     has_odd_trials: bool = False
+    """Whether any trial was an event, above or below: they may hit one instance more than another."""
     wanders: bool = False
+    """Whether the overhead changed during the run in a way that lasts over blocks, so that rounds are not independent
+    of each other."""
 
     @property
     def is_hard(self) -> bool:
-        """Whether every verdict needs the 99% HDI."""
         return self.rounds < FEWEST_ROUNDS or self.wanders
 
 
@@ -109,7 +100,6 @@ def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Deci
 
 
 def _margin(estimate: Estimate, decision: Decision, tolerance: float) -> float:
-    """How far the 95% HDI lies beyond the tolerance."""
     low, high = estimate.hdi95
     return low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high
 
@@ -178,7 +168,6 @@ _SHORT = frozenset({"few-rounds", "few-rounds-budget", "costs-in-steps"})
 
 
 def most_severe(decisions: Iterable[Decision]) -> Decision:
-    """The decision of a run: the worst of its primary verdicts; ``undecided`` where there are none."""
     found = set(decisions)
     return next((d for d in _WORST_FIRST if d in found), Decision.UNDECIDED)
 
@@ -195,7 +184,6 @@ def percent_words(ratio: float) -> str:
 
 
 def reason(estimate: Estimate, decision: Decision, tolerance: float) -> Reason:
-    """Why a decision against the tolerance is what it is."""
     interval = interval_words(estimate.hdi95)
     match decision:
         case Decision.SLOWER:
@@ -208,7 +196,6 @@ def reason(estimate: Estimate, decision: Decision, tolerance: float) -> Reason:
 
 
 def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason:
-    """Why a decision against a budget is what it is."""
     interval = interval_words(estimate.hdi99)
     match decision:
         case Decision.OVER:
@@ -216,3 +203,98 @@ def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason
         case Decision.WITHIN:
             return Reason.of("below-budget", interval=interval, budget=budget)
     return Reason.of("across-budget", interval=interval, budget=budget)
+
+
+# How often answers of runs like this one were right when runs were simulated.
+#
+# The figures are those of ``benches/results/grid.md``, found by ``benches/calibration.py --grid``; a test compares
+# them: an interval says what it has, not what it is called.
+
+ENOUGH_ROUNDS = 3  # from how many rounds on an answer needs no caution of their number (docs/statistics.md, Decisions)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Of 100 runs, in how many the 95% interval covered the truth or the verdict was undecided.
+
+    The fewest and the most over the cells of the grid.
+
+    Cells in which fewer than five stalls of the encrypted twins are expected are not among them: what was not met
+    cannot be covered, and is said beside the answer.
+    """
+
+    fewest: int
+    most: int
+
+
+_HELD = {1: Held(99, 100), 2: Held(99, 100)}
+_ROUNDS_ENOUGH = Held(85, 100)
+
+
+def held(rounds: int) -> Held:
+    return _HELD.get(rounds, _ROUNDS_ENOUGH)
+
+
+# When a run has seen enough. Pure rules; a session applies them at the ends of rounds, the unit of growth.
+#
+# For a number that is to be quoted the rule is precision. Up to an overhead of 20% the width aimed at is fixed, so the
+# rule does not look at where the answer lies, and leaves it unbiased. Beyond that the aim is a tenth of the *estimated*
+# overhead: the rule then looks at the estimate, and an interval is narrow enough a little sooner where the estimate
+# happens to be high. The bias that this makes is simulated in benches/results/grid.md.
+#
+# A budget is a gate, answered as soon as the 99% HDI is clear of it, and looked at after geometrically growing numbers
+# of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.
+
+LEAST_WIDTH = 0.02  # the narrowest 95% HDI that is aimed at, as a difference of ratios: 2 points
+
+_SHARE_OF_OVERHEAD = 0.10
+_LOOKS_GROW_BY = 1.5
+
+
+def target_width(estimate: Estimate, least: float = LEAST_WIDTH) -> float:
+    """The width of the 95% HDI that is enough: 2 points, or a tenth of the estimated overhead if that is more."""
+    return max(least, _SHARE_OF_OVERHEAD * abs(estimate.median - 1.0))
+
+
+def width(estimate: Estimate) -> float:
+    return estimate.hdi95[1] - estimate.hdi95[0]
+
+
+def precise_enough(looks: Iterable[tuple[Condition, Estimate, float]]) -> bool:
+    """Whether every primary estimate is as narrow as it need be; False for no estimate at all."""
+    found = [width(estimate) <= target for _, estimate, target in looks]
+    return bool(found) and all(found)
+
+
+def gate_decided(looks: Iterable[tuple[Condition, Estimate, float]], budget: float) -> bool:
+    """Whether every primary estimate is clear of the budget, or one is over it, which no other can mend."""
+    decisions = [decide_gate(estimate, budget) for _, estimate, _ in looks]
+    return Decision.OVER in decisions or (bool(decisions) and all(d is Decision.WITHIN for d in decisions))
+
+
+def is_gate_look(rounds_done: int, first_look: int) -> bool:
+    """Whether a gate may look after so many rounds: first after ``first_look``, then each time half as many again.
+
+    Rounds are equally long, so growing rounds are growing blocks; the schedule depends on nothing seen. `first_look`:
+    the rounds of the first look, at least 1.
+    """
+    look = first_look
+    while look < rounds_done:
+        look = max(look + 1, round(look * _LOOKS_GROW_BY))
+    return look == rounds_done
+
+
+def should_stop(
+    looks: Iterable[tuple[Condition, Estimate, float]], *, budget: float | None, rounds_done: int, first_look: int
+) -> bool:
+    """Whether a run may stop after this round, by the rule that suits what was asked.
+
+    `looks`: each judged condition with its primary estimate and target width, as ``interim_estimates`` returns them;
+    `budget`: the gate's limit as a share (0.05), or None for a number that is to be quoted; `first_look`: the fewest
+    rounds a run has.
+    """
+    if rounds_done < first_look:
+        return False
+    if budget is None:
+        return precise_enough(looks)
+    return is_gate_look(rounds_done, first_look) and gate_decided(looks, budget)

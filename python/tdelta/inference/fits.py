@@ -13,17 +13,250 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.costs import Panel, cost, places_among, table, transaction_cost, transactions, twin_table
+from tdelta.errors import Defect
 from tdelta.inference.noise import Design, InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
-from tdelta.inference.round_effect import wandering_sd
-from tdelta.inference.rounds import Contrasts, fit_rounds
+from tdelta.inference.rounds import Contrasts, fit_rounds, wandering_sd
 from tdelta.inference.stalls import Events, Shift, events_of, shifts
-from tdelta.records import Condition, InstanceEffectPrior, Measurement, Metric, Role
+from tdelta.records import Condition, InstanceEffectPrior, Measurement, Metric, Role, RunSettings, Trial
+from tdelta.records.trials import by_condition
+
+_US_PER_SECOND = 1e6
+_NS_PER_US = 1e3
+_LEAST_LEFT = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The complete blocks of one stratum, B blocks of K conditions, and the B/B twins that ran in them."""
+
+    stratum: int
+    conditions: tuple[Condition, ...]
+    """K conditions in the design's order, one of them the baseline; B/B twins are not among them."""
+    trials: tuple[tuple[Trial, ...], ...]  # B rows of K trials, blocks in order
+    rounds: NDArray[np.intp]  # shape (B,), the round of each block, not decreasing
+    incomplete: int  # blocks left out because a condition is missing or finished no operation
+    twins: tuple[Condition, ...] = ()  # the B/B twins that ran in any of these blocks, in the design's order
+    twin_trials: tuple[tuple[Trial | None, ...], ...] = ()
+    after_encrypted: frozenset[tuple[int, int, int]] = frozenset()
+    """Round, block and position of each trial of the run that an encrypted twin's came right before."""
+
+    @property
+    def baseline(self) -> Condition:
+        return next(c for c in self.conditions if c.role is Role.BASELINE)
+
+    @property
+    def round_count(self) -> int:
+        return len(np.unique(self.rounds))
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """At which place of the stratum's part of its block each trial ran, shape (B, K + twins); 0 for none."""
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        at = np.array([[np.nan if t is None else t.position for t in row] for row in rows], dtype=np.float64)
+        return places_among(at.reshape(len(rows), -1))
+
+    @property
+    def follows(self) -> FloatArray:
+        """1 for each trial that an encrypted twin's came right before, else 0; shape (B, K + twins)."""
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        after = [
+            [t is not None and (t.round, t.block, t.position) in self.after_encrypted for t in row] for row in rows
+        ]
+        return np.array(after, dtype=np.float64).reshape(len(rows), -1)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts on which trials ran, by name; one, without a name, where twins do not change hosts."""
+        rows = (*self.trials, *self.twin_trials)
+        return tuple(sorted({trial.measurement.host for row in rows for trial in row if trial is not None}))
+
+    @property
+    def hosts(self) -> NDArray[np.intp]:
+        """On which of `host_names` each trial ran, shape (B, K + twins); -1 for none."""
+        number = {name: at for at, name in enumerate(self.host_names)}
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        at = [[-1 if t is None else number[t.measurement.host] for t in row] for row in rows]
+        return np.array(at, dtype=np.intp).reshape(len(rows), -1)
+
+    def where(self, *roles: Role) -> NDArray[np.bool_]:
+        return np.array([c.role in roles for c in self.conditions], dtype=np.bool_)
+
+
+def places_among(positions: FloatArray) -> NDArray[np.intp]:
+    """The order of each row's positions, from 0; those that are NaN are passed over, and 0."""
+    order = np.argsort(np.argsort(positions, axis=1), axis=1)
+    return np.asarray(np.where(np.isnan(positions), 0, order), dtype=np.intp)
+
+
+def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
+    """Sort the trials of a run into one panel a stratum, in the order of strata.
+
+    Raises `TdeltaError`: if a stratum has a judged condition but not exactly one baseline.
+    """
+    by_stratum: dict[int, list[Condition]] = {}
+    for condition in settings.conditions:
+        by_stratum.setdefault(condition.stratum, []).append(condition)
+    ordered = sorted(trials, key=lambda trial: (trial.round, trial.block, trial.position))
+    blocks, after = _by_block(ordered), _after_encrypted(ordered)
+    return tuple(
+        replace(_panel(stratum, tuple(of), blocks), after_encrypted=after) for stratum, of in sorted(by_stratum.items())
+    )
+
+
+def _after_encrypted(ordered: Sequence[Trial]) -> frozenset[tuple[int, int, int]]:
+    """Where an encrypted twin ran right before on that host; a round's warm-up is not stored and counts as plain."""
+    return frozenset(
+        (later.round, later.block, later.position)
+        for earlier, later in pairwise(ordered)
+        if not earlier.condition.is_plain
+        and earlier.round == later.round
+        and earlier.measurement.host == later.measurement.host
+    )
+
+
+def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial | None]]:
+    blocks: dict[tuple[int, int], dict[str, Trial | None]] = {}
+    for trial in trials:
+        found = trial if trial.measurement.operations > 0 else None
+        blocks.setdefault((trial.round, trial.block), {})[trial.condition.key] = found
+    return dict(sorted(blocks.items()))
+
+
+def _panel(
+    stratum: int, conditions: tuple[Condition, ...], blocks: Mapping[tuple[int, int], Mapping[str, Trial | None]]
+) -> Panel:
+    baselines = sum(c.role is Role.BASELINE for c in conditions)
+    if baselines != 1:
+        raise Defect(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
+    always = tuple(c for c in conditions if c.role is not Role.BB)
+    keys = [c.key for c in always]
+    own = {at: [block.get(key) for key in keys] for at, block in blocks.items()}
+    complete = {at: tuple(t for t in of if t is not None) for at, of in own.items() if None not in of}
+    twins = tuple(
+        c for c in conditions if c.role is Role.BB and any(blocks[at].get(c.key) is not None for at in complete)
+    )
+    return Panel(
+        stratum=stratum,
+        conditions=always,
+        trials=tuple(complete.values()),
+        rounds=np.array([round_ for round_, _ in complete], dtype=np.intp),
+        incomplete=len(own) - len(complete),
+        twins=twins,
+        twin_trials=tuple(tuple(blocks[at].get(c.key) for c in twins) for at in complete),
+    )
+
+
+def places(found: Sequence[Panel]) -> dict[int, str]:
+    """What to put before a remark on a stratum: ``threads 16, cache 0.1: ``; nothing where there is only one.
+
+    Only factors that differ between strata are named, the cipher not being one of them.
+    """
+    levels = {panel.stratum: dict(panel.baseline.levels) for panel in found}
+    varied = [name for name in next(iter(levels.values()), {}) if len({of.get(name) for of in levels.values()}) > 1]
+    named = {
+        stratum: ", ".join(f"{name.replace('_', ' ')} {of[name]}" for name in varied if name in of)
+        for stratum, of in levels.items()
+    }
+    return {stratum: f"{name}: " if name else "" for stratum, name in named.items()}
+
+
+def cost(measurement: Measurement, metric: Metric) -> float:
+    match metric:
+        case Metric.RESPONSE_TIME:
+            return undelayed_share(measurement) * measurement.response_ns / _NS_PER_US
+        case Metric.TIME_WITH_CHECKPOINT:
+            if not measurement.checkpoint.ns:
+                return 0.0
+            total = sum(spans.total_ns for spans in measurement.transactions.values())
+            delay = (1.0 - undelayed_share(measurement)) * total
+            return (measurement.elapsed_ns - delay + measurement.checkpoint.ns) / measurement.operations / _NS_PER_US
+        case Metric.CPU_PER_OPERATION:
+            return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
+        case Metric.READ_BYTES_PER_OPERATION:
+            return measurement.usage.syscall_read_bytes / measurement.counted_operations
+        case Metric.WRITTEN_BYTES_PER_OPERATION:
+            return measurement.usage.syscall_written_bytes / measurement.counted_operations
+
+
+def undelayed_share(measurement: Measurement) -> float:
+    """The share of a trial's response time that is left without other programs' keeping the database from a CPU.
+
+    1 where it cannot be told that it was others (`tdelta.driver.answers`). The delay is of the whole recorded stretch,
+    a little of which lies between operations, hence the floor.
+    """
+    total = sum(spans.total_ns for spans in measurement.transactions.values())
+    if not measurement.delays.others_delay_ns or not total:
+        return 1.0
+    return max(_LEAST_LEFT, 1.0 - measurement.delays.others_delay_ns / total)
+
+
+def transaction_cost(measurement: Measurement, transaction: str) -> float:
+    """Mean response time of one transaction type in a trial, microseconds; 0 if it did not run.
+
+    Other programs' delay is known of the trial as a whole, and taken from every type alike.
+    """
+    spans = measurement.transactions.get(transaction)
+    if not spans or not spans.count:
+        return 0.0
+    return undelayed_share(measurement) * spans.total_ns / spans.count / _NS_PER_US
+
+
+def plain_shares(panel: Panel, names: Sequence[str]) -> FloatArray:
+    """Each transaction type's share of the time of these types on the plain twins, shape (T,)."""
+    plain = [t.measurement for row in panel.trials for t in row if t.condition.role in (Role.BASELINE, Role.AA)]
+    totals = np.zeros(len(names))
+    for one in plain:
+        spans = [one.transactions.get(name) for name in names]
+        totals += undelayed_share(one) * np.array([0 if of is None else of.total_ns for of in spans])
+    return np.asarray(totals / totals.sum(), dtype=np.float64)
+
+
+def metric_costs(panel: Panel, metric: Metric) -> FloatArray:
+    return table(panel, lambda measurement: cost(measurement, metric))
+
+
+def twin_table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
+    rows = [[np.nan if t is None else of(t.measurement) for t in row] for row in panel.twin_trials]
+    return np.array(rows, dtype=np.float64).reshape(len(panel.trials), len(panel.twins))
+
+
+def table(panel: Panel, of: Callable[[Measurement], float]) -> FloatArray:
+    rows = [[of(trial.measurement) for trial in row] for row in panel.trials]
+    return np.array(rows, dtype=np.float64).reshape(len(panel.trials), len(panel.conditions))
+
+
+def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
+    trials = (trial for panel in found for row in panel.trials for trial in row)
+    names = sorted({name for t in trials for name, spans in t.measurement.transactions.items() if spans.count})
+    return tuple(names) if len(names) > 1 else ()
+
+
+def actual_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
+    """The true quotient of an injected twin, from what its own trials spun on purpose; None where it is not known.
+
+    On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.
+    """
+    found = [trial.measurement for trial in trials]
+    is_server = any(m.client_cpu_seconds > 0.0 for m in found)
+    match metric:
+        case Metric.CPU_PER_OPERATION if is_server:
+            return None
+        case Metric.CPU_PER_OPERATION:
+            injected = sum(m.injected.cpu_ns for m in found) / 1e9
+            total = sum(m.cpu_seconds for m in found)
+        case Metric.RESPONSE_TIME:
+            injected = float(sum(m.injected.elapsed_ns for m in found))
+            total = float(sum(s.total_ns for m in found for s in m.transactions.values()))
+        case _:
+            return None
+    return 1.0 + injected / (total - injected) if total > injected else None
+
 
 # Costs that come in steps, as of a clock or a counter that is coarse: what they leave open of a mean.
 #
@@ -37,15 +270,13 @@ _REPEATED = 0.5
 _NOT_KNOWN = 1.0
 """The step, in logs, where all trials cost the same: nothing shows how far away the next value would be."""
 
-_ALIKE = 12
-"""Decimals of a logarithm that two equal costs have in common."""
+_ALIKE = 12  # decimals of a logarithm that two equal costs have in common
 
 
 def step_sd(costs: FloatArray) -> float:
     """How far off the log mean of a twin may be for the steps of its costs, as a standard deviation.
 
-    Args:
-        costs: shape (blocks, twins), NaN where a twin took no part.
+    `costs`: shape (blocks, twins), NaN where a twin took no part.
     """
     logs = np.round(np.log(costs), _ALIKE)
     distinct = np.unique(logs[np.isfinite(logs)])
@@ -58,10 +289,8 @@ def step_sd(costs: FloatArray) -> float:
 
 
 _BYTES = "bytes"
-_LEAST_LOG = -200.0
-"""Of a posterior relative to its peak: less counts as 0."""
-PLAIN = (Role.BASELINE, Role.AA)
-"""The twins at theta = 0: both plain ones together are the baseline."""
+_LEAST_LOG = -200.0  # of a posterior relative to its peak: less counts as 0
+PLAIN = (Role.BASELINE, Role.AA)  # the twins at theta = 0: both plain ones together are the baseline
 
 _OF_PLAIN_KIND = (Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED)
 """Whose trials scatter, and whose instances differ, as plain ones do."""
@@ -69,25 +298,16 @@ _OF_PLAIN_KIND = (Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED)
 
 @dataclass(frozen=True)
 class Fitted:
-    """One cost of one panel after stage 1.
-
-    Attributes:
-        panel: where it comes from.
-        costs: shape (b, k + t), the costs used, in the metric's unit: conditions, then B/B twins (NaN where absent).
-        used: shape (K,), which of the panel's conditions have a ratio.
-        blocks: shape (B,), which of the panel's blocks were used.
-        twins: the B/B twins used, t of them.
-        means: stage 1's answer for these columns.
-        is_counted: whether costs are exact counts, and no times.
-    """
+    """One cost of one panel after stage 1."""
 
     panel: Panel
     costs: FloatArray
-    used: NDArray[np.bool_]
-    blocks: NDArray[np.bool_]
-    twins: tuple[Condition, ...]
+    """Shape (b, k + t), the costs used, in the metric's unit: conditions, then B/B twins (NaN where absent)."""
+    used: NDArray[np.bool_]  # shape (K,), which of the panel's conditions have a ratio
+    blocks: NDArray[np.bool_]  # shape (B,), which of the panel's blocks were used
+    twins: tuple[Condition, ...]  # the B/B twins used, t of them
     means: InstanceMeans
-    is_counted: bool = False
+    is_counted: bool = False  # whether costs are exact counts, and no times
 
     @cached_property
     def step_sd(self) -> float:
@@ -96,17 +316,14 @@ class Fitted:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """The used conditions, without B/B twins, in the design's order."""
         return tuple(c for c, used in zip(self.panel.conditions, self.used, strict=True) if used)
 
     @property
     def own_costs(self) -> FloatArray:
-        """The costs of the conditions alone, shape (b, k)."""
         return self.costs[:, : len(self.conditions)]
 
     @property
     def columns(self) -> tuple[Condition, ...]:
-        """What each column of the fit is of."""
         return (*self.conditions, *self.twins)
 
     def plain(self, *roles: Role) -> NDArray[np.bool_]:
@@ -136,7 +353,6 @@ class Fitted:
 
     @property
     def round_numbers(self) -> tuple[int, ...]:
-        """The run's number of each round of the fit, from 0."""
         return tuple(int(number) for number in np.unique(self.panel.rounds[self.blocks]))
 
     def without_round(self, number: int) -> Fitted:
@@ -168,11 +384,7 @@ class Selected:
 
 
 def fit_panel(panel: Panel, selected: Mapping[str, Selected]) -> dict[str, Fitted]:
-    """Stage 1 for many costs of a panel.
-
-    Returns:
-        By the same names, those that have anything to compare.
-    """
+    """Stage 1 for many costs of a panel, by the same names: those that have anything to compare."""
     return {name: _fitted(panel, part) for name, part in selected.items() if not part.is_empty}
 
 
@@ -212,26 +424,17 @@ def _kinds(columns: Sequence[Condition]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the data say of one condition's cost over the baseline's, before the prior.
-
-    Attributes:
-        fitted: the stratum.
-        condition: which one.
-        typical: the log ratio of typical trials.
-        shift: how far the log ratio of means lies above it.
-        events: of the condition's own trials.
-        plain_events: of the plain twins'.
-        wanders: whether the condition's overhead changes over blocks in a way that lasts
-            (`tdelta.inference.round_effect.wandering_sd`).
-    """
+    """What the data say of one condition's cost over the baseline's, before the prior."""
 
     fitted: Fitted
     condition: Condition
-    typical: Mixture
-    shift: Shift
-    events: Events
+    typical: Mixture  # the log ratio of typical trials
+    shift: Shift  # how far the log ratio of means lies above it
+    events: Events  # of the condition's own trials
     plain_events: Events
     wanders: bool = False
+    """Whether the condition's overhead changes over blocks in a way that lasts
+    (`tdelta.inference.rounds.wandering_sd`)."""
 
     @cached_property
     def mixture(self) -> Mixture:
@@ -244,29 +447,21 @@ class Answer:
 
     @cached_property
     def typical_posterior(self) -> Posterior:
-        """The typical log ratio's."""
         return posterior(self.typical)
 
     @cached_property
     def posterior(self) -> Posterior:
-        """That of the log ratio of means."""
         return shifted(self.typical_posterior, self.shift.points, self.shift.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class CostFit:
-    """One cost over the strata that have it, after stage 2.
-
-    Attributes:
-        parts: the strata, each with its contrasts; empty where the cost has no ratio anywhere.
-        plain: the roles that made the baseline, at theta = 0.
-        instance_sd: posterior median of an instance's effect, a share; 0 where there are no parts.
-        instance_effect: the prior that a calibration gave of it; None without one.
-    """
+    """One cost over the strata that have it, after stage 2."""
 
     parts: tuple[tuple[Fitted, Contrasts], ...]
-    plain: tuple[Role, ...]
-    instance_sd: float
+    """The strata, each with its contrasts; empty where the cost has no ratio anywhere."""
+    plain: tuple[Role, ...]  # the roles that made the baseline, at theta = 0
+    instance_sd: float  # posterior median of an instance's effect, a share; 0 where there are no parts
     instance_effect: InstanceEffectPrior | None = None
 
     def answers(self) -> Iterator[Answer]:
@@ -280,7 +475,6 @@ class CostFit:
             yield answer.fitted, answer.condition, answer.mixture
 
     def without_round(self, number: int) -> CostFit:
-        """The same without the run's round of this number, from 0."""
         return fit_strata(
             (fitted.without_round(number) for fitted, _ in self.parts),
             *self.plain,
@@ -328,7 +522,6 @@ def fit_metrics(
     metrics: Sequence[Metric],
     instance_effect: Callable[[Metric], InstanceEffectPrior | None] = lambda _metric: None,
 ) -> dict[Metric, CostFit]:
-    """Fit metrics over the mix, both plain twins together being the baseline."""
     fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
 
     def of(m: Metric) -> Iterator[Fitted]:
@@ -367,9 +560,7 @@ def _with_common_instance_effects(fits: Mapping[str, CostFit]) -> dict[str, Cost
 def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement], float]]) -> dict[str, CostFit]:
     """Fit costs of the caller's own, both plain twins together being the baseline.
 
-    Args:
-        found: the panels.
-        costs: by name, what a trial cost; 0 where it has none of it. A block in which any trial has none is left out.
+    `costs`: by name, what a trial cost; 0 where it has none of it. A block in which any trial has none is left out.
     """
     fitted = [
         fit_panel(panel, {name: _where_all_cost(table(panel, of), twin_table(panel, of)) for name, of in costs.items()})
@@ -395,3 +586,69 @@ def _select_metric(panel: Panel, metric: Metric) -> Selected:
 def _usable_conditions(panel: Panel, costs: FloatArray) -> NDArray[np.bool_]:
     used = np.asarray((costs > 0).all(axis=0), dtype=np.bool_)
     return used if bool(used[panel.where(Role.BASELINE)].all()) else np.zeros_like(used)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRatios:
+    """One condition's cost over the baseline's in every complete block: what was compared, before any model."""
+
+    condition: Condition
+    """A judged condition, over the geometric mean of the plain twins of its block; or an A/A twin, over the other plain
+    twin."""
+    rounds: NDArray[np.intp]  # shape (b,), the round of each block, not decreasing
+    blocks: NDArray[np.intp]
+    started_unix_seconds: FloatArray
+    ratio: FloatArray  # shape (b,), quotients
+
+
+def paired_ratios(trials: Iterable[Trial], settings: RunSettings) -> tuple[PairedRatios, ...]:
+    """Each complete block's ratios of the primary metric, judged conditions first, then A/A copies.
+
+    Conditions that cost nothing in some block have no ratio and are left out. Raises `TdeltaError`: if a stratum has
+    not exactly one baseline.
+    """
+    found = {p.condition.key: p for panel in panels(trials, settings) for p in _paired(panel, settings)}
+    judged = [c for c in settings.conditions if c.role.is_judged]
+    twins = [c for c in settings.conditions if c.role is Role.AA]
+    return tuple(found[c.key] for c in (*judged, *twins) if c.key in found)
+
+
+def complete_blocks(trials: Iterable[Trial], settings: RunSettings) -> frozenset[tuple[int, str]]:
+    """The (block, condition key) of every trial that the verdicts rest on: those of complete blocks.
+
+    Raises `TdeltaError`: if a stratum has not exactly one baseline.
+    """
+    used = (trial for panel in panels(trials, settings) for row in panel.trials for trial in row)
+    return frozenset((trial.block, trial.condition.key) for trial in used)
+
+
+def in_complete_blocks(trials: Sequence[Trial], settings: RunSettings) -> dict[str, list[Measurement]]:
+    """What was measured of each condition in trials that the verdicts rest on, by the condition's key."""
+    used = complete_blocks(trials, settings)
+    return by_condition(trial for trial in trials if (trial.block, trial.condition.key) in used)
+
+
+def _paired(panel: Panel, settings: RunSettings) -> Iterator[PairedRatios]:
+    if not panel.trials:
+        return
+    costs = metric_costs(panel, settings.metric)
+    used = np.asarray((costs > 0).all(axis=0), dtype=np.bool_)
+    plain = panel.where(*PLAIN) & used
+    baseline = panel.where(Role.BASELINE)
+    if not used[baseline].all():
+        return
+    for at, condition in enumerate(panel.conditions):
+        if used[at] and condition.role is not Role.BASELINE:
+            over = baseline if condition.role is Role.AA else plain
+            yield _of_condition(panel, condition, np.log(costs[:, at]) - np.log(costs[:, over]).mean(axis=1))
+
+
+def _of_condition(panel: Panel, condition: Condition, log_ratio: FloatArray) -> PairedRatios:
+    first: Sequence[Trial] = [row[0] for row in panel.trials]
+    return PairedRatios(
+        condition=condition,
+        rounds=panel.rounds,
+        blocks=np.array([trial.block for trial in first], dtype=np.intp),
+        started_unix_seconds=np.array([trial.started_unix_seconds for trial in first], dtype=np.float64),
+        ratio=np.exp(log_ratio),
+    )

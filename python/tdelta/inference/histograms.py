@@ -21,15 +21,12 @@ from tdelta.errors import Defect
 
 IntArray: TypeAlias = NDArray[np.int64]
 
-RESOLUTION = 2.0**-10
-"""No bin above 1 µs is wider than this share of the times in it."""
+RESOLUTION = 2.0**-10  # no bin above 1 µs is wider than this share of the times in it
 
 _COMPRESSED_COOKIE, _COOKIE = 0x1C849314, 0x1C849313
-_LAYOUT = (0, 3, 1)
-"""No offset, three significant digits, from 1 ns."""
+_LAYOUT = (0, 3, 1)  # no offset, three significant digits, from 1 ns
 
-_HALF_BITS = 10
-"""Three digits take 2048 sub-buckets; every bucket after the first adds the upper half of them."""
+_HALF_BITS = 10  # three digits take 2048 sub-buckets; every bucket after the first adds the upper half of them
 
 _OUTER, _HEAD = struct.Struct(">ii"), struct.Struct(">iiiiqqd")
 _MOST_BYTES = 1 << 20
@@ -38,32 +35,21 @@ _LONGEST_NUMBER = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The bins of a histogram that hold anything.
+    """The bins of a histogram that hold anything."""
 
-    Attributes:
-        bins: shape (n,), increasing bin numbers.
-        counts: shape (n,), all positive.
-    """
-
-    bins: IntArray
-    counts: IntArray
+    bins: IntArray  # shape (n,), increasing bin numbers
+    counts: IntArray  # shape (n,), all positive
 
     @property
     def total(self) -> int:
-        """How many times there are."""
         return int(self.counts.sum())
 
     def beyond(self, bin_number: int) -> int:
-        """How many are in bins after this one."""
         return int(self.counts[np.searchsorted(self.bins, bin_number, side="right") :].sum())
 
 
 def decode(payload: bytes) -> Counts:
-    """Read one payload.
-
-    Raises:
-        TdeltaError: it is none, is cut off, or has another layout.
-    """
+    """Read one payload. Raises `TdeltaError`: it is none, is cut off, or has another layout."""
     try:
         cookie, length = _OUTER.unpack_from(payload)
         body = zlib.decompressobj().decompress(payload[_OUTER.size : _OUTER.size + length], _MOST_BYTES)
@@ -81,7 +67,6 @@ def decode(payload: bytes) -> Counts:
 
 
 def merged(parts: Sequence[Counts]) -> Counts:
-    """Several histograms added up; none at all are an empty one."""
     if len(parts) == 1:
         return parts[0]
     bins = np.concatenate([part.bins for part in parts]) if parts else np.empty(0, dtype=np.int64)
@@ -93,7 +78,6 @@ def merged(parts: Sequence[Counts]) -> Counts:
 
 
 def bin_of(time_ns: int) -> int:
-    """The bin that a time falls into."""
     bucket = max(0, time_ns.bit_length() - _HALF_BITS - 1)
     return (bucket << _HALF_BITS) + (time_ns >> bucket)
 

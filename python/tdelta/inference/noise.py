@@ -26,60 +26,41 @@ NU_GRID = np.array([3.0, 5.0, 9.0, 16.0, 30.0, 80.0])
 SMALLEST_SD = 1e-5
 """A floor of 0.001% under the noise of a trial: counters are integers, and twins may agree to the last byte."""
 
-POOLING_DF = 4.0
-"""How many trials' worth of the scatter of all kinds together each kind's sigma is given: weak pooling."""
+POOLING_DF = 4.0  # how many trials' worth of the scatter of all kinds together each kind's sigma is given: weak pooling
 
-PLACE_SD = 0.05
-"""Prior sd of the effect of a place in the block, 5%: it hardly binds where there are a few blocks."""
+PLACE_SD = 0.05  # prior sd of the effect of a place in the block, 5%: it hardly binds where there are a few blocks
 
-CARRIED_SD = 0.03
-"""Prior sd of what an encrypted trial leaves to the next one, 3%."""
+CARRIED_SD = 0.03  # prior sd of what an encrypted trial leaves to the next one, 3%
 
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
 _TOLERANCE = 5e-4
 _MAX_ITERATIONS = 60
-_CONSISTENT = 1.4826
-"""A normal's standard deviation over its median absolute deviation."""
+_CONSISTENT = 1.4826  # a normal's standard deviation over its median absolute deviation
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceMeans:
-    """Stage 1's answer for one cost in one stratum: R rounds, B blocks, K columns (twins) of G kinds.
+    """Stage 1's answer for one cost in one stratum: R rounds, B blocks, K columns (twins) of G kinds."""
 
-    Attributes:
-        means: shape (R, K), typical log cost of each instance less its blocks' effects.
-        blocks: shape (R, K), trials behind each; 0 where a twin took no part in the round.
-        kinds: shape (K,), the kind of each column, from 0.
-        variance: shape (G,), of one trial as it counts for an instance's mean, ``sigma^2 (nu + 3) / (nu + 1)``; 0 where
-            ``df`` is 0.
-        df: shape (G,), degrees of freedom behind ``variance``.
-        rounds: shape (B,), the round of each block, counted from 0.
-        there: shape (B, K), which trials there are.
-        residual: shape (B, K), log cost of each trial less all effects; 0 where there was no trial.
-        influence: shape (B, K), what each trial adds to its instance's mean, times the trials of the instance.
-        weight: shape (B, K), from 1 (a trial as expected) to 0 (one that says nothing of where trials lie).
-        places: shape (P,), effect of each place in the block on a log cost.
-        hosts: shape (R, K), the host of each instance, from 0, and -1 where a twin took no part; None of one host.
-        carried: what an encrypted trial adds to the log cost of the next one, which ``means`` are without.
-        carried_sd: how well that is known.
-        following: shape (K,), the share of each column's trials that an encrypted twin's came right before.
-    """
-
-    means: FloatArray
-    blocks: FloatArray
-    kinds: NDArray[np.intp]
+    means: FloatArray  # shape (R, K), typical log cost of each instance less its blocks' effects
+    blocks: FloatArray  # shape (R, K), trials behind each; 0 where a twin took no part in the round
+    kinds: NDArray[np.intp]  # shape (K,), the kind of each column, from 0
     variance: FloatArray
-    df: FloatArray
-    rounds: NDArray[np.intp]
-    there: NDArray[np.bool_]
-    residual: FloatArray
-    influence: FloatArray
-    weight: FloatArray
-    places: FloatArray
+    """Shape (G,), of one trial as it counts for an instance's mean, ``sigma^2 (nu + 3) / (nu + 1)``; 0 where ``df`` is
+    0."""
+    df: FloatArray  # shape (G,), degrees of freedom behind ``variance``
+    rounds: NDArray[np.intp]  # shape (B,), the round of each block, counted from 0
+    there: NDArray[np.bool_]  # shape (B, K), which trials there are
+    residual: FloatArray  # shape (B, K), log cost of each trial less all effects; 0 where there was no trial
+    influence: FloatArray  # shape (B, K), what each trial adds to its instance's mean, times the trials of the instance
+    weight: FloatArray  # shape (B, K), from 1 (a trial as expected) to 0 (one that says nothing of where trials lie)
+    places: FloatArray  # shape (P,), effect of each place in the block on a log cost
     hosts: NDArray[np.intp] | None = None
-    carried: float = 0.0
-    carried_sd: float = 0.0
+    """Shape (R, K), the host of each instance, from 0, and -1 where a twin took no part; None of one host."""
+    carried: float = 0.0  # what an encrypted trial adds to the log cost of the next one, which ``means`` are without
+    carried_sd: float = 0.0  # how well that is known
     following: FloatArray | None = None
+    """Shape (K,), the share of each column's trials that an encrypted twin's came right before."""
 
     @property
     def host_count(self) -> int:
@@ -88,13 +69,11 @@ class InstanceMeans:
 
     @property
     def pooled_variance(self) -> float:
-        """The variance of a trial over all kinds."""
         df = float(self.df.sum())
         return float((self.df * self.variance).sum()) / df if df else 0.0
 
     @property
     def pooled_df(self) -> float:
-        """Degrees of freedom of all kinds together."""
         return float(self.df.sum())
 
     @property
@@ -129,19 +108,13 @@ class InstanceMeans:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Which trials there were, in B blocks of K columns.
+    """Which trials there were, in B blocks of K columns."""
 
-    Attributes:
-        rounds: shape (B,), the round of each block, counted from 0, not decreasing.
-        places: shape (B, K), at which place of its block each trial ran, from 0; any number where there was none.
-        kinds: shape (K,), the kind of each column, from 0.
-        follows: shape (B, K), 1 for a trial that an encrypted twin's came right before, else 0.
-    """
-
-    rounds: NDArray[np.intp]
+    rounds: NDArray[np.intp]  # shape (B,), the round of each block, counted from 0, not decreasing
     places: NDArray[np.intp]
-    kinds: NDArray[np.intp]
-    follows: FloatArray
+    """Shape (B, K), at which place of its block each trial ran, from 0; any number where there was none."""
+    kinds: NDArray[np.intp]  # shape (K,), the kind of each column, from 0
+    follows: FloatArray  # shape (B, K), 1 for a trial that an encrypted twin's came right before, else 0
 
     @property
     def kind_count(self) -> int:
@@ -166,13 +139,8 @@ class _State:
 def fit_instances(log_costs: FloatArray, design: Design) -> InstanceMeans:
     """Fit one cost of one stratum.
 
-    Args:
-        log_costs: shape (B, K), NaN where a twin took no part in a block.
-        design: which trials these are.
-
-    Returns:
-        Where every round has a single block, noise and instance effects cannot be told apart: ``df`` is 0 and stage 2
-        leaves the noise to its prior.
+    `log_costs`: shape (B, K), NaN where a twin took no part in a block. Where every round has a single block,
+    noise and instance effects cannot be told apart: ``df`` is 0 and stage 2 leaves the noise to its prior.
     """
     there = ~np.isnan(log_costs)
     y = np.where(there, log_costs, 0.0)
@@ -221,8 +189,7 @@ def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks
 def _medians(values: FloatArray) -> FloatArray:
     """The median of each column's values that are not NaN; NumPy's ``nanmedian`` takes ten times as long for few.
 
-    Args:
-        values: shape (n, m), in each column at least one value.
+    `values`: shape (n, m), in each column at least one value.
     """
     ordered = np.sort(values, axis=0)  # NaN last
     counts = np.count_nonzero(~np.isnan(values), axis=0)

@@ -28,31 +28,23 @@ from tdelta.inference.posterior import PRIOR_DF, PRIOR_SCALE, FloatArray, Poster
 TAU_SCALE = 0.1
 _TAU = np.geomspace(3e-4, 4.0, 36)
 _NEWTON_STEPS = 8
-_FARTHEST = 3.0
-"""A type's ratio is at most 20 times the mix's, or a twentieth, while its center is sought."""
+_FARTHEST = 3.0  # a type's ratio is at most 20 times the mix's, or a twentieth, while its center is sought
 
 
 @dataclass(frozen=True, slots=True)
 class TypeEstimates:
-    """What the rounds' model says of each transaction type of one stratum, J conditions by T types, before pooling.
+    """What the rounds' model says of each transaction type of one stratum, J conditions by T types, before pooling."""
 
-    Attributes:
-        theta: shape (J, T), log ratios of means.
-        covariance: shape (T, T), between types, of one condition's log ratio.
-        between: shape (J, J), correlation of conditions, which share the baseline.
-    """
-
-    theta: FloatArray
-    covariance: FloatArray
-    between: FloatArray
+    theta: FloatArray  # shape (J, T), log ratios of means
+    covariance: FloatArray  # shape (T, T), between types, of one condition's log ratio
+    between: FloatArray  # shape (J, J), correlation of conditions, which share the baseline
 
 
 def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
     """Put the separate answers of the types of one stratum together.
 
-    Args:
-        answers: for each of T types, its J conditions' answers. Two types correlate by as much as they have blocks in
-            common, and as their trials were seen to.
+    `answers`: for each of T types, its J conditions' answers. Two types correlate by as much as they have blocks in
+    common, and as their trials were seen to.
     """
     theta = np.array([[answer.mixture.mean for answer in of_type] for of_type in answers]).T
     total = np.array([np.mean([answer.mixture.variance for answer in of_type]) for of_type in answers])
@@ -94,24 +86,16 @@ def _correlation(influences: Sequence[FloatArray]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class PooledTypes:
-    """The types of one condition, pooled: a mixture over G values of tau of joint normals of T log ratios.
+    """The types of one condition, pooled: a mixture over G values of tau of joint normals of T log ratios."""
 
-    Attributes:
-        weights: shape (G,), sums to 1.
-        means: shape (G, T).
-        covariances: shape (G, T, T).
-    """
-
-    weights: FloatArray
-    means: FloatArray
-    covariances: FloatArray
+    weights: FloatArray  # shape (G,), sums to 1
+    means: FloatArray  # shape (G, T)
+    covariances: FloatArray  # shape (G, T, T)
 
     def as_parts_of(self, mix: Answer, shares: FloatArray) -> list[Posterior]:
         """Posteriors of the types, conditioned on the separate estimate of their mix.
 
-        Args:
-            mix: that estimate.
-            shares: shape (T,), of the plain time; they sum to 1.
+        `shares`: shape (T,), of the plain time; they sum to 1.
         """
         whole = mix.mixture
         mean, covariance = self.weights @ self.means, np.tensordot(self.weights, self.covariances, axes=1)
@@ -148,7 +132,6 @@ def _adding_up(apart: FloatArray, covariance: FloatArray, shares: FloatArray) ->
 
 
 def pool(strata: Sequence[TypeEstimates]) -> list[list[PooledTypes]]:
-    """Pool the types of every condition of every stratum."""
     pooled = [_pool_stratum(estimates) for estimates in strata]
     # A point of the geometric grid stands for an interval as wide as tau itself.
     log_prior = np.log(_TAU) - np.log1p((_TAU / TAU_SCALE) ** 2)
@@ -166,8 +149,7 @@ def pool(strata: Sequence[TypeEstimates]) -> list[list[PooledTypes]]:
 def _pool_stratum(estimates: TypeEstimates) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Normal algebra for every tau at once; the dimension is conditions times types, 30 or so.
 
-    Returns:
-        Over the grid of tau: log marginal (G,), means (G, J*T), covariances (G, J*T, J*T).
+    Returns, over the grid of tau: log marginal (G,), means (G, J*T), covariances (G, J*T, J*T).
     """
     conditions, types = estimates.theta.shape
     sampling = np.kron(estimates.between, estimates.covariance)

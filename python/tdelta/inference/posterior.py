@@ -21,8 +21,7 @@ PRIOR_DF = 3.0
 PRIOR_SCALE = 0.5
 """theta ~ t3(0, 0.5): software AES on a scan costs 6.6 x, log 1.89, and must not be pulled in (docs/statistics.md)."""
 
-POINTS = 801
-"""Of a grid."""
+POINTS = 801  # of a grid
 
 _REACH_SDS = 9.0
 _PRIOR_REACH = 20.0
@@ -40,17 +39,11 @@ def log_prior(theta: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A normal mixture for a log ratio, *before* its prior: what the data say.
+    """A normal mixture for a log ratio, *before* its prior: what the data say."""
 
-    Attributes:
-        weights: shape (m,), sums to 1.
-        means: shape (m,), log ratios.
-        sds: shape (m,), all positive.
-    """
-
-    weights: FloatArray
-    means: FloatArray
-    sds: FloatArray
+    weights: FloatArray  # shape (m,), sums to 1
+    means: FloatArray  # shape (m,), log ratios
+    sds: FloatArray  # shape (m,), all positive
 
     def log_density(self, theta: FloatArray) -> FloatArray:
         """Log density at ``theta``, shape (n,); finite however far out, since a truncation may need the far tail."""
@@ -61,25 +54,22 @@ class Mixture:
 
     @property
     def mean(self) -> float:
-        """The mixture's mean, a log ratio."""
         return float(self.weights @ self.means)
 
     @property
     def variance(self) -> float:
-        """The mixture's variance, of a log ratio."""
         return float(self.weights @ (self.sds**2 + (self.means - self.mean) ** 2))
 
 
-def mixture(weights: FloatArray, means: FloatArray, variances: FloatArray) -> Mixture:
+def mixture(
+    weights: FloatArray,  # shape (n,), not negative; normalised here
+    means: FloatArray,  # shape (n,), log ratios
+    variances: FloatArray,  # shape (n,), positive
+) -> Mixture:
     """A mixture of at most 64 normals with the same first two moments in each bin of log variance.
 
     The grid of (tau, sigma) has a thousand components that differ mainly in width; merging those of nearly the same
     width keeps the mixture's shape and makes it cheap.
-
-    Args:
-        weights: shape (n,), not negative; normalised here.
-        means: shape (n,), log ratios.
-        variances: shape (n,), positive.
     """
     kept = weights > _NEGLIGIBLE_WEIGHT * weights.max()
     weights, means, variances = weights[kept] / weights[kept].sum(), means[kept], variances[kept]
@@ -97,22 +87,15 @@ def mixture(weights: FloatArray, means: FloatArray, variances: FloatArray) -> Mi
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """A posterior of a log ratio on a grid.
+    """A posterior of a log ratio on a grid."""
 
-    Attributes:
-        theta: shape (n,), increasing log ratios.
-        cumulative: shape (n,), from 0 to 1.
-    """
-
-    theta: FloatArray
-    cumulative: FloatArray
+    theta: FloatArray  # shape (n,), increasing log ratios
+    cumulative: FloatArray  # shape (n,), from 0 to 1
 
     def quantile(self, probability: float) -> float:
-        """The log ratio below which this much of the posterior lies."""
         return float(np.interp(probability, self.cumulative, self.theta))
 
     def mass_below(self, theta: float) -> float:
-        """The share of the posterior below a log ratio."""
         return float(np.interp(theta, self.theta, self.cumulative, left=0.0, right=1.0))
 
     def ratio_hdi(self, mass: float) -> tuple[float, float]:
@@ -165,25 +148,21 @@ def _reach(data: Mixture) -> float:
 
 
 def as_posterior(mixed: Mixture) -> Posterior:
-    """A mixture that is a posterior already, put on a grid."""
     theta = _grid(mixed)
     return integrated(theta, mixed.log_density(theta))
 
 
 def posterior(data: Mixture) -> Posterior:
-    """What the data say, times the prior t3(0, 0.5)."""
     theta = _grid(data)
     return integrated(theta, data.log_density(theta) + log_prior(theta))
 
 
-def shifted(found: Posterior, points: FloatArray, weights: FloatArray) -> Posterior:
-    """The posterior of a sum of a log ratio and an independent shift.
-
-    Args:
-        found: the log ratio's.
-        points: shape (n,), values of the shift, increasing.
-        weights: shape (n,), their probabilities.
-    """
+def shifted(
+    found: Posterior,
+    points: FloatArray,  # shape (n,), values of the shift, increasing
+    weights: FloatArray,  # shape (n,), their probabilities
+) -> Posterior:
+    """The posterior of a sum of a log ratio and an independent shift."""
     if len(points) == 1:
         return Posterior(found.theta + points[0], found.cumulative)
     middle = float(np.interp(0.5, np.cumsum(weights), points))
@@ -220,6 +199,5 @@ def posterior_without_speedup(data: Mixture) -> Posterior:
 
 
 def prior_alone() -> Posterior:
-    """The posterior where there are no data: the prior."""
     theta = sinh_spaced(0.0, PRIOR_SCALE, -_PRIOR_REACH, _PRIOR_REACH)
     return integrated(theta, log_prior(theta))

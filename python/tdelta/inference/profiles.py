@@ -26,14 +26,11 @@ _DRAWS = 20_000
 _SEED = 20_001
 _ENDS = (2.5, 97.5)
 _JEFFREYS = 0.5
-_LIBRARIES = Functions()
-"""Knows the functions of libraries and of the kernel, and no engine's."""
+_LIBRARIES = Functions()  # knows the functions of libraries and of the kernel, and no engine's
 
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """What was sampled on one condition."""
-
     condition: Condition
     trials: int
     operations: int
@@ -41,7 +38,6 @@ class Profiled:
 
     @property
     def samples(self) -> int:
-        """All of them."""
         return sum(one.samples for one in self.functions)
 
 
@@ -57,7 +53,6 @@ def cpu_profiles(found: Iterable[Profiled], names: Functions = _LIBRARIES) -> tu
 
 
 def compare(plain: Profiled, encrypted: Profiled, names: Functions = _LIBRARIES) -> CpuProfile:
-    """Two profiles side by side."""
     functions = list(_functions(plain, encrypted, names))
     by_class = {of: mine for of in FunctionClass if (mine := [one for one in functions if one.function_class is of])}
     drawn = {of: _drawn(of, mine, plain, encrypted) for of, mine in by_class.items()}

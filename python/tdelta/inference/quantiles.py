@@ -16,7 +16,6 @@ from tdelta.inference.posterior import FloatArray
 
 
 def t_quantile(probability: FloatArray | float, df: FloatArray | float) -> FloatArray:
-    """Of Student's t."""
     return _over(_native.student_quantile, probability, df)
 
 
@@ -26,17 +25,14 @@ def t_reach(df: float, mass: float = 0.95) -> float:
 
 
 def chi_square_quantile(probability: FloatArray | float, df: FloatArray | float) -> FloatArray:
-    """Of a sum of ``df`` squares."""
     return 2.0 * gamma_quantile(probability, 0.5 * np.asarray(df))
 
 
 def gamma_quantile(probability: FloatArray | float, shape: FloatArray | float) -> FloatArray:
-    """Of Gamma(shape, 1)."""
     return _over(_native.gamma_quantile, probability, shape)
 
 
 def beta_quantile(probability: FloatArray | float, a: FloatArray | float, b: FloatArray | float) -> FloatArray:
-    """Of beta(a, b)."""
     return _over(_native.beta_quantile, probability, a, b)
 
 

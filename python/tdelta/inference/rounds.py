@@ -2,7 +2,7 @@
 
 ``m_(round, twin) = a_round + theta_condition + w_(round, condition) + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on
 plain twins and ``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``; ``w ~ N(0, omega)`` is shared by
-a treatment and its B/B twin (`tdelta.inference.round_effect`). ``tau ~ HalfCauchy(1%)``: most machines are
+a treatment and its B/B twin (`tdelta.inference.rounds`). ``tau ~ HalfCauchy(1%)``: most machines are
 alike to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300%.
 The noise of a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a
 treatment and its B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between
@@ -21,20 +21,238 @@ over 0.5^2 of their thetas, which is under a thousandth of the interval's width.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.instance_effect import instance_sd_quantile, log_instance_sd_density, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
-from tdelta.inference.round_effect import contrast_scatter, round_effect_nodes
+from tdelta.inference.quantiles import beta_quantile
 from tdelta.records import InstanceEffectPrior
 
-RHO_SD = 0.6
-"""Prior sd of the log of how many times as much a treatment's instances differ as plain ones do."""
+# What a round does to encryption's cost: an effect that all encrypted twins of a round share.
+#
+# A round makes its twins anew: a data seed, a page layout, a state of the machine's clocks. Where these change what
+# encryption costs, a treatment and its B/B twin move together, so no comparison of identical twins sees it, and a
+# second encrypted twin says nothing new of it: only further rounds do. Its standard deviation omega is in the model of
+# the verdicts (`tdelta.inference.rounds`) with a half-Cauchy prior whose scale is small, since few machines show any;
+# the F test here says where there clearly is one. In blocks it is tested alike: what changes from block to block and
+# lasts reaches into the rounds' means, which omega covers.
+#
+# The F test compares the scatter of the contrasts "mean of the encrypted twins less mean of the plain ones" with half
+# the differences within both pairs of twins, which have the same expectation where nothing is shared (Scheffe 1959, The
+# Analysis of Variance, chapter 8).
+
+ROUND_EFFECT_SCALE = 0.002
+"""omega ~ HalfCauchy(0.2%): nearly all runs of quiet machines show none (benches/results/grid.md)."""
+
+_LEAST_SD, _LEAST_TOP = 5e-4, 0.02
+_BELOW, _ABOVE = 6.0, 12.0
+_CHANCE = 0.99
+_FEWEST = 3
+_MOST_AR = 0.95
+
+
+def round_effect_nodes(scatter: FloatArray, rounds: int, count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes of omega and the log weights of its prior.
+
+    They are spaced evenly in the logarithm over what a scatter of contrasts allows for: omega is hardly less than a
+    sixth of it, or as good as 0, and the fewer the rounds, the more it may exceed it. `scatter`: shape (N,), the
+    standard deviation over rounds of the encrypted twins' mean less the plain ones', in each of N runs; 0 of a single
+    round. Both have shape (N, W); the weights of the prior's mass between the midpoints of the nodes.
+    """
+    low = np.maximum(_LEAST_SD, scatter / _BELOW)
+    high = np.maximum(np.maximum(_LEAST_TOP, scatter * (1.0 + _ABOVE / max(1, rounds - 1))), 2.0 * low)
+    steps = np.linspace(0.0, 1.0, count)
+    nodes = low[:, None] * (high / low)[:, None] ** steps
+    ends = np.sqrt(nodes[:, 1:] * nodes[:, :-1])
+    below = 2.0 / math.pi * np.arctan(ends / ROUND_EFFECT_SCALE)
+    mass = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    return nodes, np.log(mass)
+
+
+def contrast_scatter(
+    means: FloatArray,  # shape (R, K), of instances
+    there: NDArray[np.bool_],  # shape (R, K), which instances there are
+    own: NDArray[np.bool_],
+    versus: NDArray[np.bool_],
+) -> float:
+    """The standard deviation over rounds of one group's mean log cost less another's; 0 of fewer than two rounds."""
+    contrasts = _group_means(means, there, own) - _group_means(means, there, versus)
+    contrasts = contrasts[np.isfinite(contrasts)]
+    return float(contrasts.std(ddof=1)) if len(contrasts) > 1 else 0.0
+
+
+def _group_means(values: FloatArray, there: NDArray[np.bool_], columns: NDArray[np.bool_]) -> FloatArray:
+    """The mean over columns in each row; NaN where none of them is there."""
+    of = there & columns
+    count = of.sum(axis=1)
+    return np.where(count > 0, (values * of).sum(axis=1) / np.maximum(count, 1), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEffect:
+    """How much more the encrypted twins of a round, or of a block, move together than chance explains."""
+
+    sd: float  # standard deviation of the shared effect on a log cost, by the method of moments
+    count: int  # of the rounds or blocks behind it
+    is_beyond_chance: bool  # whether F lies beyond its 99% quantile
+
+
+def wandering_sd(means: InstanceMeans, treated: NDArray[np.bool_], plain: NDArray[np.bool_]) -> float:
+    """What an effect that lasts over several blocks leaves open of a log ratio, beyond what rounds alone show of it.
+
+    Rounds count as independent draws. Where what the encrypted twins of a block share is autocorrelated over blocks,
+    neighbouring rounds are alike, so that their scatter is too small and their mean worse known. With C the covariance
+    of R rounds' means, that mean's variance is ``1'C1 / R^2`` and the expected scatter ``(tr C - 1'C1 / R) / (R - 1)``;
+    C is that of an AR(1) process, whose coefficient is estimated by moments and corrected for its bias in short series
+    (Marriott and Pope 1954, Biometrika 41:390). Returns a standard deviation; 0 unless the F test over blocks finds a
+    shared effect.
+    """
+    by_block = shared_by_block(means, treated, plain)
+    rounds = int(means.rounds.max()) + 1 if len(means.rounds) else 0
+    if by_block is None or not by_block.is_beyond_chance or rounds < 2:
+        return 0.0
+    values = means.means[means.rounds] + means.residual
+    contrasts = _group_means(values, means.there, treated) - _group_means(values, means.there, plain)
+    known = np.isfinite(contrasts)
+    centred, of_round = contrasts[known] - contrasts[known].mean(), means.rounds[known]
+    ar = float((centred[1:] * centred[:-1]).mean()) / max(by_block.sd**2, float((centred**2).mean()) / 2.0)
+    ar = min(_MOST_AR, max(0.0, ar + (1.0 + 3.0 * ar) / len(centred)))
+    averages = np.equal.outer(np.arange(rounds), of_round) / np.bincount(of_round, minlength=rounds)[:, None]
+    lags = np.abs(np.subtract.outer(np.arange(len(centred)), np.arange(len(centred))))
+    covariance = averages @ ar**lags @ averages.T
+    of_mean = covariance.sum() / rounds**2
+    of_scatter = (np.trace(covariance) - rounds * of_mean) / (rounds - 1)
+    seen = contrast_scatter(means.means, means.blocks > 0, treated, plain) ** 2 / rounds
+    return math.sqrt(max(0.0, of_mean * rounds / of_scatter - 1.0) * seen)
+
+
+def shared_by_round(
+    means: InstanceMeans,
+    treated: NDArray[np.bool_],  # shape (K,), the columns of a treatment and its B/B twin
+    plain: NDArray[np.bool_],  # shape (K,), those of the baseline and its A/A twin
+) -> SharedEffect | None:
+    """The F test over rounds; None without three rounds that have two plain and two treated twins."""
+    return _shared(means.means, means.blocks > 0, treated, plain, np.zeros(len(means.means), dtype=np.intp))
+
+
+def shared_by_block(means: InstanceMeans, treated: NDArray[np.bool_], plain: NDArray[np.bool_]) -> SharedEffect | None:
+    return _shared(means.residual, means.there, treated, plain, means.rounds)
+
+
+def _shared(
+    values: FloatArray,
+    there: NDArray[np.bool_],
+    treated: NDArray[np.bool_],
+    plain: NDArray[np.bool_],
+    groups: NDArray[np.intp],
+) -> SharedEffect | None:
+    """The F test over rows, each group of rows having a mean of its own."""
+    pairs = [np.flatnonzero(columns) for columns in (treated, plain)]
+    if any(len(pair) != 2 for pair in pairs):
+        return None
+    complete = there[:, np.concatenate(pairs)].all(axis=1)
+    rows, groups = values[complete], groups[complete]
+    free = len(rows) - len(np.unique(groups))
+    if len(rows) < _FEWEST or free < 2:
+        return None
+    (one, two), (first, second) = (rows[:, pair].T for pair in pairs)
+
+    def mean_square(differences: FloatArray) -> float:
+        means = np.bincount(groups, differences) / np.maximum(np.bincount(groups), 1)
+        return float(((differences - means[groups]) ** 2).sum()) / free
+
+    between = mean_square(0.5 * (one + two - first - second))
+    # The pairs may scatter differently, so the degrees of freedom of their sum are Satterthwaite's (1946).
+    halves = [mean_square(0.5 * (one - two)), mean_square(0.5 * (first - second))]
+    within = sum(halves)
+    if within <= 0.0:
+        return SharedEffect(math.sqrt(between), len(rows), between > 0.0)
+    df = free * within**2 / sum(half**2 for half in halves)
+    at = float(beta_quantile(_CHANCE, free / 2.0, df / 2.0))
+    is_beyond = between * free * (1.0 - at) > within * df * at
+    return SharedEffect(math.sqrt(max(0.0, between - within)), len(rows), is_beyond)
+
+
+# What is known of instance effects before a run: nearly nothing, or what a calibration of this machine found.
+#
+# An instance's *effect* (layout, start-up) is what it differs by from others like it. Without a calibration its
+# standard deviation has a half-Cauchy prior with a scale of 1%: most machines show less, and its heavy tail lets a
+# single odd instance be seen as what it is.
+#
+# A calibration's posterior becomes the next run's prior, with two reservations. InstanceEffect may have changed since,
+# so its log sd is widened by `BETWEEN_SITTINGS`. And it may have changed out of all knowledge (other neighbours,
+# another disk), so a share of the prior stays as vague as without a calibration: a robust mixture (Schmidli et al.
+# 2014, Biometrics 70:1023), which the data of a run can turn to. Neither figure is estimated; what they do to coverage
+# is simulated in ``tests/calibration/test_instance_effect_prior.py``.
+
+BETWEEN_SITTINGS = 0.3
+"""How much instance effects may differ between a calibration and a run, as a standard deviation of its logarithm."""
+
+VAGUE_SHARE = 0.2  # the share of a calibrated prior that is as vague as without a calibration
+
+INSTANCE_SD_SCALE = 0.01  # tau ~ HalfCauchy(1%), where no calibration of this machine says more
+
+_FEW_ROUNDS = {1: 3.0, 2: 1.5}
+"""Times the scale: one or two rounds hardly measure instance effects, and 3 to 5% are met on real machines."""
+
+_HALF_CAUCHY = math.log(2.0 / math.pi)
+_NORMAL = -0.5 * math.log(2.0 * math.pi)
+
+
+def scale_for(rounds: int) -> float:
+    """The scale of the half-Cauchy for a run of so many rounds, a share."""
+    return INSTANCE_SD_SCALE * _FEW_ROUNDS.get(rounds, 1.0)
+
+
+def log_instance_sd_density(
+    tau: FloatArray,  # standard deviations of a log cost, all positive
+    scale: float,  # scale of the half-Cauchy that holds without a calibration, a share
+    instance_effect: InstanceEffectPrior | None = None,
+) -> FloatArray:
+    """Log prior density of log tau_i, up to a constant that does not depend on tau_i."""
+    log_tau = np.log(tau)
+    vague = np.asarray(log_tau - np.log1p((tau / scale) ** 2), dtype=np.float64)
+    if instance_effect is None:
+        return vague
+    vague = vague + _HALF_CAUCHY - math.log(scale)
+    z = (log_tau - math.log(instance_effect.median)) / instance_effect.log_sd
+    known = _NORMAL - math.log(instance_effect.log_sd) - 0.5 * z**2
+    if instance_effect.vague_share <= 0.0:
+        return np.asarray(known, dtype=np.float64)
+    mixed = np.logaddexp(
+        math.log1p(-instance_effect.vague_share) + known, math.log(instance_effect.vague_share) + vague
+    )
+    return np.asarray(mixed, dtype=np.float64)
+
+
+def instance_effect_prior(
+    tau: FloatArray,  # shape (T,), standard deviations of a log cost
+    weights: FloatArray,  # shape (T,), their posterior weights, summing to 1
+) -> InstanceEffectPrior:
+    """The prior of later runs from a calibration's posterior of tau_i: lognormal by its moments, with reservations."""
+    log_tau = np.log(tau)
+    mean = float(weights @ log_tau)
+    variance = float(weights @ (log_tau - mean) ** 2)
+    return InstanceEffectPrior(math.exp(mean), math.sqrt(variance + BETWEEN_SITTINGS**2), VAGUE_SHARE)
+
+
+def instance_sd_quantile(tau: FloatArray, weights: FloatArray, probability: float) -> float:
+    """A quantile of tau_i's posterior on its grid."""
+    return float(instance_sd_quantiles(tau, weights, np.array([probability]))[0])
+
+
+def instance_sd_quantiles(tau: FloatArray, weights: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Quantiles of tau_i's posterior on its grid, shaped as the probabilities."""
+    cumulative = np.cumsum(weights) - 0.5 * weights
+    return np.asarray(np.exp(np.interp(probabilities, cumulative, np.log(tau))), dtype=np.float64)
+
+
+RHO_SD = 0.6  # prior sd of the log of how many times as much a treatment's instances differ as plain ones do
 
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
 _LEAST_SCALE = 1e-5
@@ -53,8 +271,7 @@ class Nodes:
 
 
 FINE = Nodes()
-COARSE = Nodes(tau=24, rho=3, sigma=3, omega=7)
-"""For simulated runs, of which there are hundreds."""
+COARSE = Nodes(tau=24, rho=3, sigma=3, omega=7)  # for simulated runs, of which there are hundreds
 
 
 def tau_grid(points: int) -> FloatArray:
@@ -81,7 +298,6 @@ class _Grid:
 
     @property
     def by_tau(self) -> FloatArray:
-        """Log marginal of tau, shape (T,)."""
         flat = self.log_weights.reshape(len(self.log_weights), -1)
         top = flat.max()
         return np.asarray(top + np.log(np.exp(flat - top).sum(axis=1) + 1e-300), dtype=np.float64)
@@ -89,25 +305,18 @@ class _Grid:
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """One stratum's posterior of its log ratios, with flat thetas, for J conditions beside the baseline.
-
-    Attributes:
-        means: stage 1's answer.
-        thetas: shape (K,), which theta each column has: 0 the baseline's, 1 … J the conditions'. A grid's thetas have
-            behind these the effects of the hosts beside the first.
-        log_elsewhere: shape (T,), what tau's prior and the other strata say of tau.
-        nodes: how finely the grid is cut.
-    """
+    """One stratum's posterior of its log ratios, with flat thetas, for J conditions beside the baseline."""
 
     means: InstanceMeans
     thetas: NDArray[np.intp]
-    log_elsewhere: FloatArray
+    """Shape (K,), which theta each column has: 0 the baseline's, 1 … J the conditions'. A grid's thetas have behind
+    these the effects of the hosts beside the first."""
+    log_elsewhere: FloatArray  # shape (T,), what tau's prior and the other strata say of tau
     nodes: Nodes
     _grids: dict[tuple[int, ...], _Grid] = field(default_factory=dict)
 
     @property
     def conditions(self) -> int:
-        """J."""
         return int(self.thetas.max())
 
     def mixture(self, condition: int) -> Mixture:
@@ -142,7 +351,6 @@ class Contrasts:
         return _merged(weights, grid.theta[..., at], grid.inverse[..., at, at])
 
     def by_tau(self) -> FloatArray:
-        """Log likelihood of tau, shape (T,)."""
         return self._grid(*range(min(1, self.conditions))).by_tau
 
     def given(self, log_elsewhere: FloatArray) -> Contrasts:
@@ -168,17 +376,11 @@ def _merged(weights: FloatArray, theta: FloatArray, variance: FloatArray) -> Mix
 
 @dataclass(frozen=True, slots=True)
 class RoundsFit:
-    """The answer for one cost: the strata's contrasts, and the instance effects they share.
-
-    Attributes:
-        strata: one for each stratum, in the order given.
-        instance_sd_grid: shape (T,), standard deviations of a log cost.
-        instance_sd_weights: shape (T,), sums to 1.
-    """
+    """The answer for one cost: the strata's contrasts, and the instance effects they share."""
 
     strata: tuple[Contrasts, ...]
-    instance_sd_grid: FloatArray
-    instance_sd_weights: FloatArray
+    instance_sd_grid: FloatArray  # shape (T,), standard deviations of a log cost
+    instance_sd_weights: FloatArray  # shape (T,), sums to 1
 
     @property
     def instance_sd(self) -> float:
@@ -195,12 +397,8 @@ def fit_rounds(
 ) -> RoundsFit:
     """Fit one cost over all strata.
 
-    Args:
-        strata: stage 1's answer for each stratum.
-        thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's
-            condition.
-        instance_effect: what a calibration of this machine found of tau; None: the half-Cauchy alone.
-        nodes: how finely the grid is cut.
+    `thetas`: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's condition;
+    `instance_effect`: what a calibration of this machine found of tau; None: the half-Cauchy alone.
     """
     tau = tau_grid(nodes.tau)
     nothing = np.zeros(len(tau))

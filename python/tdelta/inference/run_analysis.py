@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tdelta.design.actions import knobs_apart
-from tdelta.inference.cautions import (
-    design_cautions,
-    metric_cautions,
-    shared_effect_cautions,
-    stopping_cautions,
-    twin_cautions,
+from tdelta.inference.agents import host_cautions, hosts_of
+from tdelta.inference.decisions import (
+    ENOUGH_ROUNDS,
+    LEAST_WIDTH,
+    interval_words,
+    most_severe,
+    percent_words,
+    target_width,
+    width,
 )
-from tdelta.inference.costs import panels, places
-from tdelta.inference.decisions import interval_words, most_severe, percent_words
-from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, fit_transactions
-from tdelta.inference.hosts import host_cautions, hosts_of
-from tdelta.inference.losses import loss_cautions, one_sided_losses, with_losses
-from tdelta.inference.planning.carryover import carry_over
-from tdelta.inference.planning.runs import MeasuredRun, strata_of
+from tdelta.inference.fits import (
+    PLAIN,
+    CostFit,
+    Fitted,
+    Panel,
+    fit_metrics,
+    fit_named,
+    fit_transactions,
+    panels,
+    places,
+    treatment_of,
+)
+from tdelta.inference.planning.runs import MeasuredRun, carry_over, strata_of
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
+from tdelta.inference.rounds import INSTANCE_SD_SCALE, scale_for, shared_by_block, shared_by_round
 from tdelta.inference.stalls import Shift, events_of
-from tdelta.inference.stopping import LEAST_WIDTH, target_width
-from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
+from tdelta.inference.validity import (
+    alike_checks,
+    loss_cautions,
+    noise_floors,
+    one_sided_losses,
+    with_invalid,
+    with_losses,
+)
 from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
@@ -35,6 +51,8 @@ from tdelta.records import (
     Decision,
     Estimate,
     Hosts,
+    InstanceEffectPrior,
+    Measurement,
     Metric,
     NoiseFloor,
     Role,
@@ -45,6 +63,93 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.records.prospects import CarryOver
+
+FEWEST_BLOCKS = 16  # at least 16 pairs, of at least `ENOUGH_ROUNDS` rounds (docs/statistics.md, Decisions)
+
+_SURPRISING_RATIO = 2.5
+_SMALLEST_SAID = 0.0005
+"""Twins that differ by less than 0.05%, as counters of bytes may, would be said to differ by 0.0%."""
+
+
+def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior | None = None) -> Iterator[Caution]:
+    where = places(found)
+    for panel in found:
+        place = where[panel.stratum].removesuffix(": ")
+        blocks, rounds = len(panel.trials), panel.round_count
+        if panel.incomplete:
+            yield Caution.of("incomplete-blocks", blocks=panel.incomplete).at(place)
+        if not panel.where(Role.AA).any():
+            yield Caution.of("no-aa-control").at(place)
+        if rounds == 1:
+            yield Caution.of("one-round", prior=_prior_words(instance_effect)).at(place)
+        elif 1 < rounds < ENOUGH_ROUNDS:
+            yield Caution.of("few-rounds", rounds=rounds, fewest=ENOUGH_ROUNDS).at(place)
+        if 0 < blocks < FEWEST_BLOCKS:
+            yield Caution.of("few-blocks", blocks=blocks, fewest=FEWEST_BLOCKS).at(place)
+
+
+def _prior_words(instance_effect: InstanceEffectPrior | None) -> str:
+    return (
+        f"half-Cauchy, {100 * scale_for(1):g}%"
+        if instance_effect is None
+        else f"calibrated, {100 * instance_effect.median:.2g}%"
+    )
+
+
+def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[Caution]:
+    for metric, fit in fits.items():
+        having = {condition.key for _, condition, _ in fit.data()}
+        judged = [c.key for panel in found if panel.trials for c in panel.conditions if c.role.is_judged]
+        missing = [key for key in judged if key not in having]
+        if missing and (having or metric is not Metric.TIME_WITH_CHECKPOINT):  # no trial of an engine may have one
+            yield Caution.of("no-ratio", metric=metric.value, conditions=", ".join(missing))
+        expected = INSTANCE_SD_SCALE if fit.instance_effect is None else fit.instance_effect.median
+        if fit.instance_sd > _SURPRISING_RATIO * expected:
+            if fit.instance_effect is None:
+                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
+            else:
+                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
+
+
+def twin_cautions(
+    found: Sequence[Panel], floors: Sequence[NoiseFloor], checks: Sequence[Validity]
+) -> Iterator[Caution]:
+    """A/A twins that clearly differ, though by too little to fail their check."""
+    where = places(found)
+    for floor, check in zip(floors, checks, strict=True):
+        low, high = floor.ratio.hdi95
+        if not check.failed and not low <= 1.0 <= high and abs(floor.ratio.median - 1.0) >= _SMALLEST_SAID:
+            yield Caution.of(
+                "twins-differ",
+                twins="A/A" if floor.condition is None else "B/B",
+                difference=percent_words(floor.ratio.median),
+                interval=interval_words(floor.ratio.hdi95),
+            ).at(where[floor.stratum].removesuffix(": "))
+
+
+def shared_effect_cautions(fit: CostFit) -> Iterator[Caution]:
+    """Which conditions' costs changed from round to round, or else from block to block, by more than chance."""
+    for fitted, _ in fit.parts:
+        plain = fitted.plain(*PLAIN)
+        for condition in (c for c in fitted.conditions if c.role.is_judged):
+            treated = np.array([treatment_of(c) == condition for c in fitted.columns])
+            by_round, by_block = (test(fitted.means, treated, plain) for test in (shared_by_round, shared_by_block))
+            if by_round is not None and by_round.is_beyond_chance:
+                yield Caution.of("round-effect", condition=condition.key, sd=by_round.sd, count=by_round.count)
+            elif by_block is not None and by_block.is_beyond_chance:
+                yield Caution.of("block-effect", condition=condition.key, sd=by_block.sd, count=by_block.count)
+
+
+def stopping_cautions(primary: Sequence[Verdict], settings: RunSettings, precision: float) -> Iterator[Caution]:
+    if settings.budget is not None:
+        if any(v.decision in (Decision.OVER, Decision.WITHIN) for v in primary):
+            yield Caution.of("stopped-by-budget")
+        return
+    for verdict in primary:
+        got, wanted = width(verdict.ratio), target_width(verdict.ratio, precision)
+        if got > wanted:
+            yield Caution.of("precision-missed", condition=verdict.condition.key, width=100.0 * got, aim=100.0 * wanted)
+
 
 # An encrypted trial that slows the next one: the overhead is of a trial by itself, and production pays more.
 #
@@ -96,7 +201,11 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
         shift = {answer.condition: answer.shift for answer in fit.answers() if answer.fitted is fitted}
         for first, second in itertools.combinations(range(len(conditions)), 2):
             earlier, later = conditions[first], conditions[second]
-            factors = _apart(earlier, later)
+            factors = [
+                name
+                for (name, level), (_, against) in zip(earlier.levels, later.levels, strict=True)
+                if level != against
+            ]
             is_one = len(factors) == 1 and not _turns_several_knobs(earlier, later)
             if is_one and earlier.role is later.role is Role.TREATMENT:
                 yield (
@@ -108,7 +217,6 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
 
 
 def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
-    """The log ratio of means; that both shifts are over the same plain twins is left out, which widens it."""
     variance = later.variance + earlier.variance
     return replace(typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance))
 
@@ -117,10 +225,6 @@ def contrasts_of(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Con
     """The contrasts of one metric, stratum by stratum; the ratio's prior is the verdicts', t3(0, 0.5) on its log."""
     for factor, later, earlier, data in contrast_data(fit):
         yield Contrast(factor, later, earlier, metric, posterior(data).estimate(tolerance))
-
-
-def _apart(one: Condition, other: Condition) -> Sequence[str]:
-    return [name for (name, level), (_, against) in zip(one.levels, other.levels, strict=True) if level != against]
 
 
 def _turns_several_knobs(one: Condition, other: Condition) -> bool:
@@ -132,7 +236,6 @@ _HALF = 0.5
 
 
 def stall_measures(fit: CostFit) -> Iterator[StallMeasure]:
-    """The odd trials of the plain twins, then of every judged condition, stratum by stratum."""
     for fitted, _ in fit.parts:
         yield _measure(fitted, fitted.panel.baseline)
         for condition in fitted.free(*PLAIN):
@@ -161,8 +264,6 @@ def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the trials say. ``decision`` is the worst of the primary verdicts, the first in ``verdicts``."""
-
     decision: Decision
     verdicts: tuple[Verdict, ...]
     noise_floor: tuple[NoiseFloor, ...]
@@ -177,19 +278,13 @@ class Judgement:
 def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
     """Judge every condition of a run, from whatever trials there are.
 
-    Args:
-        trials: finished trials in any order; those of incomplete blocks are left out, and counted in a caution. Where
-            those of one side failed more often than chance explains, no verdict rests on the other trials.
-        settings: the run's; ``metric`` is the primary one, ``tolerance`` or ``budget`` the limit.
-        precision: the width of the 95% HDI aimed at (a difference of ratios), or a tenth of the overhead if more;
-            missing it is a caution.
-
-    Returns:
-        Verdicts, primary ones first: one a judged condition, even without a single complete block (then the posterior
-        is the prior, and ``undecided``). Deterministic: the same trials give the same figures.
-
-    Raises:
-        TdeltaError: if a stratum has not exactly one baseline.
+    `trials`: finished trials in any order; those of incomplete blocks are left out, and counted in a caution. Where
+    those of one side failed more often than chance explains, no verdict rests on the other trials; `settings`: the
+    run's; ``metric`` is the primary one, ``tolerance`` or ``budget`` the limit; `precision`: the width of the 95% HDI
+    aimed at (a difference of ratios), or a tenth of the overhead if more; missing it is a caution. Returns verdicts,
+    primary ones first: one a judged condition, even without a single complete block (then the posterior is the prior,
+    and ``undecided``). Deterministic: the same trials give the same figures. Raises `TdeltaError`: if a stratum has not
+    exactly one baseline.
     """
     trials = tuple(trials)
     found = panels(trials, settings)
@@ -241,7 +336,6 @@ def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) 
 
 
 def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
-    """The metrics that are judged. Operations that fall due at a rate leave no time to be counted with a checkpoint."""
     is_left_out = settings.is_open_loop and settings.metric is not Metric.TIME_WITH_CHECKPOINT
     return tuple(metric for metric in Metric if not (is_left_out and metric is Metric.TIME_WITH_CHECKPOINT))
 
@@ -264,13 +358,8 @@ def interim_estimates(
 ) -> tuple[tuple[Condition, Estimate, float], ...]:
     """The primary estimates so far and the widths aimed at, in the design's order; much cheaper than `analyze_run`.
 
-    Args:
-        trials: finished trials in any order.
-        settings: the run's.
-        precision: the least width aimed at, a difference of ratios.
-
-    Raises:
-        TdeltaError: if a stratum has not exactly one baseline.
+    `precision`: the least width aimed at, a difference of ratios. Raises `TdeltaError`: if a stratum has not exactly
+    one baseline.
     """
     fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.instance_effect)[settings.metric]
     known = {
@@ -279,3 +368,27 @@ def interim_estimates(
     unknown = prior_alone().estimate(settings.tolerance)
     estimates = [(c, known.get(c.key, unknown)) for c in settings.conditions if c.role.is_judged]
     return tuple((c, estimate, target_width(estimate, precision)) for c, estimate in estimates)
+
+
+Costs = Mapping[str, Callable[[Measurement], float]]  # by name, what a trial cost
+
+
+def described_ratios(
+    trials: Sequence[Trial], settings: RunSettings, costs: Costs, fewest_blocks: int = FEWEST_BLOCKS
+) -> dict[tuple[str, str], Estimate]:
+    """Ratios of means over the plain twins', of judged conditions in strata with enough blocks; by cost and key."""
+    return {
+        (name, answer.condition.key): answer.posterior.estimate(settings.tolerance)
+        for name, fit in fit_named(panels(trials, settings), costs).items()
+        for answer in fit.answers()
+        if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= fewest_blocks
+    }
+
+
+def typical_ratios(trials: Sequence[Trial], settings: RunSettings, costs: Costs) -> dict[tuple[str, str], Estimate]:
+    """Ratios of typical trials over the plain twins'; by cost and the condition's key."""
+    return {
+        (name, condition.key): posterior(data).estimate(settings.tolerance)
+        for name, fit in fit_named(panels(trials, settings), costs).items()
+        for _, condition, data in fit.data()
+    }

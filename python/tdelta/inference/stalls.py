@@ -31,17 +31,13 @@ from tdelta.design.randomness import stream
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray
 
-SEED = 19571004
-"""Fixed, so that the same trials give the same figures."""
+SEED = 19571004  # fixed, so that the same trials give the same figures
 
-LEAST_EVENT = 0.05
-"""An excess below 5% of the typical cost is no event, however quiet the trials are otherwise."""
+LEAST_EVENT = 0.05  # an excess below 5% of the typical cost is no event, however quiet the trials are otherwise
 
-EVENT_SDS = 3.0
-"""An event exceeds so many standard deviations of its kind's trials, too."""
+EVENT_SDS = 3.0  # an event exceeds so many standard deviations of its kind's trials, too
 
-MISSED = 0.05
-"""What may be missed is said at this risk: stalls so rare that none is met in 5% of runs of the length."""
+MISSED = 0.05  # what may be missed is said at this risk: stalls so rare that none is met in 5% of runs of the length
 
 _STRENGTHS = np.array([0.1, 0.3, 1.0, 3.0])
 _STRENGTH_PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
@@ -56,23 +52,14 @@ _LEAST_MEAN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The excesses of one condition's trials, as shares of its typical cost.
-
-    Attributes:
-        trials: how many trials there were.
-        above: shape (e,), the sums of events that cost more than is typical.
-        below: shape (f,), of those that cost less, positive numbers.
-        small: shape (s,), the excesses of all other trials.
-        stalled: how many trials the events above consist of.
-        shared_variance: of the mean, what odd instances add because they move the typical cost along with it.
-    """
+    """The excesses of one condition's trials, as shares of its typical cost."""
 
     trials: int
-    above: FloatArray
-    below: FloatArray
-    small: FloatArray
-    stalled: int
-    shared_variance: float = 0.0
+    above: FloatArray  # shape (e,), the sums of events that cost more than is typical
+    below: FloatArray  # shape (f,), of those that cost less, positive numbers
+    small: FloatArray  # shape (s,), the excesses of all other trials
+    stalled: int  # how many trials the events above consist of
+    shared_variance: float = 0.0  # of the mean, what odd instances add because they move the typical cost along with it
 
     @property
     def effective(self) -> float:
@@ -93,40 +80,28 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Posterior of ``log(M_condition / M_plain)``, by which the ratio of means lies above the typical ratio.
+    """Posterior of ``log(M_condition / M_plain)``, by which the ratio of means lies above the typical ratio."""
 
-    Attributes:
-        points: shape (n,), increasing.
-        weights: shape (n,), summing to 1.
-    """
-
-    points: FloatArray
-    weights: FloatArray
+    points: FloatArray  # shape (n,), increasing
+    weights: FloatArray  # shape (n,), summing to 1
 
     @property
     def mean(self) -> float:
-        """Its mean."""
         return float(self.weights @ self.points)
 
     @property
     def variance(self) -> float:
-        """Its variance."""
         return float(self.weights @ (self.points - self.mean) ** 2)
 
 
-NO_SHIFT = Shift(np.zeros(1), np.ones(1))
-"""The mean lies where the typical trial lies."""
+NO_SHIFT = Shift(np.zeros(1), np.ones(1))  # the mean lies where the typical trial lies
 
 
 def instance_residuals(means: InstanceMeans, thetas: NDArray[np.intp]) -> FloatArray:
     """How far each instance lies off the mean of its condition's, as a log cost, shape (R, K); 0 where there is none.
 
     The round's own level is the median over its twins, each less what its condition typically costs: one odd instance
-    does not move it.
-
-    Args:
-        means: stage 1's answer.
-        thetas: shape (K,), the number of each column's condition, 0 for plain twins.
+    does not move it. `thetas`: shape (K,), the number of each column's condition, 0 for plain twins.
     """
     there = means.blocks > 0
     values = np.where(there, means.means, np.nan)
@@ -149,7 +124,6 @@ def _row_means(values: FloatArray, columns: NDArray[np.bool_]) -> FloatArray:
 
 
 def _median(values: FloatArray) -> float:
-    """The median of what is not NaN; 0 of nothing."""
     known = values[~np.isnan(values)]
     return float(np.median(known)) if len(known) else 0.0
 
@@ -157,10 +131,7 @@ def _median(values: FloatArray) -> float:
 def events_of(means: InstanceMeans, thetas: NDArray[np.intp], theta: int) -> Events:
     """The excesses of the trials of one condition's twins.
 
-    Args:
-        means: stage 1's answer.
-        thetas: shape (K,), the number of each column's condition, 0 for plain twins.
-        theta: which condition.
+    `thetas`: shape (K,), the number of each column's condition, 0 for plain twins.
     """
     columns = thetas == theta
     there = means.there[:, columns]
@@ -184,16 +155,15 @@ def events_of(means: InstanceMeans, thetas: NDArray[np.intp], theta: int) -> Eve
     )
 
 
-def _shared_variance(events: FloatArray, of_instance: FloatArray, blocks: FloatArray) -> float:
+def _shared_variance(
+    events: FloatArray,  # shape (B, n), the excess of each trial that is an event
+    of_instance: FloatArray,  # shape (B, n), how far its instance lies off the others
+    blocks: FloatArray,  # shape (R, n), trials of each instance
+) -> float:
     """What odd instances add to the variance of a log mean.
 
     An instance that was met by chance, as a stall is, is in the typical cost and in what events add to it: twice the
     covariance of both, a sum over Poisson counts of one.
-
-    Args:
-        events: shape (B, n), the excess of each trial that is an event.
-        of_instance: shape (B, n), how far its instance lies off the others.
-        blocks: shape (R, n), trials of each instance.
     """
     instances, trials = np.count_nonzero(blocks), float(blocks.sum())
     covariance = float((events * of_instance).sum()) / (instances * trials)
@@ -212,11 +182,8 @@ def _joined(by_block: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
 def shifts(groups: Sequence[Events]) -> list[Shift]:
     """How far each condition's mean lies above its typical cost, beyond the first one's.
 
-    Args:
-        groups: the events of every condition of a stratum, plain twins together first.
-
-    Returns:
-        One for each group but the first.
+    `groups`: the events of every condition of a stratum, plain twins together first. Returns one for each group but the
+    first.
     """
     if not any(len(g.above) + len(g.below) + len(g.small) for g in groups):
         return [NO_SHIFT for _ in groups[1:]]
@@ -231,7 +198,6 @@ def shifts(groups: Sequence[Events]) -> list[Shift]:
 
 
 def _small(group: Events, rng: np.random.Generator) -> FloatArray:
-    """Draws of what the small excesses add to a mean."""
     count = len(group.small)
     if count < 2:
         return np.zeros(_DRAWS)
@@ -240,7 +206,6 @@ def _small(group: Events, rng: np.random.Generator) -> FloatArray:
 
 
 def _means(groups: Sequence[tuple[FloatArray, int]], rng: np.random.Generator) -> list[FloatArray]:
-    """Draws of the mean that each group's events add to a trial, weakly pooled."""
     pooled = np.concatenate([events for events, _ in groups])
     trials = np.array([count for _, count in groups], dtype=np.float64)
     if not len(pooled):

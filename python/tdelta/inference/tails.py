@@ -18,23 +18,216 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.design import stream
 from tdelta.inference.bad_trials import bad_counts, bad_trials
-from tdelta.inference.costs import Panel, panels
-from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
-from tdelta.inference.fits import PLAIN
-from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
-from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ns, percentile_ratio, side_of
+from tdelta.inference.fits import PLAIN, Panel, panels
+from tdelta.inference.histograms import RESOLUTION, Counts, IntArray, bin_of, decode, longest_ns, merged, shortest_ns
 from tdelta.inference.posterior import FloatArray
-from tdelta.messages import Caution
-from tdelta.records import ALL, Condition, Exceedance, Percentile, Percentile99, Role, RunSettings, TailMeasure, Trial
+from tdelta.inference.quantiles import t_reach
+from tdelta.messages import Caution, Reason
+from tdelta.records import (
+    ALL,
+    Condition,
+    Exceedance,
+    Exceeding,
+    Percentile,
+    Percentile99,
+    Role,
+    RunSettings,
+    TailMeasure,
+    TailRatio,
+    TailUnit,
+    Trial,
+)
 
-LATENCY_LIMIT = "latency_limit_seconds"
-"""The option of a run that holds the threshold."""
+# The ratio of two 99th percentiles: a Bayesian bootstrap over rounds, merging weighted histograms.
+#
+# Each draw gives every round a weight, Dirichlet(1, …, 1) over all of them (Rubin, Ann. Statist. 9, 1981), adds the
+# blocks' histograms up with these weights, the same on both sides, and reads either percentile. Rounds are weighted and
+# not blocks, since blocks of a round share the effects of its instances; with fewer than three there is no interval.
+# Percentiles of single blocks are never averaged: the mean of many p99s is not the p99 of all (their intervals hold the
+# truth 0 times in 100).
+#
+# The interval is ``± t sd`` of the draws' log ratios. A Dirichlet's draws of a mean scatter by ``(n - 1)/(n + 1)`` of
+# the variance that n units give it, which is put back. It is approximate: a percentile is no smooth function of the
+# data, and fewer than `FEWEST_PAIRS` pairs are not enough. Seeded by the run, so the same trials give the same figures.
 
-SHOWN_QUANTILES = (0.95, 0.99)
-"""The percentiles that every run has."""
+QUANTILE = 0.99
+
+FEWEST_PAIRS = 80  # pairs below which the interval holds the truth too seldom
+
+FEWEST_ROUNDS = 3  # rounds below which no interval is given
+
+FEWEST_BEYOND = 10  # transactions beyond a percentile, on each side, below which it is a few points and not shown
+
+DRAWS = 2000
+
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side's histograms, block by block, as a percentile of any weighting needs them."""
+
+    bins: IntArray  # shape (m,), increasing: those that hold anything in any block
+    surplus: FloatArray
+    """Shape (m, B): a block's transactions up to a bin, less the quantile's share of all its transactions. The weighted
+    sum over blocks turns from negative to not negative at the percentile's bin."""
+
+    def in_rounds(self, at: NDArray[np.intp]) -> Side:
+        """The same with rounds in the place of blocks; ``at`` says which round, from 0, each block is of."""
+        is_of = np.equal.outer(at, np.arange(at.max() + 1)).astype(np.float64)
+        return Side(self.bins, self.surplus @ is_of)
+
+    def percentile_bins(self, weights: FloatArray) -> IntArray:
+        """The bin of the percentile under each weighting; ``weights`` has shape (D, B)."""
+        low = np.zeros(len(weights), dtype=np.intp)
+        high = np.full(len(weights), len(self.bins) - 1, dtype=np.intp)
+        tolerance = _EXACT * np.abs(self.surplus[-1]).max()
+        for _ in range(len(self.bins).bit_length()):
+            middle = (low + high) // 2
+            reached = np.einsum("db,db->d", weights, self.surplus[middle]) >= -tolerance
+            high = np.where(reached, middle, high)
+            low = np.where(reached, low, np.minimum(middle + 1, high))
+        return np.asarray(self.bins[high], dtype=np.int64)
+
+
+def side_of(blocks: Sequence[Counts], quantile: float = QUANTILE) -> Side | None:
+    """Histograms of one side made ready; None where too few transactions lie beyond the quantile."""
+    total = np.array([block.total for block in blocks], dtype=np.float64)
+    if total.sum() * (1.0 - quantile) < FEWEST_BEYOND * (1.0 - _EXACT):
+        return None
+    bins = np.unique(np.concatenate([block.bins for block in blocks]))
+    held = np.zeros((len(blocks), len(bins)))
+    for at, block in enumerate(blocks):
+        held[at, np.searchsorted(bins, block.bins)] = block.counts
+    return Side(bins, np.ascontiguousarray(np.cumsum(held, axis=1).T) - quantile * total)
+
+
+def percentile_ns(counts: Counts, quantile: float) -> int | None:
+    """A percentile of one histogram, ns; None where fewer than `FEWEST_BEYOND` transactions lie beyond it."""
+    side = side_of([counts], quantile)
+    return None if side is None else int(_times_ns(side, np.ones((1, 1)))[0])
+
+
+def percentile_ratio(
+    condition: Side, baseline: Side, rounds: NDArray[np.intp], rng: np.random.Generator, draws: int = DRAWS
+) -> Percentile99:
+    """The 99th percentiles of both sides and their ratio, from `FEWEST_ROUNDS` on with an approximate 95% interval.
+
+    `rounds`: shape (B,), the round of each block.
+    """
+    numbers, at = np.unique(rounds, return_inverse=True)
+    units = len(numbers)
+    sides = condition.in_rounds(at), baseline.in_rounds(at)
+    here, there = (int(_times_ns(side, np.ones((1, units)))[0]) for side in sides)
+    if units < FEWEST_ROUNDS:
+        return Percentile99(there, here, None, Reason.of("percentile-few-rounds", fewest=FEWEST_ROUNDS))
+    # The scale of weights does not matter, so exponentials serve as a Dirichlet.
+    weights = rng.standard_exponential((draws, units))
+    logs = [np.log(_times_ns(side, weights)) for side in sides]
+    sd = float(np.std(logs[0] - logs[1], ddof=1)) * np.sqrt((units + 1.0) / (units - 1.0))
+    half = t_reach(units - 1.0, _MASS) * sd + RESOLUTION
+    ratio = here / there
+    ends = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
+    return Percentile99(there, here, TailRatio(ratio, ends, TailUnit.ROUND, units))
+
+
+def _times_ns(side: Side, weights: FloatArray) -> IntArray:
+    return np.asarray(np.maximum(longest_ns(side.percentile_bins(weights)), 1), dtype=np.int64)
+
+
+# How much more often a threshold is exceeded: a ratio of shares, linearised over rounds, with Student's t.
+#
+# The share over all blocks is a ratio of sums, and the log of the quotient of two such shares is a smooth function of
+# means, so its error is a sum of one small term for each block (its influence; Cochran, Sampling Techniques, 1977, sec.
+# 2.11 and 6.5). What drifts over a block cancels in its term, transactions of one trial are never taken as independent,
+# and clumps (a stall that many transactions run into) widen the interval as they should. Terms of a round share the
+# effects of its instances, so the round is the unit. Of one round there is no interval, since nothing in it
+# distinguishes instance effects from the condition; of two there is Student's t with one degree of freedom, never
+# narrower than what blocks alone would give.
+#
+# Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
+# `FEWEST_BLOCKS` were chosen before the simulations of ``benches/results/tails.md``; others were not tried.
+
+FEWEST = 10  # transactions beyond the threshold, on each side, below which no interval is given
+
+FEWEST_BLOCKS = 8  # blocks that have any, on each side, below which no interval is given
+
+FEWEST_FOR_RATIO = 2  # rounds below which no interval is given
+
+_ENOUGH_ROUNDS = 3  # rounds from which on their scatter alone gives the interval: two may agree by chance
+
+_MASS = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """One side, block by block."""
+
+    longer: FloatArray  # shape (B,), transactions that took longer than the threshold
+    of: FloatArray  # shape (B,), all transactions
+
+    @property
+    def counted(self) -> Exceeding:
+        return Exceeding(int(self.longer.sum()), int(self.of.sum()), int((self.longer > 0).sum()))
+
+    @property
+    def influence(self) -> FloatArray:
+        """What each block adds to the error of the log share; sums to 0."""
+        share = self.longer.sum() / self.of.sum()
+        return np.asarray((self.longer - share * self.of) / self.longer.sum(), dtype=np.float64)
+
+
+def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.intp]) -> TailRatio:
+    """The quotient of two shares with its 95% interval; both sides must have some, and there be `FEWEST_FOR_RATIO`.
+
+    `rounds`: shape (B,), the round of each block.
+    """
+    log_ratio = float(np.log(condition.counted.share / baseline.counted.share))
+    influence = condition.influence - baseline.influence
+    by_round = in_rounds(influence, rounds)
+    half = _reach(by_round)
+    if len(by_round) < _ENOUGH_ROUNDS:
+        half = max(half, _reach(influence))
+    ends = float(np.exp(log_ratio - half)), float(np.exp(log_ratio + half))
+    return TailRatio(float(np.exp(log_ratio)), ends, TailUnit.ROUND, len(by_round))
+
+
+def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:
+    _, at = np.unique(rounds, return_inverse=True)
+    return np.asarray(np.bincount(at, values), dtype=np.float64)
+
+
+def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, rounds: int) -> Reason | None:
+    none = [
+        name
+        for name, side in (("the configuration", condition), ("the unencrypted copies", baseline))
+        if not side.longer
+    ]
+    if none:
+        # P(no block of B has any) = (1 - p)^B; the p at which that is 5% bounds the share of blocks that would.
+        bound = 1.0 - 0.05 ** (1.0 / max(1, blocks))
+        return Reason.of("tail-none", sides=" nor on ".join(none), bound=bound)
+    if rounds < FEWEST_FOR_RATIO:
+        return Reason.of("tail-one-round")
+    fewest = min(condition.longer, baseline.longer), min(condition.blocks_with, baseline.blocks_with)
+    if fewest[0] < FEWEST or fewest[1] < FEWEST_BLOCKS:
+        return Reason.of("tail-too-few", found=fewest[0], fewest=FEWEST)
+    return None
+
+
+def _reach(terms: FloatArray) -> float:
+    units = len(terms)
+    variance = units / (units - 1) * float(((terms - terms.mean()) ** 2).sum())
+    return t_reach(units - 1.0, _MASS) * float(np.sqrt(variance))
+
+
+LATENCY_LIMIT = "latency_limit_seconds"  # the option of a run that holds the threshold
+
+SHOWN_QUANTILES = (0.95, 0.99)  # the percentiles that every run has
 
 _TRANSACTIONS = "tx:"
 
@@ -51,7 +244,6 @@ class _Compared:
 
 
 def threshold_ns(settings: RunSettings) -> int | None:
-    """The threshold that a run was asked for, ns; None where it was not."""
     seconds = settings.options.get(LATENCY_LIMIT)
     return round(1e9 * seconds) if isinstance(seconds, int | float) else None
 
@@ -61,17 +253,10 @@ def tail_measures(
 ) -> tuple[TailMeasure, ...]:
     """The tails of every judged condition and A/A twin, stratum by stratum, the mix before the transaction types.
 
-    Args:
-        trials: the run's, their histograms may be left out.
-        settings: the run's; the threshold is in its options.
-        read: gives the same trials with their histograms, one by one; not called where there is nothing to ask.
-
-    Returns:
-        Without a threshold and with fewer than `FEWEST_PAIRS` blocks only the mix's percentiles; nothing where no
-        histograms are kept.
-
-    Raises:
-        TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
+    `settings`: the run's; the threshold is in its options; `read`: gives the same trials with their histograms, one by
+    one; not called where there is nothing to ask. Without a threshold and with fewer than `FEWEST_PAIRS` blocks there
+    are only the mix's percentiles; nothing where no histograms are kept. Raises `TdeltaError`: if a stratum has not
+    exactly one baseline, or a histogram is damaged.
     """
     latency_limit_ns = threshold_ns(settings)
     found = [panel for panel in panels(trials, settings) if panel.trials]
@@ -90,7 +275,6 @@ def tail_cautions(trials: Sequence[Trial], measures: Sequence[TailMeasure], sett
 
 
 def _apart(panel: Panel) -> Iterator[Condition]:
-    """The judged conditions that were on no plain twin's host."""
     plain = np.flatnonzero(panel.where(*PLAIN)).tolist()
     for at, condition in enumerate(panel.conditions):
         if panel.trials and condition.role.is_judged and not _beside(panel, at, plain):
@@ -98,7 +282,6 @@ def _apart(panel: Panel) -> Iterator[Condition]:
 
 
 def _beside(panel: Panel, at: int, plain: Sequence[int]) -> list[int]:
-    """Which of these plain twins a condition is compared with: all, or those that were always on its host."""
     if len(panel.host_names) == 1:
         return list(plain)
     hosts = panel.hosts
@@ -115,7 +298,6 @@ def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:
 
 
 def _by_transaction(trial: Trial) -> dict[str, Counts]:
-    """A trial's types that ran, and the mix."""
     types = {
         name.removeprefix(_TRANSACTIONS): decode(payload)
         for name, payload in trial.measurement.histograms.items()

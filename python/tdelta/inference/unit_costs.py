@@ -42,8 +42,7 @@ _CACHE = ("cache_misses", "cache_writes")
 _SERVED = (("pages_decrypted", "pages_read"), ("pages_encrypted", "pages_written"))
 """What counts a server's pages: those that passed the cipher, else all that were read and written."""
 
-_LEAST_SHARE = 0.005
-"""Of the whole line: calls that took less are not listed."""
+_LEAST_SHARE = 0.005  # of the whole line: calls that took less are not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,6 @@ class Price:
 
     @property
     def sd(self) -> float:
-        """How far one pass is from another."""
         return (self.quartiles[1] - self.quartiles[0]) / _QUARTILES_OF_NORMAL
 
     def draws(self, normal: FloatArray, transfer: FloatArray) -> FloatArray:
@@ -63,7 +61,6 @@ class Price:
         return self.us * (1.0 + TRANSFER * transfer) + self.sd * normal
 
     def less(self, other: Price) -> Price:
-        """A difference, as unsure as both."""
         us, half = self.us - other.us, math.hypot(*(q.quartiles[1] - q.quartiles[0] for q in (self, other))) / 2
         return Price(us, (us - half, us + half))
 
@@ -101,8 +98,7 @@ class PagePrices:
 def prices_from_json(values: Mapping[str, Any] | None) -> dict[str, PagePrices]:
     """Prices by the encrypted condition's key.
 
-    Args:
-        values: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
+    `values`: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
     """
     found: dict[str, PagePrices] = {}
     for key, measured in (values or {}).items():
@@ -116,12 +112,9 @@ def prices_from_json(values: Mapping[str, Any] | None) -> dict[str, PagePrices]:
 
 @dataclass(frozen=True, slots=True)
 class TimedTrial:
-    """One trial: its operations, pages decrypted and encrypted (None where they are not counted), and its calls."""
-
     operations: int
     pages: tuple[float, float] | None
-    calls: tuple[TimedCalls, ...]
-    """Sums over the trial."""
+    calls: tuple[TimedCalls, ...]  # sums over the trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +146,14 @@ class Timed:
         for trial in self.trials:
             timed = 0.0 if trial.pages is None else sum(trial.pages) / trial.operations
             more = sum(pages) / timed if pages is not None and timed and sum(pages) else 1.0
-            yield [one.times(more / trial.operations) for one in trial.calls if _line_of(one) is kind]
+            yield [
+                one.times(more / trial.operations)
+                for one in trial.calls
+                if (ComponentKind.INTEGRITY if one.kind == "mac" else ComponentKind.CIPHER) is kind
+            ]
 
 
-def _line_of(calls: TimedCalls) -> ComponentKind:
-    return ComponentKind.INTEGRITY if calls.kind == "mac" else ComponentKind.CIPHER
-
-
-Counter: TypeAlias = Callable[[Measurement], float | None]
-"""A count of a trial; None where it is not known."""
+Counter: TypeAlias = Callable[[Measurement], float | None]  # a count of a trial; None where it is not known
 
 
 def crossed(prices: PagePrices | None) -> tuple[Counter, Counter]:
@@ -179,7 +171,6 @@ def moved(page_bytes: int) -> tuple[Counter, Counter]:
 
 
 def _first_of(*names: str) -> Counter:
-    """The first of these counts that an engine has."""
     return lambda m: next((m.engine_counters[name] for name in names if name in m.engine_counters), None)
 
 

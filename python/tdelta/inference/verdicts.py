@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from tdelta.inference.costs import Panel, actual_ratio, plain_shares
 from tdelta.inference.decisions import (
     FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
@@ -25,7 +24,7 @@ from tdelta.inference.decisions import (
     reason,
     with_shortage,
 )
-from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted
+from tdelta.inference.fits import PLAIN, Answer, CostFit, Fitted, Panel, actual_ratio, plain_shares
 from tdelta.inference.pooling import pool, type_estimates
 from tdelta.inference.posterior import posterior_without_speedup, prior_alone, truncated_at_no_change
 from tdelta.messages import Reason
@@ -35,21 +34,17 @@ from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, Run
 _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
 
-_COARSE = 0.1
-"""Of the tolerance: steps of costs that leave a mean open by more than this are reported."""
+_COARSE = 0.1  # of the tolerance: steps of costs that leave a mean open by more than this are reported
 
-_MOST_ROUNDS = 40
-"""Of a run any of whose rounds are left out: of more, a round is too little to make a verdict."""
+_MOST_ROUNDS = 40  # of a run any of whose rounds are left out: of more, a round is too little to make a verdict
 
 
 def metric_verdicts(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Verdict]:
-    """Secondary verdicts of one metric over the mix."""
     for answer in fit.answers():
         yield _of_answer(answer, metric, tolerance)
 
 
 def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
-    """One verdict for each judged condition, in the design's order, whether there are data or not."""
     known = {answer.condition.key: answer for answer in fit.answers()}
     baselines = {panel.stratum: panel.baseline for panel in found}
     for condition in settings.conditions:
@@ -97,7 +92,6 @@ def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answe
 def _verdict(
     fitted: Fitted, condition: Condition, metric: Metric, estimate: Estimate, decision: Decision, tolerance: float
 ) -> Verdict:
-    """A secondary verdict over the mix."""
     return Verdict(
         primary=False,
         condition=condition,
@@ -128,7 +122,6 @@ def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
 
 
 def _extent(answer: Answer) -> tuple[int, int]:
-    """Complete blocks, and rounds."""
     return int(answer.fitted.blocks.sum()), len(answer.fitted.means.blocks)
 
 
@@ -139,7 +132,6 @@ def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
 
 
 def grounds_of(answer: Answer, tolerance: float) -> Grounds:
-    """What a decision about this answer rests on beside its ratio of means."""
     return Grounds(
         typical=answer.typical_posterior.estimate(tolerance),
         stalls=answer.events.effective,
@@ -176,7 +168,6 @@ def _too_few_stalls(answer: Answer) -> Reason:
 
 
 def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
-    """Why the 95% HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
         return Reason.of("few-rounds", rounds=grounds.rounds)
     if grounds.wanders:

@@ -33,8 +33,7 @@ from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.base import FOUND
 from tdelta.inference.cipher_work import TOO_LITTLE, is_bounded
-from tdelta.inference.decisions import WIDEST
-from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.inference.decisions import ENOUGH_ROUNDS, WIDEST
 from tdelta.messages import Caution
 from tdelta.messages.catalogue import CACHED, NOTHING_ENCRYPTED
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, IN_FORCE, NO_MARKER
@@ -839,7 +838,7 @@ def _deciding_seconds(result: RunResult) -> float | None:
         if distance <= 0:
             return None
         factor = max(factor, (_CHANCE * (high - low) / 2 / distance) ** 2)
-    fewest = FEWEST_ROUNDS / max(1, result.counts.rounds)
+    fewest = ENOUGH_ROUNDS / max(1, result.counts.rounds)
     return result.counts.elapsed_seconds * max(factor, fewest)
 
 

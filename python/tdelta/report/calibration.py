@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tdelta.document.blocks import Block, Heading, Line, Lines, Listing, Medium, Paragraph, Table, columns
 from tdelta.document.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
-from tdelta.inference import Held, held
-from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.inference.decisions import ENOUGH_ROUNDS, Held, held
 from tdelta.records import (
     CalibrationUsed,
     Counted,
@@ -160,7 +159,7 @@ def held_text(result: RunResult) -> str | None:
         return None
     found = _held(result)
     rounds = result.counts.rounds
-    runs = counted(rounds, "round") if rounds < FEWEST_ROUNDS else "three or more rounds"
+    runs = counted(rounds, "round") if rounds < ENOUGH_ROUNDS else "three or more rounds"
     return (
         f"In simulations with {runs}, the interval contained the true value or the verdict was undecided in"
         f" {found.fewest}% to {found.most}% of runs."

@@ -17,13 +17,8 @@ from tdelta.importers.naming import Argument, assigning, parse_arguments
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.importers.words import baseline_of, is_about_encryption
-from tdelta.inference.observed import (
-    DEFAULT_TOLERANCE,
-    AnalysisSettings,
-    ComparisonPicture,
-    analyze_with_pictures,
-    parse_priors,
-)
+from tdelta.inference.observed.pictures import ComparisonPicture, analyze_with_pictures
+from tdelta.inference.observed.settings import DEFAULT_TOLERANCE, AnalysisSettings, parse_priors
 from tdelta.messages import Caution, Refusal
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Origin, Phase, Summary
 from tdelta.session.tables import PREFIX, table, tables

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from tdelta.findings import findings_of
 from tdelta.findings.base import FinishedRun
-from tdelta.inference import Judgement
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution, unexplained_cautions, with_cached
 from tdelta.inference.decisions import most_severe
+from tdelta.inference.run_analysis import Judgement
 from tdelta.messages import Caution
 from tdelta.messages.catalogue import CACHED
 from tdelta.records import (

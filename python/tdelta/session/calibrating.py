@@ -19,8 +19,15 @@ from tdelta.design.randomness import SEED_BITS
 from tdelta.driver import MakeTwins
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
-from tdelta.inference.instrument import detectable_effects, pooled_noise
-from tdelta.inference.tallies import faults, identical_tally, injected_tallies, tally_cautions, trustworthy
+from tdelta.inference.instrument import (
+    detectable_effects,
+    faults,
+    identical_tally,
+    injected_tallies,
+    pooled_noise,
+    tally_cautions,
+    trustworthy,
+)
 from tdelta.messages import Caution, Refusal
 from tdelta.records import (
     Event,

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.errors import UsageError
-from tdelta.inference.between import difference, is_usable
-from tdelta.inference.changes import find_changes
+from tdelta.inference.between import difference, find_changes, is_usable
 from tdelta.messages import Refusal
 from tdelta.records import Condition, Metric, RunResult, RunSettings, Verdict
 from tdelta.records.history import (

@@ -17,8 +17,9 @@ from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.errors import StoreError, TimeFault, UsageError
-from tdelta.inference import interim_estimates
-from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect, teaches
+from tdelta.inference.planning.prospects import PlanQuery, prospect
+from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
+from tdelta.inference.run_analysis import interim_estimates
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind

@@ -23,7 +23,8 @@ from tdelta.driver.files import default_templates
 from tdelta.driver.templates import Templates
 from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
+from tdelta.inference.decisions import should_stop
+from tdelta.inference.run_analysis import analyze_run, gate_answered, interim_estimates
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult

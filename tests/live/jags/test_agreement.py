@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from calibration.chains import Array
-from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.observed.compare import analyze
 from tdelta.inference.observed.curves import log_ratio, plane
-from tdelta.inference.observed.fitting import fit_run
-from tdelta.inference.observed.gamma import PublishedMeans
+from tdelta.inference.observed.models import PublishedMeans, fit_run
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import Bins, Group, Origin, Samples, Summary
 
 from .running import GAMMA_MODEL, run

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-import tdelta.engines.catalogue
+import tdelta.engines.registry
 import tdelta.session.studies
 from tdelta.engines.profile import EngineInfo
 from tdelta.report.listings import ENGINES_SCHEMA, STUDIES_SCHEMA
@@ -26,7 +26,7 @@ STUDY = Study("order-entry", "users at a shop", "Oracle 12c", True)
 
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tdelta.engines.catalogue, "catalogue", lambda *_given: (ENGINE,), raising=False)
+    monkeypatch.setattr(tdelta.engines.registry, "catalogue", lambda *_given: (ENGINE,), raising=False)
     monkeypatch.setattr(tdelta.session.studies, "studies", lambda: (STUDY,))
 
 

@@ -187,7 +187,7 @@ def test_what_an_interrupted_command_could_not_tidy_up_is_told(monkeypatch: pyte
         stop.add_note("schema-y")
         raise stop
 
-    monkeypatch.setattr("tdelta.engines.catalogue.catalogue", interrupted)
+    monkeypatch.setattr("tdelta.engines.registry.catalogue", interrupted)
     done = call("engines")
     assert (done.code, done.out, done.err) == (130, "", "error: interrupted\nschema-y\n")
 

@@ -8,7 +8,7 @@ import pytest
 import tdelta.session.prospecting
 from support.prospect_samples import whole
 from support.refused import Part, check_messages
-from tdelta.inference.planning import PlanQuery
+from tdelta.inference.planning.prospects import PlanQuery
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest

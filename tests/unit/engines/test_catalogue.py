@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, refused
-from tdelta.engines.catalogue import catalogue
-from tdelta.engines.registry import driver
+from tdelta.engines.registry import catalogue, driver
 from tdelta.engines.server.base import ServerBinary
 from tdelta.engines.server.driver import UNTRIED
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, WHEELS, Library

@@ -3,7 +3,7 @@ import pytest
 
 from support.finished import found as findings
 from tdelta.findings.checkpoints import KIND, CheckpointMeasure
-from tdelta.inference.cautions import FEWEST_BLOCKS
+from tdelta.inference.run_analysis import FEWEST_BLOCKS
 from tdelta.records import Checkpoint, Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)

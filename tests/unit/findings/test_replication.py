@@ -3,7 +3,7 @@ import pytest
 
 from support.finished import found
 from tdelta.findings.replication import KIND
-from tdelta.inference.cautions import FEWEST_BLOCKS
+from tdelta.inference.run_analysis import FEWEST_BLOCKS
 from tdelta.records import Condition, Level, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 from tdelta.records.trials import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 

@@ -10,8 +10,8 @@ import pytest
 from support.refused import Coded, Part, coded, has
 from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
+from tdelta.importers.hammerdb.database import together
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
-from tdelta.importers.hammerdb.jobs import together
 
 from .given import FIXTURES, faulty, figures, read, series, summaries, written
 

@@ -4,8 +4,8 @@ import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.importers.importer import Naming
-from tdelta.importers.swingbench import IMPORTERS
-from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
+from tdelta.importers.swingbench import IMPORTERS, MOST_ELEMENTS
+from tdelta.importers.xml_document import DEEPEST
 from tdelta.records.observed import Group
 
 from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written

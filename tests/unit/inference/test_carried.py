@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from support.refused import Part, has
-from tdelta.inference import analyze_run
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.records import Decision
 
 from .planning.machines import TWINS, run

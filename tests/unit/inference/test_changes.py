@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from tdelta.errors import EnvironmentFault
-from tdelta.inference.changes import MOST_PROBABLE, find_changes, most_probable
+from tdelta.inference.between import MOST_PROBABLE, find_changes, most_probable
 from tdelta.records import Estimate
 from tdelta.records.history import Change
 

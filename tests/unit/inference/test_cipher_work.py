@@ -7,7 +7,6 @@ import pytest
 
 from support.flat import changed
 from support.refused import Part, has
-from tdelta.inference import analyze_run
 from tdelta.inference.cipher_work import (
     TOO_LITTLE,
     barely_encrypted,
@@ -15,6 +14,7 @@ from tdelta.inference.cipher_work import (
     unexplained_cautions,
     with_cached,
 )
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Reason
 from tdelta.messages.catalogue import CACHED, DIRECTION, DIRECTION_ALONE, REASONS
 from tdelta.messages.catalogue import TOO_LITTLE as TOO_LITTLE_MEASURED

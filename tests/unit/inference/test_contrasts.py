@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from tdelta.inference import analyze_run
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.records import Condition, Metric, Role
 
 from .builders import run, settings

@@ -5,8 +5,7 @@ import numpy as np
 from calibration.hosts import MACHINE, PAIR, Slower, on_hosts
 from calibration.simulation import AA, BASELINE, TREATMENT, TWINS, settings, simulate
 from support.flat import changed
-from tdelta.inference import analyze_run
-from tdelta.inference.run_analysis import Judgement
+from tdelta.inference.run_analysis import Judgement, analyze_run
 from tdelta.records import Condition, Trial
 
 SLOWER = Slower(float(np.log(1.2)))

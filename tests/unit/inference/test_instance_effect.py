@@ -5,18 +5,18 @@ import pytest
 from scipy import stats
 
 from support.refused import has
-from tdelta.inference import analyze_run
-from tdelta.inference.instance_effect import (
-    BETWEEN_SITTINGS,
-    INSTANCE_SD_SCALE,
-    VAGUE_SHARE,
-    instance_effect_prior,
-    log_instance_sd_density,
-)
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import fit_rounds
+from tdelta.inference.rounds import (
+    BETWEEN_SITTINGS,
+    INSTANCE_SD_SCALE,
+    VAGUE_SHARE,
+    fit_rounds,
+    instance_effect_prior,
+    log_instance_sd_density,
+)
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.records import CalibrationUsed, InstanceEffectPrior, Metric, Role, RunSettings
 
 from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1

@@ -5,7 +5,7 @@ import pytest
 
 from support.refused import has
 from tdelta.inference.histograms import Counts, bin_of, longest_ns, merged
-from tdelta.inference.percentiles import FEWEST_BEYOND, percentile_ratio, side_of
+from tdelta.inference.tails import FEWEST_BEYOND, percentile_ratio, side_of
 from tdelta.records import TailUnit
 
 

@@ -5,11 +5,10 @@ from scipy import stats
 from calibration.harness import types_of
 from calibration.simulation import THREE, Machine, simulate
 from calibration.simulation import settings as simulated
-from tdelta.inference import analyze_run
-from tdelta.inference.costs import panels, plain_shares
-from tdelta.inference.fits import fit_transactions
+from tdelta.inference.fits import fit_transactions, panels, plain_shares
 from tdelta.inference.pooling import PooledTypes, TypeEstimates, pool, type_estimates
 from tdelta.inference.posterior import Mixture, mixture
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.records import Decision, Metric, Trial, Verdict
 
 from .builders import TWINS, measurement, noisy, run, settings, trial

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.instance_effect import scale_for
 from tdelta.inference.posterior import posterior
-from tdelta.inference.round_effect import (
+from tdelta.inference.rounds import (
+    RHO_SD,
     ROUND_EFFECT_SCALE,
+    fit_rounds,
     round_effect_nodes,
+    scale_for,
     shared_by_block,
     shared_by_round,
     wandering_sd,
 )
-from tdelta.inference.rounds import RHO_SD, fit_rounds
 
 from .builders import stage_1
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.instance_effect import INSTANCE_SD_SCALE, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import COARSE, fit_rounds, tau_grid
+from tdelta.inference.rounds import COARSE, INSTANCE_SD_SCALE, fit_rounds, scale_for, tau_grid
 
 from .builders import stage_1
 

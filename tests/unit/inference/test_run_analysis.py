@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.flat import changed
 from support.refused import Part, check_messages, has
-from tdelta.inference import analyze_run, interim_estimates
+from tdelta.inference.run_analysis import analyze_run, interim_estimates
 from tdelta.records import CheckState, Decision, Metric, Role, SpanTotals, Trial, Verdict
 
 from .builders import AA, AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial

@@ -2,8 +2,7 @@ import math
 
 import pytest
 
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_metrics
+from tdelta.inference.fits import fit_metrics, panels
 from tdelta.inference.run_analysis import stall_measures
 from tdelta.records import Condition, Metric, StallMeasure
 

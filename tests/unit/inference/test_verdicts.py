@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from support.refused import check_messages, coded, has
-from tdelta.inference import analyze_run
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Reason
 from tdelta.records import Decision, Verdict
 

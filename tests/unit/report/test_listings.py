@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from support.listed import OWN_PLAN
-from tdelta.engines.catalogue import EngineInfo
+from tdelta.engines.profile import EngineInfo
 from tdelta.report.drawing import draw
 from tdelta.report.listings import dry_run_blocks, engines_blocks, engines_document
 from tdelta.session.outlook import TableLine

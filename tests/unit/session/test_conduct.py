@@ -11,7 +11,7 @@ from support.refused import Part, check_messages, coded, has, refused
 from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import analyze_run
+from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, Trial, TrialDone
 from tdelta.store import RunStatus, Store

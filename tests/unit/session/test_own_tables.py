@@ -9,12 +9,13 @@ import pytest
 from support.refused import check_messages, refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
+from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.postgres.driver import Postgres
 from tdelta.engines.server import external_twins as own_tables
 from tdelta.engines.server.base import Identity
 from tdelta.engines.server.discovery import schema_name
 from tdelta.engines.server.external_twins import compared_tables, reads_own_tables
-from tdelta.engines.server.pairs import _own_faults
+from tdelta.engines.server.pairs import FurtherSchema, _own_faults
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.errors import Defect, InvalidTwins, UsageError, WorkloadError
 from tdelta.session.planning import check
@@ -121,13 +122,13 @@ def test_a_schema_of_the_users_is_neither_made_nor_dropped() -> None:
 
 def test_a_server_whose_sessions_cannot_be_kept_from_writing_is_refused() -> None:
     found = server("--baseline", BASELINE, is_encrypted=False)
-    object.__setattr__(found, "kind", SimpleNamespace(identity=Identity("oracle", "Oracle Database", "23", "bench")))
+    object.__setattr__(found, "kind", Oracle(Identity("oracle", "Oracle Database", "23", "bench"), "USERS"))
     check_messages(_own_faults(found, ["app"]), "unsupported")
 
 
 def test_every_copy_is_the_one_schema_of_its_server() -> None:
     found = servers()
-    found.encrypted_places = {"bb": "app"}
+    found.further = (FurtherSchema("aa", "app"), FurtherSchema("bb", "app", is_there=True))
     placed = {place: (schema.server.option, schema.is_own) for place, schema in found.own().items()}
     assert placed == {
         **dict.fromkeys(("baseline", "aa"), ("--baseline", True)),

@@ -297,9 +297,7 @@ def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path)
 
 
 def test_every_field_of_a_request_is_stored() -> None:
-    records = dataclasses.asdict(RunRequest())
-    assert RunRequest().to_json().keys() == {name for fields in records.values() for name in fields}
-    assert all(len(fields) <= 20 for fields in records.values())
+    assert RunRequest().to_json().keys() == {field.name for field in dataclasses.fields(RunRequest)}
 
 
 def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_place_in_the_record(

@@ -16,6 +16,8 @@ from .served import OPTIONS, installed, served
 class Kept(FakeTwins):
     """Twins whose data outlive the run, with what is remembered of them."""
 
+    remembers = True
+
     def __init__(self, like: FakeTwins, facts: dict[str, Any]) -> None:
         super().__init__(like.script)
         self.recall = facts.get

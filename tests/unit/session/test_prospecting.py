@@ -6,7 +6,7 @@ import pytest
 
 from support.refused import refused
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.planning import PlanQuery
+from tdelta.inference.planning.prospects import PlanQuery
 from tdelta.records import Decision, Event, Metric, Phase, RunPlanned
 from tdelta.records.prospects import Prospect
 from tdelta.session.prospecting import from_pilot, from_runs

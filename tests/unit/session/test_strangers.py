@@ -11,7 +11,7 @@ import pytest
 from support.refused import Part, has
 from tdelta.document.quantities import small_share
 from tdelta.errors import ImportFault
-from tdelta.inference.observed import ComparisonPicture
+from tdelta.inference.observed.pictures import ComparisonPicture
 from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.records.analysis import NoteCode, RunNote

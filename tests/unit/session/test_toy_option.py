@@ -20,7 +20,7 @@ DECLARED = (
     '    colour: str = option("--colour", values.Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
 )
 BEFORE = "    page_size: int | None = option("
-FILE = Path("session") / "declared" / "subject.py"
+FILE = Path("session") / "declared.py"
 SCRIPT = """
 import json
 from click.testing import CliRunner
@@ -40,7 +40,7 @@ print(json.dumps({
     "help": CliRunner().invoke(cli, ["run", "--help"]).output,
     "plan_help": CliRunner().invoke(cli, ["plan", "--help"]).output,
     "calibrate_help": CliRunner().invoke(cli, ["calibrate", "--help"]).output,
-    "value": asked.twins.colour,
+    "value": asked.colour,
     "again": RunRequest.from_json(json.loads(json.dumps(stored))) == asked,
     "command": run_command(stored),
     "usual_command": run_command(RunRequest().to_json()),

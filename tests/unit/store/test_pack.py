@@ -156,7 +156,7 @@ def test_damage_is_noticed(pack: Path) -> None:
     [
         (lambda head: head.update(schema="tdelta.pack/3"), "out-of-range"),
         (lambda head: head.update(run_id="../../../tmp/x"), "unexpected"),
-        (lambda head: head["settings"].update(run_id="20260802-z"), "unexpected"),
+        (lambda head: head["settings"].update(run_id="20260802-zzzz"), "unexpected"),
         (lambda head: head.update(machine=[1]), "unexpected"),
         (lambda head: head.update(created_unix_seconds=1e300), "unexpected"),
         (lambda head: head.update(labels=["last"]), "out-of-range"),

@@ -116,9 +116,9 @@ def test_fresh_run_ids_are_a_date_and_four_letters_and_differ(store):
 def test_a_fresh_run_id_is_never_one_the_store_has(store, monkeypatch):
     first = store.fresh_run_id()
     store.create_run(settings_of(first), MACHINE, VERSIONS)
-    letters = iter(first.partition("-")[2] + "z")
+    letters = iter(first.partition("-")[2] + "zzzz")
     monkeypatch.setattr("tdelta.store.store.secrets.choice", lambda _: next(letters))
-    assert store.fresh_run_id().endswith("-z")
+    assert store.fresh_run_id().endswith("-zzzz")
 
 
 def test_the_status_follows_the_run_to_its_result(store):

@@ -37,6 +37,7 @@ from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.evidence.headers import Meaning, header_of
+from tdelta.lazily import installed_version
 from tdelta.measure import effort
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
@@ -152,11 +153,11 @@ class DuckdbEngine(Embedded):
 
     def version(self) -> str | None:
         """DuckDB's version; None if it is not installed. Imports nothing."""
-        return _version(_DISTRIBUTION)
+        return installed_version(_DISTRIBUTION)
 
     def module_version(self) -> str | None:
         """The version of the module that brings OpenSSL; None if it is not installed."""
-        return _version(_MODULE_DISTRIBUTION)
+        return installed_version(_MODULE_DISTRIBUTION)
 
     def require(self) -> None:
         """See that all is there that twins need.
@@ -385,15 +386,6 @@ def _scope(layout: RunLayout, condition: Condition) -> str:
     if scope is None:
         return ""
     return PLAIN_SCOPE if condition.level("cipher") == "none" else str(scope)
-
-
-def _version(distribution: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
-
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
 
 
 def _head(path: Path) -> bytes:

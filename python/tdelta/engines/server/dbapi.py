@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tdelta.driver.dbapi import ClientError, explained
+from tdelta.lazily import installed_version
 
 if TYPE_CHECKING:
     import ssl
@@ -61,12 +62,8 @@ class Driver:
 
     @property
     def described(self) -> str:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            return f"{self.distribution} {version(self.distribution)}"
-        except PackageNotFoundError:
-            return self.distribution
+        found = installed_version(self.distribution)
+        return self.distribution if found is None else f"{self.distribution} {found}"
 
     def explained(self, error: BaseException) -> Said:
         """An exception as the load loop counts it; one that is not the driver's is a defect."""

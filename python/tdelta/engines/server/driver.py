@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -31,6 +30,7 @@ from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.evidence import FileClass
+from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
 
@@ -352,10 +352,7 @@ def listed_external(profile: Profile, driver: Driver) -> Iterator[EngineInfo]:
     address = profile.address
     if address is None:
         return
-    try:
-        found = version(driver.distribution)
-    except PackageNotFoundError:
-        found = None
+    found = installed_version(driver.distribution)
     needs = [*address.needs, address.publishing, *([UNTRIED] if address.is_untried else [])]
     yield EngineInfo(
         name=profile.name,

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tdelta.design.actions import AskedAction, parse_action
-from tdelta.driver.acting import COUNTED, SECONDS, Halt, Outcome
+from tdelta.driver.acting import COUNTED, SECONDS, Act, Halt, Outcome
 from tdelta.driver.answers import STEP_SECONDS, checksums, client_step
 from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Tables
@@ -123,8 +123,11 @@ _LOOK_AGAIN_SECONDS = 0.1
 _WORDS = {True: "encrypted", False: "plain"}
 
 
-class Change:
-    """One change: `tdelta.driver.acting.Act`.
+class Change(Act):
+    """A change of a schema's encryption that goes on while a load runs there.
+
+    The schema is tdelta's own, made plain on the encrypted server, where the means of encryption are. It is plain
+    again, and without a key, before its next trial.
 
     Args:
         schema: where; it is plain and has no key.

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from tdelta.lazily import installed_version
+
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a way, and no key
 """A key that the library derives its own from: what applications do, once for each connection."""
 
@@ -86,14 +88,7 @@ class Library:
 
     def installed_version(self) -> str | None:
         """The version of its wheel, or its own; None if its wheel is not installed. Imports nothing."""
-        if self.distribution is None:
-            return self.version
-        from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow, and workers need none
-
-        try:
-            return version(self.distribution)
-        except PackageNotFoundError:
-            return None
+        return self.version if self.distribution is None else installed_version(self.distribution)
 
     def versions(self) -> dict[str, str]:
         found = self.installed_version()

@@ -7,8 +7,7 @@ second, the transaction counter as a series of it, the five procedures as summar
 from __future__ import annotations
 
 from tdelta.importers.hammerdb.database import JobsDatabaseImporter
-from tdelta.importers.hammerdb.output import JobsOutputImporter
-from tdelta.importers.hammerdb.profile import TimeProfileImporter
+from tdelta.importers.hammerdb.output import JobsOutputImporter, TimeProfileImporter
 from tdelta.importers.importer import Importer
 
 IMPORTERS: tuple[Importer, ...] = (JobsOutputImporter(), JobsDatabaseImporter(), TimeProfileImporter())

@@ -15,12 +15,10 @@ from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
-NEW_ORDERS = "new orders"
-"""The transaction that NOPM counts; TPM counts all, as the database does."""
+NEW_ORDERS = "new orders"  # the transaction that NOPM counts; TPM counts all, as the database does
 
 _MINUTE_SECONDS = 60.0
-_OF_COUNT = 0.5 / _MINUTE_SECONDS
-"""How NOPM and TPM, whole numbers a minute, are rounded."""
+_OF_COUNT = 0.5 / _MINUTE_SECONDS  # how NOPM and TPM, whole numbers a minute, are rounded
 _RESULT = re.compile(
     r"TEST RESULT : System achieved (?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) |"
     r"(?P<old_tpm>\d{1,15}) [^\"]{1,40}? TPM at (?P<old_nopm>\d{1,15}) NOPM)",
@@ -35,15 +33,13 @@ _QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 _ROUNDING_MS = 0.001
 _MS_PER_CLICK = (1e-7, 1e-2)
 """What a click of Tcl's clock can be: 0.1 ns to 10 µs. It is a microsecond on most machines."""
-_ONE_USER = 0.02
-"""The ratio of one user's procedure is its share of the elapsed time, to this precision."""
+_ONE_USER = 0.02  # the ratio of one user's procedure is its share of the elapsed time, to this precision
 
 
 _USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
 
 
 def users_in(text: str, before: int | None) -> int | None:
-    """How many virtual users a line says that there are; what was known before where it says nothing of them."""
     found = _USERS.search(text)
     return before if found is None else int(found[1]) or None
 
@@ -118,9 +114,7 @@ def procedure(
 ) -> Summary | None:
     """One procedure's times.
 
-    Args:
-        name: as HammerDB calls it, ``NEWORD``.
-        fields: ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``; numbers, or strings of numbers.
+    `fields`: ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``; numbers, or strings of numbers.
     """
     named = plain_name(name)
     if named is None:

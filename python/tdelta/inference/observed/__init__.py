@@ -4,18 +4,3 @@
 posterior of its own, by the model that its data allow; two of them make a ratio and a difference. Deterministic, NumPy
 only, no sampling. The models are in ``docs/statistics.md``, their error rates in ``docs/validation.md``.
 """
-
-from __future__ import annotations
-
-from tdelta.inference.observed.analysis import analyze
-from tdelta.inference.observed.pictures import ComparisonPicture, PredictiveCheck, QuantileCheck, analyze_with_pictures
-from tdelta.inference.observed.settings import (
-    DEFAULT_TOLERANCE,
-    NO_SPEEDUP,
-    PRIOR_HELP,
-    PUBLISHED,
-    AnalysisSettings,
-    NormalPrior,
-    Prior,
-    parse_priors,
-)

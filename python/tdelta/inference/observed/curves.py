@@ -18,21 +18,15 @@ from tdelta.records import Spread
 _PLANE_POINTS, _INNER_POINTS = 201, 141
 _EFFECT_NODES, _EFFECT_POINTS = 61, 401
 _ONE_SD_TAIL = 0.15865525393145707
-_DEEP = 60.0
-"""How far below its peak, in logs, a curve is known at all: e^-60 of it."""
+_DEEP = 60.0  # how far below its peak, in logs, a curve is known at all: e^-60 of it
 
 
 @dataclass(frozen=True, slots=True)
 class LogCurve:
-    """A log density over the log of something: a mean's likelihood, or a ratio's.
+    """A log density over the log of something: a mean's likelihood, or a ratio's."""
 
-    Attributes:
-        at: shape (n,), increasing.
-        log_density: shape (n,), less a constant.
-    """
-
-    at: FloatArray
-    log_density: FloatArray
+    at: FloatArray  # shape (n,), increasing
+    log_density: FloatArray  # shape (n,), less a constant
 
     def interpolated(self, x: FloatArray) -> FloatArray:
         """The log density anywhere: within the grid linear, beyond it on the slope of its end, never rising."""
@@ -46,7 +40,6 @@ class LogCurve:
         return np.asarray(inside + below + above, dtype=np.float64)
 
     def posterior(self) -> Posterior:
-        """Under the flat prior."""
         return integrated(self.at, self.log_density)
 
     @property
@@ -80,10 +73,7 @@ class LogCurve:
 def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> LogCurve:
     """Likelihood of the log ratio of costs: the convolution of two log means.
 
-    Args:
-        baseline: of its log mean.
-        condition: of its log mean.
-        is_inverse: more is better (throughput), so the cost is the inverse and the ratio is baseline over condition.
+    `is_inverse`: more is better (throughput), so the cost is the inverse and the ratio is baseline over condition.
     """
     upper, lower = (baseline, condition) if is_inverse else (condition, baseline)
     theta = sinh_spaced(
@@ -103,20 +93,17 @@ def log_ratio(baseline: LogCurve, condition: LogCurve, *, is_inverse: bool) -> L
 
 
 def of_mixture(data: Mixture, points: int = POINTS) -> LogCurve:
-    """A mixture of normals on a grid."""
     reach = 11.0 * float(data.sds.max()) + float(np.ptp(data.means))
     theta = sinh_spaced(data.mean, float(data.sds.min()), data.mean - reach, data.mean + reach, points)
     return LogCurve(theta, data.log_density(theta))
 
 
-def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
-    """A log mean or a log ratio to which a normal is added: rounding, or what two runs differ by for no reason.
-
-    Args:
-        curve: the likelihood without it.
-        weights: shape (k,), of each sd; they sum to 1.
-        sds: shape (k,), of what is added.
-    """
+def widened(
+    curve: LogCurve,
+    weights: FloatArray,  # shape (k,), of each sd; they sum to 1
+    sds: FloatArray,  # shape (k,), of what is added
+) -> LogCurve:
+    """A log mean or a log ratio to which a normal is added: rounding, or what two runs differ by for no reason."""
     found = curve.posterior()
     nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _EFFECT_NODES)
     thin = LogCurve(nodes, curve.interpolated(nodes))
@@ -132,7 +119,6 @@ def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
 
 
 def under(data: LogCurve, prior: RatioPrior) -> Posterior:
-    """A log ratio's likelihood times its prior."""
     theta = data.at
     if isinstance(prior, NormalPrior):
         reach = 9.0 * prior.sd
@@ -161,35 +147,25 @@ class Linear:
     cumulative: FloatArray
 
     def quantile(self, probability: float) -> float:
-        """The value below which this much of the posterior lies."""
         return float(np.interp(probability, self.cumulative, self.value))
 
     def hdi(self, mass: float) -> tuple[float, float]:
-        """The shortest interval that holds ``mass``."""
         return shortest(lambda below: np.interp(below, self.cumulative, self.value), mass)
 
     @property
     def spread(self) -> Spread:
-        """The figures that are quoted."""
         return Spread(self.quantile(0.5), self.hdi(0.95), self.hdi(0.99))
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """The joint posterior of both log means, the prior of their ratio included.
+    """The joint posterior of both log means, the prior of their ratio included."""
 
-    Attributes:
-        baseline: shape (n,), log means.
-        condition: shape (k,), log means.
-        density: shape (n, k), less a factor.
-    """
-
-    baseline: FloatArray
-    condition: FloatArray
-    density: FloatArray
+    baseline: FloatArray  # shape (n,), log means
+    condition: FloatArray  # shape (k,), log means
+    density: FloatArray  # shape (n, k), less a factor
 
     def means(self) -> tuple[Linear, Linear]:
-        """The posteriors of the two means."""
         return (
             _linear(self.baseline, np.asarray(np.trapezoid(self.density, self.condition, axis=1))),
             _linear(self.condition, np.asarray(np.trapezoid(self.density, self.baseline[:, None], axis=0))),
@@ -216,11 +192,7 @@ class Plane:
 def plane(baseline: LogCurve, condition: LogCurve, prior: RatioPrior | None, *, is_inverse: bool) -> Plane:
     """Both log means together, from one curve each.
 
-    Args:
-        baseline: of its log mean.
-        condition: of its log mean.
-        prior: of the log ratio of costs; None where the curves have their priors in them.
-        is_inverse: as for `log_ratio`.
+    `prior`: of the log ratio of costs; None where the curves have their priors in them.
     """
     first, second = (_on_fewer_points(curve, _PLANE_POINTS) for curve in (baseline, condition))
     density = np.outer(*(np.exp(curve.log_density - curve.log_density.max()) for curve in (first, second)))
@@ -228,17 +200,14 @@ def plane(baseline: LogCurve, condition: LogCurve, prior: RatioPrior | None, *, 
 
 
 def plane_of_normals(
-    weights: FloatArray, means: FloatArray, covariances: FloatArray, prior: RatioPrior, *, is_inverse: bool
+    weights: FloatArray,  # shape (k,)
+    means: FloatArray,  # shape (k, 2), of baseline and condition
+    covariances: FloatArray,  # shape (k, 2, 2)
+    prior: RatioPrior,
+    *,
+    is_inverse: bool,
 ) -> Plane:
-    """Both log means together, from a mixture in whose every component they are normal.
-
-    Args:
-        weights: shape (k,).
-        means: shape (k, 2), of baseline and condition.
-        covariances: shape (k, 2, 2).
-        prior: of the log ratio of costs.
-        is_inverse: as for `log_ratio`.
-    """
+    """Both log means together, from a mixture in whose every component they are normal."""
     kept = weights > 1e-9 * weights.max()
     weights, means, covariances = weights[kept], means[kept], covariances[kept]
     sds = np.sqrt(covariances[:, [0, 1], [0, 1]])

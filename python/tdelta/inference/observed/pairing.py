@@ -9,9 +9,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from tdelta.inference.observed.gamma import moments
-from tdelta.inference.observed.summary import pooled
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     ALL,
     RESPONSE_TIME,
@@ -40,12 +38,8 @@ TABLES = frozenset(("CSV", "JSON lines", "spreadsheet", "HammerDB database"))
 class Pair:
     """One comparison to be made.
 
-    Attributes:
-        key: at which levels, of what.
-        baseline, condition: their names.
-        baseline_runs, condition_runs: one observation for each run.
-        beside: for each of those runs, baseline's first, the throughput over time of the same run; None where there is
-            none, or the observation is a series itself.
+    `beside`: for each of those runs, baseline's first, the throughput over time of the same run; None where there is
+    none, or the observation is a series itself.
     """
 
     key: Key
@@ -57,12 +51,10 @@ class Pair:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Where the figures came from, each file once."""
         return tuple({one.origin.file: one.origin for one in self.runs}.values())
 
     @property
     def runs(self) -> tuple[Observation, ...]:
-        """Those of both sides, the baseline's first."""
         return *self.baseline_runs, *self.condition_runs
 
     @property
@@ -74,19 +66,15 @@ class Pair:
 
     @property
     def run_seconds(self) -> list[float | None]:
-        """How long each of them was measured; None where that is not known."""
         return [run_seconds(one, beside) for one, beside in zip(self.runs, self.beside, strict=True)]
 
     def sides(self, values: Sequence[T]) -> tuple[tuple[T, ...], tuple[T, ...]]:
-        """What there is of each run, as the baseline's and the condition's."""
         split = len(self.baseline_runs)
         return tuple(values[:split]), tuple(values[split:])
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """All comparisons to be made, in the order of the files, and what could not be compared."""
-
     pairs: tuple[Pair, ...]
     left_out: tuple[Caution, ...]
 
@@ -146,17 +134,14 @@ def _one_row_a_run(observations: Sequence[Observation]) -> tuple[Observation, ..
     )
 
 
-RunName: TypeAlias = tuple[str, str, frozenset[tuple[str, Level]]]
-"""Condition, run, levels."""
+RunName: TypeAlias = tuple[str, str, frozenset[tuple[str, Level]]]  # condition, run, levels
 
 
 def run_name(one: Observation) -> RunName:
-    """Which run figures are of, whatever they are of it."""
     return one.group.condition, one.group.run, frozenset(one.group.levels)
 
 
 def _rates(observations: Iterable[Observation]) -> Mapping[RunName, Mapping[str, Series]]:
-    """The throughput over time of every run that has it, by transaction."""
     found: dict[RunName, dict[str, Series]] = {}
     for one in observations:
         if isinstance(one, Series) and one.group.is_throughput:
@@ -284,7 +269,6 @@ def _with_facts(one: Observation, parts: Sequence[Observation]) -> Observation:
 
 
 def merged_value(observation: Observation) -> float:
-    """The plain mean of an observation."""
     match observation:
         case Samples():
             return observation.total / observation.count if observation.count else 0.0
@@ -381,7 +365,6 @@ def _as_weak(observation: Observation, weaker: int) -> Observation:
 
 
 def summarized(samples: Samples) -> Summary:
-    """Count, mean and sd of single times."""
     mean = samples.total / samples.count
     squares = max(samples.total_squares - samples.count * mean**2, 0.0)
     sd = float(np.sqrt(squares / max(samples.count - 1, 1)))
@@ -390,6 +373,110 @@ def summarized(samples: Samples) -> Summary:
 
 
 def formats(observations: Iterable[Observation]) -> dict[str, int]:
-    """How many files there are of each format."""
     files = {(one.origin.format, one.origin.file) for one in observations}
     return {name: len(list(of)) for name, of in itertools.groupby(sorted(files), key=lambda file: file[0])}
+
+
+def moments(bins: Bins) -> tuple[float, float]:
+    """Mean and sd of a histogram, each value taken to lie in the middle of its bin; open ends count at their edge."""
+    edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=np.float64)
+    low, high = edges[:-1], np.where(np.isinf(edges[1:]), edges[:-1], edges[1:])
+    middle = 0.5 * (low + high)
+    mean = float(counts @ middle / counts.sum())
+    within = float(counts @ (high - low) ** 2 / counts.sum()) / 12.0
+    return mean, float(np.sqrt(max(float(counts @ (middle - mean) ** 2) / counts.sum() + within, (1e-6 * mean) ** 2)))
+
+
+def pooled(summaries: list[Summary]) -> Summary:
+    """Parts of one run as one: exact for count and mean, and for the sd if every part has one."""
+    if len(summaries) == 1:
+        return summaries[0]
+    counts = np.array([float(s.count) for s in summaries])
+    means = np.array([s.mean for s in summaries])
+    mean = float(counts @ means / counts.sum())
+    first = summaries[0]
+    if any(s.sd is None for s in summaries):
+        return replace(first, count=int(counts.sum()), mean=mean, sd=None, quantiles={})
+    squares = float(
+        np.array([(s.count - 1) * (s.sd or 0.0) ** 2 for s in summaries]).sum() + counts @ (means - mean) ** 2
+    )
+    sd = float(np.sqrt(squares / (counts.sum() - 1.0)))
+    return replace(first, count=int(counts.sum()), mean=mean, sd=sd, quantiles={})
+
+
+# Whether two conditions were given the same test, as far as their files say what the test was.
+#
+# A setting in which runs of one condition differ (a log of three query modes) is a level: such runs are no repetitions
+# of one another. One in which a condition's runs agree and differ from the other condition's makes it another test: its
+# figures are shown, and decide nothing. What a file does not say of itself may be anything.
+
+
+@dataclass(frozen=True, slots=True)
+class Levelled:
+    """Observations whose runs each have all that their files say of the test, and what became a level of it."""
+
+    observations: tuple[Observation, ...]
+    cautions: tuple[Caution, ...]
+
+
+def levelled(observations: Sequence[Observation]) -> Levelled:
+    """The settings of each run with all of its figures; those that vary within a condition as levels."""
+    of_runs: dict[RunName, dict[str, Level]] = {}
+    for one in observations:
+        of_runs.setdefault(run_name(one), {}).update(one.origin.settings)
+    varying = _varying(of_runs)
+    found: list[Observation] = []
+    for one in observations:
+        settings = of_runs[run_name(one)]
+        split = [name for name in varying.get(frozenset(one.group.levels), ()) if name in settings]
+        group = replace(one.group, levels=(*one.group.levels, *((name, settings[name]) for name in split)))
+        found.append(replace(one, group=group, origin=replace(one.origin, settings=tuple(settings.items()))))
+    names = dict.fromkeys(name for of in varying.values() for name in of)
+    said = (Caution.of("tests-as-levels", settings=", ".join(names)),) if names else ()
+    return Levelled(tuple(found), said)
+
+
+def _varying(of_runs: Mapping[RunName, Mapping[str, Level]]) -> dict[frozenset[tuple[str, Level]], tuple[str, ...]]:
+    """At which levels runs of one condition differ in which settings: as few as tell them apart."""
+    places: dict[frozenset[tuple[str, Level]], list[tuple[str, Mapping[str, Level]]]] = {}
+    for (condition, _, levels), settings in of_runs.items():
+        places.setdefault(levels, []).append((condition, settings))
+    return {levels: _telling_apart(runs) for levels, runs in places.items()}
+
+
+def _telling_apart(runs: Sequence[tuple[str, Mapping[str, Level]]]) -> tuple[str, ...]:
+    chosen: list[str] = []
+    for name in dict.fromkeys(name for _, settings in runs for name in settings):
+        seen: dict[object, set[Level]] = {}
+        for condition, settings in runs:
+            if name in settings:
+                seen.setdefault((condition, *(settings.get(it) for it in chosen)), set()).add(settings[name])
+        if any(len(values) > 1 for values in seen.values()):
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def difference(pair: Pair) -> Reason | None:
+    """What the files say of the test that differs between the two conditions; None where nothing does."""
+    words = "; ".join(_differing(pair))
+    return Reason.of("tests-differ", settings=words) if words else None
+
+
+def _differing(pair: Pair) -> Iterator[str]:
+    sides = [_said(runs) for runs in (pair.baseline_runs, pair.condition_runs)]
+    for name, values in sides[0].items():
+        others = sides[1].get(name, values)
+        if not values & others:
+            yield f"{name} {_listed(values)} of {pair.baseline}, {_listed(others)} of {pair.condition}"
+
+
+def _said(runs: Sequence[Observation]) -> dict[str, set[Level]]:
+    found: dict[str, set[Level]] = {}
+    for run in runs:
+        for name, value in run.origin.settings:
+            found.setdefault(name, set()).add(value)
+    return found
+
+
+def _listed(values: set[Level]) -> str:
+    return " and ".join(sorted(map(str, values)))

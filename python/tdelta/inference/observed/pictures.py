@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.observed.analysis import analyze
-from tdelta.inference.observed.comparing import Fits
-from tdelta.inference.observed.fitting import RunFit
-from tdelta.inference.observed.locating import ShapeFit
+from tdelta.inference.observed.compare import Fits, analyze
+from tdelta.inference.observed.models import RunFit, ShapeFit
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import gamma_quantile, log_incomplete
@@ -22,8 +20,6 @@ _BAND_SDS = 1.96
 
 @dataclass(frozen=True, slots=True)
 class QuantileCheck:
-    """A quantile that the tool printed, beside what the model predicts for it (median and 95% band)."""
-
     probability: float
     observed: float
     predicted: float
@@ -37,21 +33,13 @@ class PredictiveCheck:
 
     The band holds 95% of what *one further sample of the same size* would show in each bin, the parameters' own
     uncertainty included. A summary without a histogram has no bins, only quantiles.
-
-    Attributes:
-        condition: whose.
-        run: which of its runs.
-        edges: shape (b + 1,), in the comparison's unit; empty where there is no histogram.
-        observed: shape (b,), shares of all values.
-        expected, low, high: shape (b,), predicted shares and their band.
-        quantiles: as far as the tool prints any.
     """
 
     condition: str
     run: str
-    edges: FloatArray
-    observed: FloatArray
-    expected: FloatArray
+    edges: FloatArray  # shape (b + 1,), in the comparison's unit; empty where there is no histogram
+    observed: FloatArray  # shape (b,), shares of all values
+    expected: FloatArray  # expected, low, high: shape (b,), predicted shares and their band
     low: FloatArray
     high: FloatArray
     quantiles: tuple[QuantileCheck, ...] = ()
@@ -74,8 +62,7 @@ def analyze_with_pictures(
 ) -> tuple[AnalysisResult, tuple[ComparisonPicture, ...]]:
     """The answer of `analyze`, and the checks of those comparisons that have a posterior, in its order.
 
-    Raises:
-        UsageError: as `analyze` does, where there is nothing to compare.
+    Raises `UsageError`: as `analyze` does, where there is nothing to compare.
     """
     drawn: list[ComparisonPicture] = []
 
@@ -97,7 +84,6 @@ def _checks(fits: Fits) -> Iterator[PredictiveCheck]:
 
 
 def predictive_check(condition: str, run: RunFit, shape: ShapeFit) -> PredictiveCheck:
-    """Observed against predicted, for the bins and quantiles that one run has."""
     empty = np.zeros(0)
     observation, of_run = run.observation, run.observation.group.run
     if isinstance(observation, Samples | Binned):
@@ -137,7 +123,6 @@ def predicted_shares(shape: ShapeFit, edges: FloatArray, count: float) -> tuple[
 
 
 def predicted_quantile(shape: ShapeFit, probability: float, observed: float, count: int) -> QuantileCheck:
-    """A quantile of one further sample of this size, and its 95% band."""
     means, shapes, weights = shape.nodes()
     quantiles = gamma_quantile(probability, shapes) * means / shapes
     centre = float(weights @ quantiles)

@@ -18,26 +18,29 @@ One run each says nothing of tau: it decides only with what the user states (`di
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from tdelta.inference.observed.curves import LogCurve, Plane, of_mixture, plane_of_normals
+from tdelta.inference.observed.models import FEWEST_VALUES
+from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.observed.settings import RatioPrior
 from tdelta.inference.posterior import FloatArray, mixture
+from tdelta.records import Observation, Series
 
 TAU_SCALE = 0.01
 """``p(tau) ~ 1/(tau + 1%)``, on 0.002% to 200%: flat below 1%, so that two runs that happen to agree do not pass
 for proof that runs agree; flat on the log above, where the interval is then that of a t."""
 
-DRIFT_SCALE = 1.0
-"""The sd of the drift from one run to the next, in units of tau."""
+DRIFT_SCALE = 1.0  # the sd of the drift from one run to the next, in units of tau
 
 _FEWEST_IN_CLUSTER, _WIDER, _LEAST_APART = 2, 3.0, 0.02
 _TAU = np.geomspace(2e-5, 2.0, 121)
-_VISIBLE = 0.95
-"""The share of a drift's posterior on one side of 0 from which it is visible."""
+_VISIBLE = 0.95  # the share of a drift's posterior on one side of 0 from which it is visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +57,20 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class RunsFit:
-    """The posterior over tau, and what follows from each.
+    """The posterior over tau, and what follows from each."""
 
-    Attributes:
-        weights: shape (t,), sum to 1.
-        means: shape (t, 2), of the log means of baseline and condition.
-        covariances: shape (t, 2, 2).
-        tau_median: what runs differ by, a share.
-        drift: None where the order of the runs is not known.
-    """
-
-    weights: FloatArray
-    means: FloatArray
-    covariances: FloatArray
-    tau_median: float
-    drift: Drift | None = None
+    weights: FloatArray  # shape (t,), sum to 1
+    means: FloatArray  # shape (t, 2), of the log means of baseline and condition
+    covariances: FloatArray  # shape (t, 2, 2)
+    tau_median: float  # what runs differ by, a share
+    drift: Drift | None = None  # None where the order of the runs is not known
 
     def log_ratio(self, *, is_inverse: bool) -> LogCurve:
-        """The likelihood of the log ratio of costs."""
         apart = self.means[:, 1] - self.means[:, 0]
         variances = self.covariances[:, 0, 0] + self.covariances[:, 1, 1] - 2.0 * self.covariances[:, 0, 1]
         return of_mixture(mixture(self.weights, -apart if is_inverse else apart, variances))
 
     def plane(self, prior: RatioPrior, *, is_inverse: bool) -> Plane:
-        """The joint posterior of both log means."""
         return plane_of_normals(self.weights, self.means, self.covariances, prior, is_inverse=is_inverse)
 
 
@@ -89,11 +82,8 @@ def fit_runs(
 ) -> RunsFit:
     """Fit the runs of two conditions.
 
-    Args:
-        baseline: log mean and its variance, for each run.
-        condition: the same; three runs at least in all.
-        places: of the same runs in the session, 0, 1, 2, …; None where the order is not known.
-        rounding: half a unit of the last printed digit on each side, as a share.
+    `baseline`: log mean and its variance, for each run; `places`: of the same runs in the session, 0, 1, 2, …; None
+    where the order is not known; `rounding`: half a unit of the last printed digit on each side, as a share.
     """
     x = np.array([log_mean for log_mean, _ in (*baseline, *condition)])
     side = np.repeat([0, 1], [len(baseline), len(condition)])
@@ -133,8 +123,6 @@ def fit_either_first(
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Runs in two groups that lie apart: how far, as a share, and whether a condition's runs are in both."""
-
     apart: float
     of_condition: int | None
 
@@ -164,17 +152,11 @@ def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None
 
 @dataclass(frozen=True, slots=True)
 class _GivenTau:
-    """What follows from each tau.
+    """What follows from each tau."""
 
-    Attributes:
-        log_density: shape (t,), the restricted likelihood.
-        found: shape (t, 3), both means and the drift.
-        covariances: shape (t, 3, 3).
-    """
-
-    log_density: FloatArray
-    found: FloatArray
-    covariances: FloatArray
+    log_density: FloatArray  # shape (t,), the restricted likelihood
+    found: FloatArray  # shape (t, 3), both means and the drift
+    covariances: FloatArray  # shape (t, 3, 3)
 
 
 def _given_tau(x: FloatArray, side: FloatArray, place: FloatArray, errors: FloatArray) -> _GivenTau:
@@ -191,7 +173,6 @@ def _given_tau(x: FloatArray, side: FloatArray, place: FloatArray, errors: Float
 
 
 def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
-    """The drift from one run to the next, over all tau."""
     found = of_mixture(mixture(weights, given.found[:, 2], given.covariances[:, 2, 2])).posterior()
     low, high = found.quantile(1.0 - _VISIBLE), found.quantile(_VISIBLE)
     return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
@@ -200,3 +181,133 @@ def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
 def difference_of_single_runs(run_sd: float) -> tuple[FloatArray, FloatArray]:
     """Weights and sds of what two single runs differ by for no reason, where runs scatter by ``run_sd``, a share."""
     return np.ones(1), np.array([np.sqrt(2.0) * run_sd])
+
+
+# The order in which runs were made: when they began, or one count through both conditions; else the worst it can be.
+#
+# Copied files have times of writing that are all alike, or in the order of their names. So times are believed only
+# where every run has a beginning and no run begins before the one ahead of it is at least half through. Numbers are
+# believed where no two runs of the two conditions have the same one: such a count goes through the whole session.
+#
+# Where neither is known, all runs of one condition may have come first, which is how most people measure, and a drift
+# over the session is then in the difference. Numbers within a condition still say in which order its own runs were
+# made.
+
+_LAST_NUMBER = re.compile(r"(\d+)\D*$")
+_SHARE_OF_A_RUN = 0.5
+_SHORTEST_RUN_SECONDS = 10.0  # of runs whose length is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The places of the runs in the session, 0 for the first. `baseline, condition`: shape (runs,)."""
+
+    baseline: tuple[float, ...]
+    condition: tuple[float, ...]
+
+    @property
+    def first(self) -> str | None:
+        """Which side was over before the other began: ``baseline``, ``condition``, or None."""
+        if max(self.baseline) < min(self.condition):
+            return "baseline"
+        return "condition" if max(self.condition) < min(self.baseline) else None
+
+
+def order_of(pair: Pair) -> Order | None:
+    """The order of the runs of a comparison; None where it is not known, or cannot be true."""
+    return _by_times(pair) or _by_one_count(pair)
+
+
+def worst_orders(pair: Pair) -> tuple[Order, Order]:
+    """The two orders in which one side was over before the other began; within it by number, else as it was read."""
+    baseline, condition = (_places(runs) for runs in (pair.baseline_runs, pair.condition_runs))
+    then = Order(baseline, tuple(len(baseline) + place for place in condition))
+    return then, Order(tuple(len(condition) + place for place in baseline), condition)
+
+
+def _by_times(pair: Pair) -> Order | None:
+    starts = [run.started_unix_seconds for run in pair.runs]
+    known = [start for start in starts if start is not None]
+    if len(known) < len(starts) or not _can_be_true(known, pair.run_seconds):
+        return None
+    return Order(*pair.sides(_ranks(known)))
+
+
+def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:
+    ordered = sorted(zip(starts, [_SHORTEST_RUN_SECONDS if n is None else n for n in lengths], strict=True))
+    return all(later - start >= _SHARE_OF_A_RUN * seconds for (start, seconds), (later, _) in pairwise(ordered))
+
+
+def _by_one_count(pair: Pair) -> Order | None:
+    numbers = _numbers(pair.runs)
+    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
+
+
+def _places(runs: Sequence[Observation]) -> tuple[float, ...]:
+    numbers = _numbers(runs)
+    return tuple(map(float, range(len(runs)))) if numbers is None else tuple(_ranks(numbers))
+
+
+def _numbers(runs: Sequence[Observation]) -> list[int] | None:
+    found = [_LAST_NUMBER.search(run.group.run) for run in runs]
+    numbers = [int(match[1]) for match in found if match is not None]
+    return None if len(numbers) < len(runs) or len(set(numbers)) < len(numbers) else numbers
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ranks: list[float] = np.argsort(np.argsort(values)).astype(float).tolist()
+    return ranks
+
+
+# Runs of unequal length: a load that slows for hours is another load after four minutes.
+#
+# Where every run has a series, all are cut to the length of the shortest, so that the same first part is compared.
+# Where one has none, the comparison is kept from deciding.
+
+UNEQUAL = 1.5  # the longest run over the shortest: beyond it runs are unequal in length
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    baseline: tuple[float, float]
+    condition: tuple[float, float]
+
+    @property
+    def is_unequal(self) -> bool:
+        return self.longest > UNEQUAL * self.shortest
+
+    @property
+    def shortest(self) -> float:
+        return min(self.baseline[0], self.condition[0])
+
+    @property
+    def longest(self) -> float:
+        return max(self.baseline[1], self.condition[1])
+
+
+def lengths_of(pair: Pair) -> Lengths | None:
+    """How long the runs of a comparison are; None where one does not say."""
+    seconds = pair.run_seconds
+    known = [length for length in seconds if length is not None and length > 0.0]
+    if len(known) < len(seconds):
+        return None
+    baseline, condition = pair.sides(known)
+    return Lengths((min(baseline), max(baseline)), (min(condition), max(condition)))
+
+
+def same_part(pair: Pair, lengths: Lengths) -> Pair | None:
+    """The comparison with every series cut to the shortest; None where a run has no series, or too little of one."""
+    cut = [_first_part(run, beside, lengths.shortest) for run, beside in zip(pair.runs, pair.beside, strict=True)]
+    whole = [run for run in cut if run is not None]
+    if len(whole) < len(cut):
+        return None
+    baseline, condition = pair.sides(whole)
+    return replace(pair, baseline_runs=baseline, condition_runs=condition, beside=(None,) * len(whole))
+
+
+def _first_part(run: Observation, beside: Series | None, seconds: float) -> Series | None:
+    series = run if isinstance(run, Series) else beside
+    if series is None or (series.group.metric, series.group.transaction) != (run.group.metric, run.group.transaction):
+        return None
+    count = round((seconds - series.starts_at_seconds) / series.interval_seconds)
+    return series.first(count) if count >= FEWEST_VALUES else None

@@ -25,7 +25,6 @@ class DefaultPrior:
     name: str = "default"
 
     def log_density(self, log_ratio: FloatArray) -> FloatArray:
-        """Log density of the log ratio, less its constant."""
         return log_prior(log_ratio)
 
 
@@ -49,11 +48,9 @@ class NormalPrior:
 
     @property
     def name(self) -> str:
-        """As the user writes it: ``normal:0.03,0.02``."""
         return f"normal:{self.mean:g},{self.sd:g}"
 
     def log_density(self, log_ratio: FloatArray) -> FloatArray:
-        """Log density of the log ratio, less its constant."""
         return -0.5 * ((log_ratio - self.mean) / self.sd) ** 2
 
 
@@ -76,8 +73,7 @@ DEFAULT = DefaultPrior()
 NO_SPEEDUP = NoSpeedup()
 PUBLISHED = PublishedPrior()
 
-DEFAULT_TOLERANCE = 0.02
-"""The overhead that is taken not to matter where the user does not say."""
+DEFAULT_TOLERANCE = 0.02  # the overhead that is taken not to matter where the user does not say
 
 PRIOR_HELP = (
     "`published` (the gamma study's), `no-speedup` (always shown), "
@@ -87,33 +83,21 @@ PRIOR_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSettings:
-    """What is asked. Everything downstream is deterministic: the same files and settings give the same figures.
-
-    Attributes:
-        baseline: the condition that the others are compared with.
-        tolerance: the overhead not cared about, a share.
-        budget: the overhead allowed, a share; replaces the tolerance by a gate on the 99% HDI.
-        metric: the primary metric; None for response time, else throughput, else whatever there is.
-        transaction: the primary transaction; None for the whole mix, else all of them.
-        priors: shown beside the default and ``no speed-up``.
-        run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
-            with it. None: nobody knows, and single runs decide nothing.
-        source: where published figures come from, as the result is to say it.
-        latency_limit_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides
-            nothing.
-        is_tolerance_given: whether the tolerance is the user's own word; else it is the default.
-    """
+    """What is asked. Everything downstream is deterministic: the same files and settings give the same figures."""
 
     baseline: str
-    tolerance: float = DEFAULT_TOLERANCE
-    budget: float | None = None
-    metric: str | None = None
-    transaction: str | None = None
-    priors: tuple[Prior, ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE  # the overhead not cared about, a share
+    budget: float | None = None  # the overhead allowed, a share; replaces the tolerance by a gate on the 99% HDI
+    metric: str | None = None  # the primary metric; None for response time, else throughput, else whatever there is
+    transaction: str | None = None  # the primary transaction; None for the whole mix, else all of them
+    priors: tuple[Prior, ...] = ()  # shown beside the default and ``no speed-up``
     run_sd: float | None = None
-    source: str | None = None
+    """The sd of runs of one and the same system, a share, where the user states it: single runs are decided with it.
+    None: nobody knows, and single runs decide nothing."""
+    source: str | None = None  # where published figures come from, as the result is to say it
     latency_limit_ms: float | None = None
-    is_tolerance_given: bool = True
+    """What the user allows a transaction, ms: how often it took longer is reported, and decides nothing."""
+    is_tolerance_given: bool = True  # whether the tolerance is the user's own word; else it is the default
 
     def __post_init__(self) -> None:
         faults = []
@@ -134,8 +118,6 @@ class AnalysisSettings:
 
 
 class _NoPrior(Exception):
-    """A text that is none; ``said`` is why."""
-
     def __init__(self, said: Refusal) -> None:
         super().__init__(said)
         self.said = said
@@ -144,8 +126,7 @@ class _NoPrior(Exception):
 def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
     """Priors as users write them, without repetition; the two that are always there are left out.
 
-    Raises:
-        UsageError: every text that is none, at once.
+    Raises `UsageError`: every text that is none, at once.
     """
     found: list[Prior] = []
     faults: list[Refusal] = []

@@ -6,7 +6,3 @@ not power: the chance is averaged over what is known and not known of the noise 
 Pharmaceutical Statistics 4:187). Random draws come from named streams of a fixed seed, so the same trials give the same
 figures.
 """
-
-from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
-from tdelta.inference.planning.prospects import PlanQuery, prospect
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches

@@ -3,42 +3,236 @@
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
-from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict
-from tdelta.inference.instance_effect import instance_sd_quantiles
-from tdelta.inference.planning.advice import advise, time_for_same, wanted_variance
-from tdelta.inference.planning.carryover import carry_over
-from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, StratumNoise, extract_noise
+from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict, right_decision
+from tdelta.inference.decisions import ENOUGH_ROUNDS
+from tdelta.inference.planning.runs import (
+    LIKE_THE_BASELINE,
+    MeasuredRun,
+    PlannedRun,
+    StratumNoise,
+    carry_over,
+    extract_noise,
+)
 from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
-from tdelta.inference.planning.targets import primary_of, rounds_to_look_at, targets_of
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import chi_square_quantile
-from tdelta.inference.rounds import RoundsFit, fit_rounds
-from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.inference.rounds import RoundsFit, fit_rounds, instance_sd_quantiles
 from tdelta.inference.stalls import events_of
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Reason, Refusal
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import (
     Advice,
+    Attainability,
     Grounds,
     InstanceEffect,
     Layout,
     NoiseAtLength,
+    Point,
     Prospect,
     ScaleNoise,
+    Target,
     TimeCosts,
     Width,
 )
 
-_LONGER = 1.5
-"""Lengths that differ by less than this factor do not tell what a switch costs."""
+_WORTH_A_CHANGE = 0.9
+_LENGTHS = 41
+_MOST_BLOCKS = 48
+_SEVERAL = 1.5  # lengths must differ by this factor to speak of a best one
+
+_Z95 = 1.96
+_FOR_A_T = _Z95**2 / 2.0
+"""Rounds that a t interval needs beyond a normal one (Guenther 1981, The American Statistician 35:243)."""
+
+_LEAST_DISTANCE = 1e-4
+"""Effects nearer to the tolerance's edge than this, in logs, cannot be decided: then precision counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    value: float
+    gain: float
+    words: str
+
+
+def wanted_variance(
+    targets: Iterable[tuple[float, float]],  # true overheads, each with its tolerance; the nearest pair counts
+    assurance: float,  # the chance of a right decision
+) -> float:
+    """The variance of a log ratio at which a run decides, by normal theory."""
+    distances = (abs(math.log1p(effect) - math.log1p(tolerance)) for effect, tolerance in targets)
+    nearest = min((distance for distance in distances if distance > _LEAST_DISTANCE), default=_LEAST_DISTANCE)
+    return (nearest / (_Z95 + NormalDist().inv_cdf(assurance))) ** 2
+
+
+def advise(
+    planned: PlannedRun,
+    curve: LengthCurve,  # posterior of a trial's noise by its length
+    instance_variance: float,  # posterior mean of an instance effect, squared
+    times: TimeCosts,
+    wanted: float,  # the variance of a log ratio at which it decides
+) -> Advice:
+    """Advise on a run."""
+
+    def takes(seconds: float, blocks: float) -> float:
+        noise = float(curve.mean(np.array([seconds]))[0])
+        of_round = (1.0 + 1.0 / planned.plain) * (instance_variance + noise / blocks)
+        rounds = max(ENOUGH_ROUNDS, of_round / wanted + _FOR_A_T)
+        return rounds * (times.round_seconds + blocks * planned.block_conditions * times.slot_seconds(seconds))
+
+    def takes_at_best(seconds: float) -> float:
+        return min(takes(seconds, blocks) for blocks in _blocks(planned))
+
+    trial = _best_length(planned, curve, takes_at_best)
+    seconds = planned.trial_seconds if trial is None or trial.gain == 1.0 else trial.value
+    blocks = _best_blocks(planned, lambda blocks: takes(seconds, blocks))
+    return Advice(
+        trial_seconds=None if trial is None else trial.value,
+        trial_gain=1.0 if trial is None else trial.gain,
+        trial_words=f"trials of {curve.reference:.2g} s were the only ones" if trial is None else trial.words,
+        blocks_per_round=round(blocks.value),
+        blocks_gain=blocks.gain,
+        blocks_words=blocks.words,
+    )
+
+
+def time_for_same(curve: LengthCurve, times: TimeCosts, seconds: FloatArray) -> FloatArray:
+    """Variance of a trial times the wall clock it takes: what equal precision takes, instance effect aside."""
+    slots = times.switch_seconds + times.stretch * seconds
+    return np.asarray(curve.mean(seconds) * slots, dtype=np.float64)
+
+
+def _best_length(planned: PlannedRun, curve: LengthCurve, takes: Callable[[float], float]) -> _Best | None:
+    """The best of the lengths between the shortest and the longest that were measured; none beyond is guessed at."""
+    if curve.longest < _SEVERAL * curve.shortest:
+        return None
+    if planned.keeps_trial:
+        return _Best(planned.trial_seconds, 1.0, "as given")
+    best = min(np.geomspace(curve.shortest, curve.longest, _LENGTHS).tolist(), key=takes)
+    gain = takes(best) / takes(planned.trial_seconds)
+    if gain > _WORTH_A_CHANGE:
+        return _Best(planned.trial_seconds, 1.0, "none of the lengths tried is clearly better")
+    return _Best(float(f"{best:.2g}"), gain, f"takes {gain:.2g} times as long to decide")
+
+
+def _best_blocks(planned: PlannedRun, takes: Callable[[float], float]) -> _Best:
+    now = planned.blocks_per_round
+    if planned.keeps_blocks:
+        return _Best(now, 1.0, "as given")
+    best = min(_blocks(planned), key=takes)
+    gain = takes(best) / takes(now)
+    if gain > _WORTH_A_CHANGE:
+        return _Best(now, 1.0, "no other number is clearly better")
+    return _Best(best, gain, f"takes {gain:.2g} times as long to decide")
+
+
+def _blocks(planned: PlannedRun) -> tuple[int, ...]:
+    """What a round may hold: whole passes through the Williams design, where it can hold one."""
+    if planned.keeps_blocks:
+        return (planned.blocks_per_round,)
+    rows = planned.block_conditions * (1 + planned.block_conditions % 2)
+    return (planned.blocks_per_round, *range(min(rows, _MOST_BLOCKS), _MOST_BLOCKS + 1, rows))
+
+
+# The overheads that a run should decide, and how many rounds that takes.
+
+EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
+TOLERANCES = (0.005, 0.01, 0.02)  # what is shown where nothing is asked for
+
+_HEADLINE_TOLERANCE = 0.01
+_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120, 170, 240, 340, 480)
+_USUAL_ROUNDS, _USUAL_SECONDS = 120, 3600.0
+"""How far to look where no time is named: so many rounds, or so long, whichever is more."""
+
+
+def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
+    """Numbers of rounds, each about 40% more than the one before, as far as the time allows; 480 at most.
+
+    At least three, which tdelta needs to see the instance effect, unless the time holds fewer; none if not even one.
+    """
+    if max_seconds is None:
+        most = max(_USUAL_ROUNDS, layout.rounds_within(_USUAL_SECONDS))
+    else:
+        most = layout.rounds_within(max_seconds)
+    most = min(most, _LOOKS[-1])
+    if most < ENOUGH_ROUNDS:
+        return tuple(range(most, most + 1)) if most else ()
+    return (*(rounds for rounds in _LOOKS if rounds < most), most)
+
+
+def targets_of(
+    effects: Sequence[float],
+    tolerances: Sequence[float],
+    prediction: Prediction,
+    layout: Layout,
+    assurance: float,
+    *,
+    is_budget: bool,
+) -> tuple[Target, ...]:
+    """Every effect against every tolerance, those asked for or the usual ones, tolerance by tolerance."""
+    return tuple(
+        _target(effect, tolerance, prediction, layout, assurance, is_budget=is_budget)
+        for tolerance in (tolerances or TOLERANCES)
+        for effect in (effects or EFFECTS)
+    )
+
+
+def primary_of(effects: Sequence[float], tolerances: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """The overheads and tolerances requested; by default none and the smallest usual one above a tolerance."""
+    for tolerance in tolerances or (_HEADLINE_TOLERANCE,):
+        above = [effect for effect in EFFECTS if effect > 1.25 * tolerance]
+        yield from ((effect, tolerance) for effect in effects or (EFFECTS[0], *above[:1]))
+
+
+def _target(
+    effect: float, tolerance: float, prediction: Prediction, layout: Layout, assurance: float, *, is_budget: bool
+) -> Target:
+    decision = right_decision(effect, tolerance, is_budget=is_budget)
+    wrong = prediction.wrong(effect, tolerance, is_budget=is_budget)
+    right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, tolerance, decision)
+    curve = tuple(
+        Point(rounds, layout.seconds(rounds), chance, fault)
+        for rounds, chance, fault in zip(prediction.rounds, right.tolist(), wrong.tolist(), strict=True)
+    )
+    if decision is None:
+        return Target(effect, tolerance, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
+    rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
+    if rounds is None:
+        return Target(effect, tolerance, decision, Attainability.TOO_LONG, None, None, _too_long(curve[-1]), curve)
+    return Target(effect, tolerance, decision, Attainability.REACHED, rounds, layout.seconds(rounds), None, curve)
+
+
+def _too_long(last: Point) -> Reason:
+    return Reason.of("decided-too-seldom", rounds=last.rounds, share=last.assurance)
+
+
+def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: float) -> int | None:
+    """The fewest rounds with that chance, between two looks by a straight line in the rounds' logarithm.
+
+    From the last look at which the chance was smaller: chances are simulated, and a high one early on may be chance.
+    """
+    if chances[-1] < assurance:
+        return None
+    below = [index for index, chance in enumerate(chances) if chance < assurance]
+    if not below:
+        return rounds[0]
+    left, right = below[-1], below[-1] + 1
+    share = (assurance - chances[left]) / (chances[right] - chances[left])
+    between = float(rounds[left] * (rounds[right] / rounds[left]) ** share)
+    return math.ceil(between - 1e-9)
+
+
+_LONGER = 1.5  # lengths that differ by less than this factor do not tell what a switch costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +270,11 @@ def _work_seconds(run: MeasuredRun) -> float:
     return statistics.median(blocks.values())
 
 
-def time_costs(seen: Sequence[StratumNoise], conditions: int) -> TimeCosts:
-    """The times of all runs together.
-
-    Args:
-        seen: the strata of the runs; of each run the first one is timed.
-        conditions: twins of a round of the run that is planned; making and warming them takes time for each.
-    """
+def time_costs(
+    seen: Sequence[StratumNoise],  # the strata of the runs; of each run the first one is timed
+    conditions: int,  # twins of a round of the run that is planned; making and warming them takes time for each
+) -> TimeCosts:
+    """The times of all runs together."""
     runs = {one.run.settings.run_id: one for one in reversed(seen)}
     times = {run_id: run_times(one.run) for run_id, one in runs.items()}
     lengths = np.array([one.trial_seconds for one in runs.values()])
@@ -110,13 +302,11 @@ def _line(lengths: FloatArray, slots: FloatArray) -> tuple[float, float]:
     return max(0.0, float(np.median(slots - lengths))), 1.0
 
 
-SIMULATED = 200
-"""Runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)."""
+SIMULATED = 200  # runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)
 
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
-_ALIKE = 0.2
-"""Lengths that differ by less, in their logarithm, are the same length."""
+_ALIKE = 0.2  # lengths that differ by less, in their logarithm, are the same length
 _TAILS = np.array([0.025, 0.975])
 _MOST_VARIANCE = 1.0
 """Of a trial's log cost, in a simulated run. Two blocks leave any possible; with so much, nothing is decided anyway."""
@@ -124,23 +314,14 @@ _MOST_VARIANCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PlanQuery:
-    """What is asked of a plan.
-
-    Attributes:
-        effects: true overheads to decide, shares; empty for a list of usual ones.
-        tolerances: limits to tell them against, shares; empty for a list of usual ones.
-        assurance: the chance of a right decision that is wanted.
-        max_seconds: the longest run that is possible; None for no limit.
-        is_budget: the tolerance is a gate's budget.
-        simulated: runs behind each curve.
-    """
+    """What is asked of a plan."""
 
     effects: tuple[float, ...] = ()
-    tolerances: tuple[float, ...] = ()
+    tolerances: tuple[float, ...] = ()  # limits to tell them against, shares; empty for a list of usual ones
     assurance: float = 0.8
-    max_seconds: float | None = None
-    is_budget: bool = False
-    simulated: int = SIMULATED
+    max_seconds: float | None = None  # the longest run that is possible; None for no limit
+    is_budget: bool = False  # the tolerance is a gate's budget
+    simulated: int = SIMULATED  # runs behind each curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +346,8 @@ def prospect(
 ) -> Prospect:
     """Say how long one must measure.
 
-    Args:
-        runs: what was measured, of trials of one length or of several.
-        planned: the run that is asked about.
-        asked: overheads, tolerances and how sure.
-        metric: the cost that decides.
-        pilot_seconds: what the pilot took; None where stored runs are read.
-        cautions: what to say besides.
-
-    Raises:
-        UsageError: the runs hold nothing to learn from, or not a single round fits the time.
+    `pilot_seconds`: what the pilot took; None where stored runs are read. Raises `UsageError`: the runs hold nothing to
+    learn from, or not a single round fits the time.
     """
     strata = extract_noise(runs, metric)
     planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
@@ -332,8 +505,8 @@ def _cautions(
     if slow:
         worst = max(slow, key=lambda scale: scale.excess)
         yield Caution.of("slow-noise", blocks=worst.trials, excess=worst.excess)
-    if rounds[-1] < FEWEST_ROUNDS:
-        yield Caution.of("time-holds-few-rounds", rounds=rounds[-1], fewest=FEWEST_ROUNDS)
+    if rounds[-1] < ENOUGH_ROUNDS:
+        yield Caution.of("time-holds-few-rounds", rounds=rounds[-1], fewest=ENOUGH_ROUNDS)
     pressed = _pressed(strata)
     if pressed > _PRESSED:
         is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tdelta.errors import UsageError
-from tdelta.inference.costs import panels, places
-from tdelta.inference.fits import CostFit, Fitted, fit_metrics
-from tdelta.inference.noise import InstanceMeans
-from tdelta.messages import Refusal
+from tdelta.inference.fits import CostFit, Fitted, fit_metrics, panels, places
+from tdelta.inference.noise import CARRIED_SD, InstanceMeans
+from tdelta.messages import Reason, Refusal
 from tdelta.records import Metric, Role, RunSettings, Trial
+from tdelta.records.prospects import CarryOver, ShareEffect
 
 LIKE_THE_BASELINE = (Role.BASELINE, Role.AA, Role.IDENTICAL)
 """Twins that are truly alike, whether one of them is judged or not: they differ by instance effects only."""
@@ -28,47 +29,31 @@ class MeasuredRun:
 
     @property
     def trials_of_block(self) -> int:
-        """How many trials a usual block has. Of several B/B twins only one takes part in a round."""
         return round(statistics.median(Counter((t.round, t.block) for t in self.trials).values()))
 
     @property
     def twins_of_round(self) -> int:
-        """How many conditions a usual round has."""
         part = {(t.round, t.condition.key) for t in self.trials}
         return round(statistics.median(Counter(number for number, _ in part).values()))
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """The run that is asked about, as it would be without advice.
+    """The run that is asked about, as it would be without advice."""
 
-    Attributes:
-        conditions: of a stratum, plain twins included.
-        block_conditions: of a block: those of all strata.
-        plain: plain twins of a stratum that make its baseline.
-        judged: conditions that get a verdict, over all strata.
-        trial_seconds: length of a trial.
-        blocks_per_round: blocks of a round.
-        set_up_seconds: at least so long before the first round; what was measured counts where it is more.
-        keeps_trial: whether the length of a trial is given, and no other may be advised.
-        keeps_blocks: the same for blocks per round.
-    """
-
-    conditions: int
-    block_conditions: int
-    plain: int
-    judged: int
+    conditions: int  # of a stratum, plain twins included
+    block_conditions: int  # of a block: those of all strata
+    plain: int  # plain twins of a stratum that make its baseline
+    judged: int  # conditions that get a verdict, over all strata
     trial_seconds: float
     blocks_per_round: int
-    set_up_seconds: float = 0.0
-    keeps_trial: bool = False
+    set_up_seconds: float = 0.0  # at least so long before the first round; what was measured counts where it is more
+    keeps_trial: bool = False  # whether the length of a trial is given, and no other may be advised
     keeps_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StratumNoise:
-    """One stratum of one run after stage 1."""
-
     run: MeasuredRun
     where: str
     fitted: Fitted
@@ -76,25 +61,21 @@ class StratumNoise:
 
     @property
     def means(self) -> InstanceMeans:
-        """Stage 1's answer."""
         return self.fitted.means
 
     @property
     def raw_df(self) -> int:
-        """Degrees of freedom that normal noise would have."""
         return self.means.nominal_df
 
     @property
     def stratum(self) -> int:
-        """The stratum's number."""
         return self.fitted.panel.stratum
 
 
 def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNoise]:
     """Every stratum of every run.
 
-    Raises:
-        UsageError: a run has nothing to learn from, or runs are not of the same kind; every such run is named.
+    Raises `UsageError`: a run has nothing to learn from, or runs are not of the same kind; every such run is named.
     """
     faults = [*_strangers(runs)]
     found: list[StratumNoise] = []
@@ -117,7 +98,6 @@ def teaches(run: MeasuredRun, metric: Metric) -> bool:
 
 
 def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[Refusal]:
-    """Runs that cannot be learned from together with the first."""
     first = runs[0].settings
     for run in runs[1:]:
         kind = (run.settings.engine, run.settings.workload)
@@ -138,7 +118,6 @@ def _strata(run: MeasuredRun, metric: Metric) -> Iterator[StratumNoise]:
 
 
 def strata_of(run: MeasuredRun, fit: CostFit) -> list[StratumNoise]:
-    """The strata of one run that is fitted already."""
     where = places([fitted.panel for fitted, _ in fit.parts])
     return [
         StratumNoise(run, where[fitted.panel.stratum].removesuffix(": "), fitted, _trial_seconds(fitted))
@@ -147,8 +126,27 @@ def strata_of(run: MeasuredRun, fit: CostFit) -> list[StratumNoise]:
 
 
 def _trial_seconds(fitted: Fitted) -> float:
-    """How long a plain trial was, with its head, median."""
     panel = fitted.panel
     plain = panel.where(*LIKE_THE_BASELINE)
     measured = [t.measurement for row in panel.trials for t, is_plain in zip(row, plain, strict=True) if is_plain]
     return statistics.median(m.elapsed_ns / 1e9 * m.counted_operations / m.operations for m in measured)
+
+
+_QUANTILE = 1.959964
+_LEAST_LEARNT = 0.9  # of the prior's standard deviation: where more of it is left, trials say next to nothing
+
+
+def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
+    """The carry-over in the stratum that knows it best.
+
+    Returns the estimate, and what cannot be estimated from these data.
+    """
+    unknown = (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course"))
+    if not any(not c.is_plain for one in strata for c in one.run.settings.conditions):
+        return CarryOver(None, (Reason.of("carry-over-only-plain"), *unknown))
+    known = [one.means for one in strata if 0.0 < one.means.carried_sd < _LEAST_LEARNT * CARRIED_SD]
+    if not known:
+        return CarryOver(None, (Reason.of("carry-over-few-trials"), *unknown))
+    best = min(known, key=lambda means: means.carried_sd)
+    low, median, high = (math.expm1(best.carried + at * best.carried_sd) for at in (-_QUANTILE, 0.0, _QUANTILE))
+    return CarryOver(ShareEffect(median, (low, high)), unknown)

@@ -18,23 +18,18 @@ from tdelta.records.prospects import ScaleNoise
 
 _LEAST_DF = 5.0
 _Z95 = 1.96
-_STEPS = 12
-"""The simplex of (same at any length, falling, growing) in steps of a twelfth: 91 points."""
+_STEPS = 12  # the simplex of (same at any length, falling, growing) in steps of a twelfth: 91 points
 
 
-def allan(log_costs: FloatArray, rounds: NDArray[np.intp]) -> tuple[ScaleNoise, ...]:
+def allan(
+    log_costs: FloatArray,  # shape (B, K), complete blocks in order
+    rounds: NDArray[np.intp],  # shape (B,), the round of each block
+) -> tuple[ScaleNoise, ...]:
     """Allan deviation of a trial's log cost, its block's mean taken off, over 1, 2, 3, … consecutive blocks of a round.
 
     Half the mean squared difference of neighbouring means (Allan 1966, Proc. IEEE 54:221). What is constant in a round,
     the instance effect, cancels; drift that all twins share does, too. Independent noise falls as one over the number
-    of trials.
-
-    Args:
-        log_costs: shape (B, K), complete blocks in order.
-        rounds: shape (B,), the round of each block.
-
-    Returns:
-        As many scales as have some degrees of freedom; none if no round has two blocks.
+    of trials. Returns as many scales as have some degrees of freedom; none if no round has two blocks.
     """
     centred = log_costs - log_costs.mean(axis=1, keepdims=True)
     pieces = [centred[rounds == number] for number in np.unique(rounds)]
@@ -80,27 +75,17 @@ class LengthCurve:
     ``variance(L) = v (w0 + w1 M/L + w2 L/M)``, M being the lengths' geometric mean: a part that any trial has, one that
     more operations average away, one that a longer trial lets in (drift between twins). v is integrated in closed form,
     its prior flat in its logarithm; w has a flat prior on the simplex.
-
-    Attributes:
-        reference: M, seconds.
-        shortest: the shortest length measured, seconds.
-        longest: the longest.
-        weights: shape (n,), of the simplex's points; sums to 1.
-        shares: shape (n, 3), w.
-        scatter: shape (n,), the sum of squares that v is told by.
-        df: degrees of freedom of all lengths together.
     """
 
-    reference: float
-    shortest: float
+    reference: float  # M, seconds
+    shortest: float  # the shortest length measured, seconds
     longest: float
-    weights: FloatArray
-    shares: FloatArray
-    scatter: FloatArray
-    df: float
+    weights: FloatArray  # shape (n,), of the simplex's points; sums to 1
+    shares: FloatArray  # shape (n, 3), w
+    scatter: FloatArray  # shape (n,), the sum of squares that v is told by
+    df: float  # degrees of freedom of all lengths together
 
     def mean(self, seconds: FloatArray) -> FloatArray:
-        """Posterior mean of the variance at these lengths."""
         shapes = self.shares @ _basis(seconds, self.reference)
         return np.asarray((self.weights * self.scatter) @ shapes / max(self.df - 2.0, 1.0), dtype=np.float64)
 
@@ -114,14 +99,12 @@ class LengthCurve:
         return np.asarray(rng.permutation(drawn), dtype=np.float64)
 
 
-def fit_curve(seconds: FloatArray, variances: FloatArray, dfs: FloatArray) -> LengthCurve:
-    """The posterior from the variances that were seen; with a single length it is that length's, flat.
-
-    Args:
-        seconds: shape (n,), the lengths of trials, any of them more than once.
-        variances: shape (n,), what was seen at each.
-        dfs: shape (n,), their degrees of freedom, above 0.
-    """
+def fit_curve(
+    seconds: FloatArray,  # shape (n,), the lengths of trials, any of them more than once
+    variances: FloatArray,  # shape (n,), what was seen at each
+    dfs: FloatArray,  # shape (n,), their degrees of freedom, above 0
+) -> LengthCurve:
+    """The posterior from the variances that were seen; with a single length it is that length's, flat."""
     reference = float(np.exp(np.log(seconds).mean()))
     shares = _simplex() if np.ptp(seconds) > 0 else np.array([[1.0, 0.0, 0.0]])
     shapes = shares @ _basis(seconds, reference)

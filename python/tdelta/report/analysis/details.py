@@ -8,7 +8,8 @@ from itertools import groupby
 
 from tdelta.document.blocks import Block, Cell, Code, Column, Heading, Listing, Medium, Paragraph, Table
 from tdelta.document.quantities import MISSING, counted, estimate_text, interval_of, printable, small_share
-from tdelta.inference.observed import NO_SPEEDUP, ComparisonPicture
+from tdelta.inference.observed.pictures import ComparisonPicture
+from tdelta.inference.observed.settings import NO_SPEEDUP
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.notes import note_lines
 from tdelta.report.analysis.tails import tail_blocks

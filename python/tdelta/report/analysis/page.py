@@ -29,7 +29,7 @@ from tdelta.document.blocks import (
 from tdelta.document.forest import Limits, Row, RowStyle, forest
 from tdelta.document.quantities import counted, printable, share
 from tdelta.document.wording import mark
-from tdelta.inference.observed import ComparisonPicture, PredictiveCheck, QuantileCheck
+from tdelta.inference.observed.pictures import ComparisonPicture, PredictiveCheck, QuantileCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
 from tdelta.report.analysis.details import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tdelta._native import histogram_merge, histogram_summary
-from tdelta.inference import PairedRatios, complete_blocks, paired_ratios
+from tdelta.inference.fits import PairedRatios, complete_blocks, paired_ratios
 from tdelta.records import Event, Phase, RunResult, Trial
 from tdelta.store import Store
 

@@ -5,10 +5,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from support.refused import Coded, Part, coded, refused
-from tdelta.engines.catalogue import catalogue
 from tdelta.engines.duckdb.database import attach_sql, setting_statements
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.embedded.sql import literal, quoted
+from tdelta.engines.registry import catalogue
 from tdelta.errors import EngineUnavailable, UnknownName
 
 KEY = "5e" * 32

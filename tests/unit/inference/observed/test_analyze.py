@@ -6,7 +6,8 @@ import pytest
 from support.refused import Coded, Part, check_messages, coded, has, refused
 from support.texts import texts
 from tdelta.errors import UsageError
-from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
+from tdelta.inference.observed.compare import analyze
+from tdelta.inference.observed.settings import AnalysisSettings, parse_priors
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary

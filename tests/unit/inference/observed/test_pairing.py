@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.observed.compare import analyze
 from tdelta.inference.observed.pairing import merged_bins, paired, strength
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import Bins, Figure, Model, Samples, Series, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, log_bins, samples, series, summary

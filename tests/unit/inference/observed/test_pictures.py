@@ -4,8 +4,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tdelta.inference.observed import AnalysisSettings, ComparisonPicture, analyze_with_pictures, comparing
-from tdelta.inference.observed.pictures import bars
+from tdelta.inference.observed import compare
+from tdelta.inference.observed.pictures import ComparisonPicture, analyze_with_pictures, bars
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.records import Bins, Observation, Series, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, summary
@@ -30,13 +31,13 @@ def test_every_comparison_with_a_posterior_has_its_checks() -> None:
 
 def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[tuple[str, str]] = []
-    fit_run = comparing.fit_run
+    fit_run = compare.fit_run
 
     def counted(observation: Observation, beside: Series | None = None) -> object:
         fitted.append((observation.group.condition, observation.group.run))
         return fit_run(observation, beside=beside)
 
-    monkeypatch.setattr(comparing, "fit_run", counted)
+    monkeypatch.setattr(compare, "fit_run", counted)
     observations = [
         samples(group(name, run=run), gamma_values(10.0, 0.6, 400, seed))
         for seed, (name, run) in enumerate((("none", "1"), ("none", "2"), ("tde", "1"), ("tde", "2")))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from support.refused import Part, check_messages, coded, has
-from tdelta.inference.observed import AnalysisSettings, analyze
+from tdelta.inference.observed.compare import analyze
+from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Decision, Observation

@@ -1,7 +1,6 @@
 import pytest
 
-from tdelta.inference.planning.carryover import carry_over
-from tdelta.inference.planning.runs import MeasuredRun, extract_noise
+from tdelta.inference.planning.runs import MeasuredRun, carry_over, extract_noise
 from tdelta.records import Metric
 from tdelta.records.prospects import CarryOver
 

@@ -1,3 +1,4 @@
+import itertools
 import math
 from dataclasses import replace
 
@@ -6,11 +7,33 @@ import pytest
 from support.flat import changed
 from support.refused import check_messages, coded, has, refused
 from tdelta.errors import UsageError
-from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect
-from tdelta.records import Metric, SpanTotals
-from tdelta.records.prospects import Attainability, Prospect
+from tdelta.inference.assurance import Draws, RoundsDesign, predict
+from tdelta.inference.planning.prospects import (
+    PlanQuery,
+    first_reaching,
+    primary_of,
+    prospect,
+    rounds_to_look_at,
+    run_times,
+    targets_of,
+    time_costs,
+)
+from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, extract_noise
+from tdelta.messages import Reason
+from tdelta.records import Decision, Metric, Role, SpanTotals
+from tdelta.records.prospects import Attainability, Layout, Prospect, Target
 
-from .machines import PLANNED, TWINS, run, without_rounds
+from ..builders import condition
+from .machines import (
+    PLANNED,
+    ROUND_SECONDS,
+    SET_UP_SECONDS,
+    SWITCH_SECONDS,
+    TWINS,
+    run,
+    with_other_twin,
+    without_rounds,
+)
 
 QUICK = PlanQuery(simulated=10)
 
@@ -215,3 +238,128 @@ def test_a_machine_with_odd_trials_needs_longer() -> None:
     )
     assert odd[1].rounds == calm[1].rounds == 4
     assert odd[1].assurance < calm[1].assurance - 0.05
+
+
+LAYOUT = Layout(3, 3, 2, 0.25, 6, set_up_seconds=10.0, round_seconds=2.0, block_seconds=1.0)
+PREDICTION = predict(Draws.known(4e-4, 0.003, 60), RoundsDesign(3, 2, 6), (3, 6, 12, 24))
+
+
+def targets(effects: tuple[float, ...] = (), tolerances: tuple[float, ...] = ()) -> tuple[Target, ...]:
+    return targets_of(effects, tolerances, PREDICTION, LAYOUT, 0.8, is_budget=False)
+
+
+def test_without_a_limit_runs_grow_by_about_two_fifths_from_three_rounds_on() -> None:
+    found = rounds_to_look_at(LAYOUT, None)
+    assert found[0] == 3
+    assert all(1.2 < after / before <= 1.5 for before, after in itertools.pairwise(found))
+
+
+def test_without_a_limit_runs_of_an_hour_are_looked_at_or_of_120_rounds() -> None:
+    assert rounds_to_look_at(LAYOUT, None)[-1] == (3600 - 10) // 8
+    slow = replace(LAYOUT, round_seconds=100 * LAYOUT.round_seconds)
+    assert rounds_to_look_at(slow, None)[-1] == 120
+
+
+def test_beyond_480_rounds_nothing_is_simulated() -> None:
+    assert rounds_to_look_at(LAYOUT, 1e6)[-1] == 480
+
+
+@pytest.mark.parametrize(("seconds", "last"), [(10.0 + 8 * 20, 20), (10.0 + 8 * 9.5, 9), (10.0 + 8 * 2, 2)])
+def test_a_limit_ends_them_at_the_rounds_that_it_holds(seconds: float, last: int) -> None:
+    assert rounds_to_look_at(LAYOUT, seconds)[-1] == last
+
+
+def test_less_than_a_round_is_nothing_to_look_at() -> None:
+    assert rounds_to_look_at(LAYOUT, 15.0) == ()
+
+
+def test_the_rounds_lie_between_the_looks_around_the_chance() -> None:
+    assert first_reaching((3, 6, 12), (0.2, 0.6, 1.0), 0.8) == 9
+    assert first_reaching((3, 6, 12), (0.9, 0.95, 1.0), 0.8) == 3
+    assert first_reaching((3, 6, 12), (0.2, 0.6, 0.7), 0.8) is None
+    assert first_reaching((3, 6, 12), (0.85, 0.6, 1.0), 0.8) == 9, "an early lucky look is no promise"
+
+
+def test_an_aim_on_the_edge_says_that_it_cannot_be_reached() -> None:
+    (target,) = targets((0.02,), (0.02,))
+    assert (target.attainability, target.rounds, target.decision) == (Attainability.EDGE, None, None)
+    assert target.reason == Reason.of("effect-on-edge")
+
+
+def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
+    (target,) = targets((0.021,), (0.02,))
+    assert (target.attainability, target.rounds) == (Attainability.TOO_LONG, None)
+    assert target.reason is not None
+    assert "after 24 rounds" in target.reason.text
+
+
+def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:
+    (target,) = targets((0.10,), (0.02,))
+    assert (target.attainability, target.rounds, target.decision) == (Attainability.REACHED, 3, Decision.SLOWER)
+    assert target.seconds == 10.0 + 3 * 8.0
+
+
+def test_where_nothing_is_asked_the_headline_is_no_overhead_and_the_first_one_above_1_per_cent() -> None:
+    assert list(primary_of((), ())) == [(0.0, 0.01), (0.02, 0.01)]
+
+
+def test_what_is_asked_is_the_headline() -> None:
+    assert list(primary_of((0.03,), (0.005,))) == [(0.03, 0.005)]
+    assert list(primary_of((), (0.02,))) == [(0.0, 0.02), (0.03, 0.02)]
+
+
+SEARCH_AND_SET_UP = SET_UP_SECONDS + 3.0
+
+
+def strata(*runs: MeasuredRun) -> list:
+    return extract_noise(runs, Metric.RESPONSE_TIME)
+
+
+def test_wall_clock_is_taken_apart_into_set_up_rounds_and_trials() -> None:
+    found = run_times(run())
+    assert found.slot_seconds == pytest.approx(0.25 + SWITCH_SECONDS)
+    assert found.round_seconds == pytest.approx(ROUND_SECONDS)
+    assert found.set_up_seconds == pytest.approx(SEARCH_AND_SET_UP)
+
+
+def test_the_search_behind_the_first_round_is_no_part_of_a_round() -> None:
+    two = without_rounds(run(), 2)
+    assert run_times(two).round_seconds == pytest.approx(ROUND_SECONDS + 3.0), "one gap is all there is"
+    assert run_times(without_rounds(run(), 3)).round_seconds == pytest.approx(ROUND_SECONDS)
+
+
+def test_a_single_round_counts_all_that_is_not_blocks_as_the_rounds_own() -> None:
+    one = replace(without_rounds(run(), 1), elapsed_seconds=10.0)
+    found = run_times(one)
+    assert not found.has_rounds
+    assert found.set_up_seconds == 0.0
+    assert found.round_seconds == pytest.approx(10.0 - 6 * 3 * 0.27)
+
+
+def test_several_lengths_tell_what_a_switch_costs() -> None:
+    costs = time_costs(strata(run(), run(trial_seconds=1.0, run_id="b")), 3)
+    assert (costs.switch_seconds, costs.stretch) == pytest.approx((SWITCH_SECONDS, 1.0), abs=1e-6)
+    assert costs.slot_seconds(2.0) == pytest.approx(2.02)
+
+
+def test_of_one_length_all_that_is_not_the_trial_is_the_switch() -> None:
+    costs = time_costs(strata(run()), 3)
+    assert (costs.switch_seconds, costs.stretch) == pytest.approx((SWITCH_SECONDS, 1.0), abs=1e-6)
+
+
+def test_a_round_of_more_twins_takes_longer_to_make() -> None:
+    assert time_costs(strata(run()), 6).round_seconds == pytest.approx(2 * ROUND_SECONDS)
+
+
+def test_blocks_that_seem_to_take_no_time_take_their_trials_time() -> None:
+    measured = run()
+    still = replace(measured, trials=tuple(replace(t, started_unix_seconds=0.0) for t in measured.trials))
+    assert run_times(still).slot_seconds == pytest.approx(0.9 * 0.25)
+
+
+def test_of_several_bb_twins_one_at_a_time_takes_time() -> None:
+    twin, other = (condition(cipher, Role.BB) for cipher in ("aes-256", "aes-128"))
+    measured = with_other_twin(run(conditions=(*TWINS, condition("aes-128", Role.TREATMENT), twin)), twin, other)
+    assert len(measured.settings.conditions) == 6
+    assert run_times(measured).slot_seconds == pytest.approx(0.25 + SWITCH_SECONDS)
+    assert time_costs(strata(measured), 5).round_seconds == pytest.approx(ROUND_SECONDS)

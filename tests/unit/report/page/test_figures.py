@@ -11,7 +11,7 @@ from support import stored as t
 from tdelta.document.blocks import Cell, Figure, Table
 from tdelta.document.forest import Limits, Row, RowStyle, forest
 from tdelta.document.wording import chance
-from tdelta.inference import PairedRatios
+from tdelta.inference.fits import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import latency_curves

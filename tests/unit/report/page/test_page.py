@@ -9,7 +9,7 @@ from support import samples as s
 from support import stored as t
 from support.reading import read
 from tdelta.document.blocks import WIDTH, Figure
-from tdelta.inference import paired_ratios
+from tdelta.inference.fits import paired_ratios
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Role, RunResult, SpanTotals, Validity
 from tdelta.report.answer import run_answer

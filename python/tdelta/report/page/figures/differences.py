@@ -16,7 +16,7 @@ from tdelta.document.blocks import WIDTH, Column, Figure, Table
 from tdelta.document.plot.marks import number
 from tdelta.document.quantities import percent
 from tdelta.document.wording import is_known, label, median_text
-from tdelta.inference import PairedRatios
+from tdelta.inference.fits import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
 
 _LEAST_PAUSE_SECONDS = 60.0

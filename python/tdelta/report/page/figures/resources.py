@@ -16,7 +16,7 @@ from tdelta.document.blocks import Column, Table, columns
 from tdelta.document.labels import is_served
 from tdelta.document.quantities import MISSING, amounts, share, small_share
 from tdelta.document.wording import label
-from tdelta.inference import in_complete_blocks
+from tdelta.inference.fits import in_complete_blocks
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 
 _MOST_COLUMNS = 7

@@ -13,24 +13,35 @@ of both sides have, or two tools' bins would hold one side to a longer threshold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.exceedances import FEWEST
-from tdelta.inference.percentiles import FEWEST_BEYOND, QUANTILE
+from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
-from tdelta.messages import Reason
-from tdelta.records import Binned, ObservedSide, ObservedTail, Samples, TailRatio, TailUnit
+from tdelta.inference.tails import FEWEST, FEWEST_BEYOND, QUANTILE
+from tdelta.messages import Caution, Reason
+from tdelta.records import (
+    RESPONSE_TIME,
+    Binned,
+    Comparison,
+    Figure,
+    Observation,
+    ObservedSide,
+    ObservedTail,
+    Samples,
+    Series,
+    Summary,
+    TailRatio,
+    TailUnit,
+)
 
-FEWEST_RUNS = 3
-"""Runs on each side from which on there is an interval."""
+FEWEST_RUNS = 3  # runs on each side from which on there is an interval
 
 _MASS = 0.95
-_NORMAL = 1.96
-"""Sds of a normal that hold 95%."""
+_NORMAL = 1.96  # sds of a normal that hold 95%
 
 _SAME_EDGE = 0.005
 """Edges this close, as a share, are one: tools print theirs with few digits. Bins are 1.8% wide and more."""
@@ -40,16 +51,11 @@ _ENDLESS = Reason.of("percentile-without-end")
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The bins of one run, of all its files.
+    """The bins of one run, of all its files."""
 
-    Attributes:
-        low, high: shape (n,), edges of each bin, ms.
-        counts: shape (n,).
-    """
-
-    low: FloatArray
+    low: FloatArray  # low, high: shape (n,), edges of each bin, ms
     high: FloatArray
-    counts: FloatArray
+    counts: FloatArray  # shape (n,)
 
     @property
     def total(self) -> float:
@@ -72,16 +78,10 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """How far one side's log figure may be off.
+    """How far one side's log figure may be off."""
 
-    Attributes:
-        between: its variance, by the scatter of runs.
-        counting: what the number of transactions alone would leave, were they independent: a variance, too.
-        runs: how many.
-    """
-
-    between: float
-    counting: float
+    between: float  # its variance, by the scatter of runs
+    counting: float  # what the number of transactions alone would leave, were they independent: a variance, too
     runs: int
 
     @property
@@ -94,17 +94,10 @@ def observed_tails(
 ) -> ObservedTail:
     """The tails of one condition beside its baseline.
 
-    Args:
-        baseline: the baseline's observations of one transaction, in any order; those of the same run are added up.
-        condition: the condition's, of the same transaction.
-        threshold_ms: what the user allows a transaction, ms; None for the percentile only.
-
-    Returns:
-        Both sides' counts and percentiles with their quotients, and an interval where there are `FEWEST_RUNS` runs on
-        both sides. Deterministic, and never a reason to decide anything.
-
-    Raises:
-        ValueError: a side has no observation; there is nothing to compare.
+    `baseline`: the baseline's observations of one transaction, in any order; those of the same run are added up;
+    `threshold_ms`: what the user allows a transaction, ms; None for the percentile only. Returns both sides' counts and
+    percentiles with their quotients, and an interval where there are `FEWEST_RUNS` runs on both sides. Deterministic,
+    and never a reason to decide anything. Raises `ValueError`: a side has no observation; there is nothing to compare.
     """
     if not baseline or not condition:
         raise ValueError("tails: expected observations of both conditions, found none of one")
@@ -161,7 +154,6 @@ def _no_percentile(sides: Sequence[ObservedSide]) -> Reason | None:
 
 
 def _runs(observations: Iterable[Samples | Binned]) -> list[_Run]:
-    """Observations by run, in the order in which runs are first seen."""
     by_run: dict[str, list[Samples | Binned]] = {}
     for observation in observations:
         by_run.setdefault(observation.group.run, []).append(observation)
@@ -262,7 +254,6 @@ def _welch(ratio: float, errors: Sequence[_Error], *, resolution: float) -> Tail
 
 
 def _p99_ms(runs: Sequence[_Run]) -> tuple[float, float]:
-    """The edges between which the 99th percentile of all runs together lies, ms."""
     return _quantile_ms(runs, QUANTILE)
 
 
@@ -279,3 +270,47 @@ def _quantile_ms(runs: Sequence[_Run], quantile: float) -> tuple[float, float]:
         reached = np.cumsum(counts[order]) >= min(quantile, 1.0) * counts.sum() * (1.0 - 1e-12)
         ends.append(float(edges[order][int(np.argmax(reached))]))
     return ends[0], ends[1]
+
+
+_KINDS: Mapping[type[object], str] = {Summary: "summaries", Series: "means of intervals", Figure: "bare figures"}
+
+
+def tail_of(pair: Pair, latency_limit_ms: float | None) -> tuple[ObservedTail | None, Reason | None]:
+    """The tail of one comparison. It decides nothing.
+
+    `latency_limit_ms`: what the user allows a transaction, ms; None where no threshold was given. Returns the tail,
+    from the runs that have response times or a histogram, and why there is none though a threshold was given. Without a
+    threshold there is one only where the 99th percentiles have an interval.
+    """
+    metric = pair.key[2]
+    if metric != RESPONSE_TIME:
+        return None, None if latency_limit_ms is None else Reason.of("not-single-transactions", metric=metric)
+    baseline, condition = _with_bins(pair.baseline_runs), _with_bins(pair.condition_runs)
+    if not baseline or not condition:
+        return None, None if latency_limit_ms is None else _why_none(pair)
+    found = observed_tails(baseline, condition, latency_limit_ms)
+    return (None if latency_limit_ms is None and found.p99_ratio is None else found), None
+
+
+def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
+    """Runs that are in a comparison and not in its tail, by condition; each said once."""
+    reasons = dict.fromkeys(
+        Caution.of("tail-of-some-runs", runs=side.runs, of=whole.runs, condition=side.condition)
+        for c in comparisons
+        if c.tail is not None
+        for side, whole in ((c.tail.baseline, c.baseline), (c.tail.condition, c.condition))
+        if side.runs < whole.runs
+    )
+    yield from reasons
+
+
+def _with_bins(runs: Sequence[Observation]) -> list[Samples | Binned]:
+    return [run for run in runs if isinstance(run, Samples | Binned)]
+
+
+def _why_none(pair: Pair) -> Reason:
+    sides = ((pair.baseline, pair.baseline_runs), (pair.condition, pair.condition_runs))
+    without = {name: runs for name, runs in sides if not _with_bins(runs)}
+    kinds = dict.fromkeys(_KINDS[type(run)] for runs in without.values() for run in runs)
+    names, found = " and ".join(without), " and ".join(kinds)
+    return Reason.of("no-single-times", names=names, conditions=len(without), found=found)

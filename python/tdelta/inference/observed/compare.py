@@ -2,44 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tdelta.inference.observed.alike import difference
+from tdelta.errors import UnknownName, UsageError
+from tdelta.inference.decisions import decide, decide_gate, gate_reason, most_severe, reason
 from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
-from tdelta.inference.observed.fitting import RunFit, fit_run
-from tdelta.inference.observed.gamma import PublishedMeans
-from tdelta.inference.observed.lengths import Lengths, lengths_of, same_part
-from tdelta.inference.observed.order import Order, order_of, worst_orders
-from tdelta.inference.observed.pairing import Pair, reduced, rounding_of
+from tdelta.inference.observed.models import PublishedMeans, RunFit, fit_run
+from tdelta.inference.observed.pairing import Pair, difference, formats, levelled, paired, reduced, rounding_of
 from tdelta.inference.observed.runs import (
     Drift,
+    Lengths,
+    Order,
     RunsFit,
     difference_of_single_runs,
     fit_either_first,
     fit_runs,
+    lengths_of,
+    order_of,
+    same_part,
     two_clusters,
+    worst_orders,
 )
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
-from tdelta.inference.observed.tailing import tail_of
-from tdelta.inference.observed.words import (
-    HEAVY_TAILED,
-    NO_REPLICATION,
-    ONE_RUN,
-    ONE_RUN_ONLY,
-    confounded,
-    cut,
-    judged,
-    moved,
-    run_sd_name,
-    several_runs_reasons,
-    unequal,
-)
+from tdelta.inference.observed.tails import tail_cautions, tail_of
 from tdelta.inference.posterior import Posterior
-from tdelta.messages import Reason
-from tdelta.records import Comparison, Decision, Estimate, Model, Observation, RunScatter, Samples, Side, Source, Spread
+from tdelta.messages import Caution, Reason, Refusal
+from tdelta.records import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    AnalysisResult,
+    Comparison,
+    Decision,
+    Estimate,
+    Model,
+    Observation,
+    RunScatter,
+    Samples,
+    Side,
+    Source,
+    Spread,
+)
+
+FALSE_ALARMS_RUNS_DIFFER, FALSE_ALARMS_DRIFT = 87, (62, 88)
+"""Of 100 comparisons of identical systems by one long run each, those whose 95% interval leaves out 0: where runs
+differ by 3%; where the machine drifts by 3%, and where it walks by 5% over the session as well."""
+
+CLUMPED_FALSE_ALARMS = 80
+"""Of 100 pairs of identical runs of 20,000 values, 1% of which are stalls of 30 times in clumps of 50, those whose
+95% interval leaves out 0."""
+
+_FEW_RUNS = 6
+
+PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95%; means flat on their logs; no unit matters"
+
+ONE_RUN_ONLY = Reason.of("one-run-only")
+
+ONE_RUN = Reason.of(
+    "one-run-of-each",
+    false_alarms=FALSE_ALARMS_RUNS_DIFFER,
+    drift_least=FALSE_ALARMS_DRIFT[0],
+    drift_most=FALSE_ALARMS_DRIFT[1],
+)
+
+NO_REPLICATION = Reason.of("no-replication", why="one figure per configuration")
+
+HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
+
+
+def run_sd_name(run_sd: float) -> str:
+    return f"runs differ by {100.0 * run_sd:g}%"
+
+
+def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Reason]:
+    if settings.budget is not None:
+        decision = decide_gate(estimate, settings.budget)
+        return decision, gate_reason(estimate, decision, settings.budget)
+    decision = decide(estimate, settings.tolerance)
+    return decision, reason(estimate, decision, settings.tolerance)
+
+
+def several_runs_reasons(pair: Pair, *, is_ordered: bool) -> Iterator[Reason]:
+    runs = len(pair.baseline_runs), len(pair.condition_runs)
+    yield Reason.of("run-is-unit", runs=runs[0], other=runs[1])
+    if is_ordered:
+        yield Reason.of("order-known")
+    else:
+        yield Reason.of("order-unknown")
+    if pair.is_of_one_log_a_side:
+        yield Reason.of("runs-of-one-file", runs=max(runs))
+    if min(runs) == 1:
+        yield Reason.of("single-run-on-one-side")
+    if sum(runs) <= _FEW_RUNS:
+        yield Reason.of("few-runs", runs=sum(runs))
+
+
+def confounded(pair: Pair, order: Order, drift: Drift) -> Reason:
+    first, then = (pair.baseline, pair.condition) if order.first == "baseline" else (pair.condition, pair.baseline)
+    return Reason.of("confounded", first=first, then=then, drift=100.0 * drift.a_run)
+
+
+def sides_lengths(pair: Pair, lengths: Lengths) -> str:
+    """``10,000 s of plain against 267 s of tde``."""
+    first, second = (_ends_words(ends) for ends in (lengths.baseline, lengths.condition))
+    return f"{first} of {pair.baseline} against {second} of {pair.condition}"
+
+
+def duration_words(seconds: float) -> str:
+    return f"{seconds:,.0f} s"
+
+
+def _ends_words(ends: tuple[float, float]) -> str:
+    low, high = map(duration_words, ends)
+    return high if low == high else f"{low.removesuffix(' s')} to {high}"
+
+
+def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Caution, ...]:
+    cautions = []
+    primary = [c for c in comparisons if c.primary]
+    single = [c for c in primary if c.baseline.runs == c.condition.runs == 1]
+    if single:
+        where = "" if len(single) == len(primary) else f" in {len(single)} of {len(primary)} comparisons"
+        cautions.append(Caution.of("one-run-each", of=where))
+    if settings.budget is not None:
+        cautions.append(Caution.of("budget-by-99"))
+    return tuple(cautions)
+
 
 _WEAKEST_LAST = (
     Model.GAMMA,
@@ -54,64 +145,43 @@ _TWO = 2
 _NOTHING = 1e-6
 _LEAST_RUN_SD, _MOST_RUN_SD = 1e-4, 1.0
 _BISECTIONS = 12
-_ALL_OF_IT = 1.0
-"""An error as large as the mean itself: what it leaves is no interval, and more would be no number."""
-COARSE = 0.1
-"""Of the tolerance: a print, or a clock, that leaves a mean open by more than this would move a verdict."""
+_ALL_OF_IT = 1.0  # an error as large as the mean itself: what it leaves is no interval, and more would be no number
+COARSE = 0.1  # of the tolerance: a print, or a clock, that leaves a mean open by more than this would move a verdict
 _CLEARLY_APART, _SHARE_OF_WIDTH = 0.001, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Posteriors:
-    """Under the default prior, which decides: what figures are quoted from and curves are drawn of.
+    """Under the default prior, which decides: what figures are quoted from and curves are drawn of."""
 
-    Attributes:
-        ratio: of the log ratio of costs.
-        baseline, condition: of the two means, in the unit of the values.
-        difference: condition less baseline.
-    """
-
-    ratio: Posterior
-    baseline: Linear
+    ratio: Posterior  # of the log ratio of costs
+    baseline: Linear  # baseline, condition: of the two means, in the unit of the values
     condition: Linear
     difference: Linear
 
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """Both conditions' runs, fitted; and what follows where there is replication.
-
-    Attributes:
-        pair: whose.
-        baseline, condition: one for each run.
-        model: of the comparison.
-        ratio: likelihood of the log ratio of costs; None without replication.
-        posteriors: what follows from both; None without replication.
-        runs: the runs' model, where there are several runs.
-        order: of the runs, where it is known.
-        lengths: of the runs, as they were before unequal ones were cut; None where they are not known.
-        is_cut: whether they were cut to the length of the shortest.
-    """
+    """Both conditions' runs, fitted; and what follows where there is replication."""
 
     pair: Pair
-    baseline: tuple[RunFit, ...]
+    baseline: tuple[RunFit, ...]  # baseline, condition: one for each run
     condition: tuple[RunFit, ...]
     model: Model
-    ratio: LogCurve | None
-    posteriors: Posteriors | None
+    ratio: LogCurve | None  # likelihood of the log ratio of costs; None without replication
+    posteriors: Posteriors | None  # what follows from both; None without replication
     runs: RunsFit | None = None
     order: Order | None = None
     lengths: Lengths | None = None
-    is_cut: bool = False
+    """Of the runs, as they were before unequal ones were cut; None where they are not known."""
+    is_cut: bool = False  # whether they were cut to the length of the shortest
 
     @property
     def is_single(self) -> bool:
-        """Whether each condition has one run."""
         return len(self.baseline) == len(self.condition) == 1
 
     @property
     def is_inverse(self) -> bool:
-        """Whether more is better."""
         return self.baseline[0].observation.group.is_throughput
 
 
@@ -171,7 +241,6 @@ def _posteriors(ratio: LogCurve, means: Plane) -> Posteriors:
 
 
 def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
-    """The comparison's record; whether it is primary is decided by `tdelta.inference.observed.analysis`."""
     levels, transaction, metric, unit = fits.pair.key
     found = fits.posteriors
     lengths = (None, None) if fits.lengths is None else (fits.lengths.baseline, fits.lengths.condition)
@@ -208,8 +277,6 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a comparison's figures decide; fields as in `tdelta.records.Comparison`."""
-
     decision: Decision
     reasons: tuple[Reason, ...]
     priors: Mapping[str, Estimate]
@@ -218,13 +285,15 @@ class Ruling:
 
 
 def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
-    """Decide, or say what keeps the figures from deciding."""
     stops = blocked(fits, settings)
     if fits.ratio is None or fits.posteriors is None:
         reasons = (*stops, _why_no_interval(fits))
         return Ruling(Decision.UNDECIDED, reasons, {}, undecided_because=(*stops, NO_REPLICATION))
     priors, left_out = _under_priors(fits, fits.ratio, settings)
-    notable = (*_of_clock(fits, settings), *_of_lengths(fits))
+    notable = list(_of_clock(fits, settings))
+    if fits.lengths is not None and fits.is_cut:
+        shortest, said = duration_words(fits.lengths.shortest), sides_lengths(fits.pair, fits.lengths)
+        notable.append(Reason.of("lengths-cut", lengths=said, shortest=shortest))
     if fits.is_single and settings.run_sd is None:
         scatter = RunScatter(None, bearable_run_sd(fits.ratio, settings))
         reasons = (*stops, ONE_RUN, *notable, *left_out)
@@ -239,7 +308,7 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
         estimate = fits.posteriors.ratio.estimate(settings.tolerance)
         scatter = RunScatter(None if fits.runs is None else fits.runs.tau_median)
         decision, why = judged(estimate, settings)
-        notable = (*notable, *_of_clusters(fits), *several_runs_reasons(fits.pair, is_ordered=fits.order is not None))
+        notable += [*_of_clusters(fits), *several_runs_reasons(fits.pair, is_ordered=fits.order is not None)]
     reasons = _once((*stops, why, *notable, *left_out))
     return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, stops)
 
@@ -272,12 +341,7 @@ def _of_clusters(fits: Fits) -> tuple[Reason, ...]:
     return (Reason.of("two-clusters-of-condition", condition=name, apart=found.apart),)
 
 
-def _of_lengths(fits: Fits) -> tuple[Reason, ...]:
-    return (cut(fits.pair, fits.lengths),) if fits.lengths is not None and fits.is_cut else ()
-
-
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
-    """The ratio of two single runs where runs of one system scatter by so much."""
     return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.tolerance)
 
 
@@ -297,11 +361,10 @@ def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
 
 
 def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
-    """What keeps figures from deciding, whatever their interval says."""
     differs = difference(fits.pair)
     stops = [] if differs is None else [differs]
     if fits.lengths is not None and fits.lengths.is_unequal and not fits.is_cut:
-        stops.append(unequal(fits.pair, fits.lengths))
+        stops.append(Reason.of("unequal-lengths", lengths=sides_lengths(fits.pair, fits.lengths)))
     stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
@@ -327,7 +390,6 @@ def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
 
 
 def _shifted(estimate: Estimate, by: float) -> Estimate:
-    """The same interval moved by a log ratio."""
     factor = float(np.exp(by))
     (low, high), (lowest, highest) = estimate.hdi95, estimate.hdi99
     return replace(
@@ -360,7 +422,7 @@ def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[R
     apart = abs(float(np.log(estimate.median / quotient)))
     if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
         return
-    yield moved(has_drift=fits.order is not None)
+    yield Reason.of("drift-taken-out") if fits.order is not None else Reason.of("prior-draws")
 
 
 def _why_no_interval(fits: Fits) -> Reason:
@@ -406,3 +468,99 @@ def _side(name: str, runs: Sequence[RunFit], mean: Spread | None, lengths: tuple
         lengths_seconds=lengths,
         rounding=_coarsest([run.observation for run in runs]),
     )
+
+
+_CAUTIONS_TOLD = 10  # of what files say of themselves, where nothing can be compared: it may be why
+
+
+def analyze(
+    observations: Iterable[Observation], settings: AnalysisSettings, watch: Callable[[Fits], None] = lambda _: None
+) -> AnalysisResult:
+    """Compare every condition with the baseline, in all that both have.
+
+    `watch`: sees the fits of each comparison, in the result's order, once; they are not kept, since they are large.
+    Raises `UsageError`: no such baseline, nothing to compare it with, or a metric or transaction that is not there.
+    """
+    tests = levelled(tuple(observations))
+    found = tests.observations
+    check(found, settings)
+    pairs = paired(found, settings.baseline)
+    if not pairs.pairs:
+        said = dict.fromkeys(f"{o.origin.file}: {caution}" for o in found for caution in o.origin.cautions)
+        listed = "\n".join(f"  {words}" for words in (*pairs.left_out, *list(said)[:_CAUTIONS_TOLD]))
+        raise UsageError(Refusal.of("nothing-to-hold-against", baseline=settings.baseline, listed=listed))
+
+    def of(pair: Pair) -> Comparison:
+        fits = fitted(pair)
+        watch(fits)
+        return compared(fits, settings)
+
+    comparisons = chosen([of(pair) for pair in pairs.pairs], settings)
+    return AnalysisResult(
+        decision=most_severe(c.decision for c in comparisons if c.primary),
+        comparisons=comparisons,
+        tolerance=settings.tolerance,
+        baseline=settings.baseline,
+        formats=formats(found),
+        cautions=(*tests.cautions, *overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
+        left_out=pairs.left_out,
+        prior_words=PRIOR_WORDS,
+        source=settings.source,
+        is_tolerance_given=settings.is_tolerance_given,
+        stated_run_sd=settings.run_sd,
+    )
+
+
+def check(observations: Sequence[Observation], settings: AnalysisSettings) -> None:
+    names = tuple(dict.fromkeys(one.group.condition for one in observations))
+    if not names:
+        raise UsageError(Refusal.of("missing", what="a figure of a second configuration in these files"))
+    if settings.baseline not in names:
+        raise UnknownName("baseline", settings.baseline, names)
+    metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
+    if settings.metric is not None and settings.metric not in metrics:
+        raise UnknownName("metric", settings.metric, metrics)
+    transactions = tuple(dict.fromkeys(one.group.transaction for one in observations))
+    if settings.transaction is not None and settings.transaction not in transactions:
+        raise UnknownName("transaction", settings.transaction, transactions)
+
+
+def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Comparison, ...]:
+    """Which comparisons are primary: at each level one metric, and the whole mix where it was measured.
+
+    In a closed loop response time and throughput are one number twice, so only one of them decides, the better one at
+    that level; in a table of several other metrics (CPU, elapsed) each is a finding of its own.
+    """
+    timed = {c.transaction for c in comparisons if c.metric in (RESPONSE_TIME, THROUGHPUT)}
+    transactions = {c.transaction for c in comparisons}
+    whole = {ALL} & timed or transactions
+    wanted = whole if settings.transaction is None else {settings.transaction}
+    places: dict[object, list[Comparison]] = {}
+    for one in comparisons:
+        places.setdefault(_place(one), []).append(one)
+    deciding = {place: _deciding(found, settings) for place, found in places.items()}
+    return tuple(replace(c, primary=c.transaction in wanted and c.metric in deciding[_place(c)]) for c in comparisons)
+
+
+def _place(comparison: Comparison) -> object:
+    return comparison.condition.condition, comparison.transaction, frozenset(comparison.levels)
+
+
+def _deciding(having: Sequence[Comparison], settings: AnalysisSettings) -> set[str]:
+    if settings.metric is not None:
+        return {settings.metric}
+    twice = [c for c in having if c.metric in (RESPONSE_TIME, THROUGHPUT)]
+    if not twice:
+        return {c.metric for c in having if c.ratio is not None} or {c.metric for c in having}
+    return {min(twice, key=lambda c: _rank(c, settings)).metric}
+
+
+def _rank(comparison: Comparison, settings: AnalysisSettings) -> tuple[bool, bool, float, bool]:
+    """The lower, the better: it has an interval, nothing stands in its way, it is printed finely, it is a time.
+
+    One run a condition stands in the way of both alike.
+    """
+    rounding = max(comparison.baseline.rounding, comparison.condition.rounding)
+    is_stopped = comparison.undecided_because not in ((), (ONE_RUN_ONLY,))
+    coarse = rounding if rounding > COARSE * settings.tolerance else 0.0
+    return comparison.ratio is None, is_stopped, coarse, comparison.metric != RESPONSE_TIME

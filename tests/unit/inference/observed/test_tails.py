@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from support.refused import has
-from tdelta.inference.tails_observed import observed_tails
+from tdelta.inference.observed.tails import observed_tails
 from tdelta.records import Binned, Bins, Group, Origin, Samples, TailUnit
 
 ORIGIN = Origin("a.csv", "csv")

@@ -4,20 +4,20 @@ Elements are matched by local name, in any namespace, wherever they stand, so th
 the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
 shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
 ``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
-
-What a document can do to its reader is bounded: see `document`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tdelta.importers.accumulating import Printed, is_possible
-from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of
+from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import (
     Problems,
@@ -26,16 +26,134 @@ from tdelta.importers.problems import (
     out_of_range,
     plain_name,
     shown,
+    too_many,
     unexpected,
     whole,
 )
 from tdelta.importers.reading import Source
-from tdelta.importers.swingbench.document import Document, Readings, Transaction
+from tdelta.importers.xml_document import Unusable, XmlDocument
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
-LARGEST_BYTES = 16 * 1024 * 1024
-"""A reading a second for nine days: no honest file comes near it."""
+LONGEST_TEXT = 4096  # characters of one element, ``TPSReadings`` apart
+
+MOST_TRANSACTIONS = 1000
+MOST_ELEMENTS = 100_000
+_MOST_PARTS = 100  # elements of one ``Result`` that are kept: it has some thirty
+
+_PIECE_BYTES = 64 * 1024
+_RESULTS = frozenset(("result", "transactionresult"))
+_OVERVIEW = frozenset(
+    (
+        "averagetransactionspersecond", "numberofusers", "totalruntime", "benchmarkname", "minimuminterthinktime",
+        "maximuminterthinktime", "minimumintrathinktime", "maximumintrathinktime",
+    )
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Transaction:
+    line: int
+    name: str
+    texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
+class Document(XmlDocument):
+    """A results document: its transactions, its overview, its readings; filled by `parse`."""
+
+    longest_markup = 256 * 1024
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__(problems)
+        self.transactions: list[Transaction] = []
+        self.overview: dict[str, tuple[str, int]] = {}
+        self.readings = Readings()
+        self._text: list[str] = []
+        self._text_length = 0
+        self._elements = 0
+
+    def begin(self, name: str, attributes: dict[str, str]) -> None:
+        self._elements += 1
+        if self._elements > MOST_ELEMENTS:
+            raise Unusable(too_many("elements", MOST_ELEMENTS))
+        if name in _RESULTS:
+            if len(self.transactions) >= MOST_TRANSACTIONS:
+                raise Unusable(too_many("Result elements", MOST_TRANSACTIONS))
+            self.transactions.append(Transaction(self.line, attributes.get("id", "").strip()))
+        self._text, self._text_length = [], 0
+
+    def text(self, text: str) -> None:
+        if self.path[-1:] == ["tpsreadings"]:
+            self.readings.add(text, self.line, self.problems)
+            return
+        self._text_length += len(text)
+        if self._text_length <= LONGEST_TEXT:
+            self._text.append(text)
+
+    def end(self, name: str) -> None:
+        if name == "tpsreadings":
+            self.readings.end(self.line, self.problems)
+        text = "".join(self._text).strip()
+        self._text, self._text_length = [], 0
+        if self.path and self.path[-1] in _RESULTS:
+            transaction = self.transactions[-1]
+            if len(transaction.texts) < _MOST_PARTS:
+                transaction.texts.setdefault(name, (text, self.line))
+            if name == "name" and not transaction.name:
+                transaction.name = text
+        elif name in _OVERVIEW:
+            self.overview.setdefault(name, (text, self.line))
+
+
+class Readings:
+    """``TPSReadings``: pairs of epoch ms and transactions per second, with a comma behind each, read in pieces."""
+
+    def __init__(self) -> None:
+        self.epoch_ms = array("d")
+        self.rates = array("d")
+        self._rest = ""
+        self._is_damaged = False
+
+    def __bool__(self) -> bool:
+        return bool(self.rates)
+
+    def add(self, text: str, line: int, problems: Problems) -> None:
+        """Reads on. After the first damage nothing is: what was a time and what a rate is no longer known."""
+        if self._is_damaged:
+            return
+        *whole_ones, self._rest = (self._rest + text).split(",")
+        for part in whole_ones:
+            self._take(part, line, problems)
+            if self._is_damaged:
+                return
+        if len(self._rest) > LONGEST_TEXT:
+            self._damaged(self._rest, line, problems)
+
+    def end(self, line: int, problems: Problems) -> None:
+        """The element ends: the last pair may lack its comma."""
+        if not self._is_damaged and self._rest.strip():
+            self._take(self._rest, line, problems)
+        if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
+            problems.add(unexpected("pairs of a time and a rate in TPSReadings", "a time without its rate"), line)
+            self.epoch_ms.pop()
+        self._rest = ""
+
+    def _take(self, part: str, line: int, problems: Problems) -> None:
+        value = number(part)
+        if value is None or value < 0:
+            self._damaged(part, line, problems)
+        elif len(self.epoch_ms) == len(self.rates):
+            self.epoch_ms.append(value)
+        else:
+            self.rates.append(value)
+
+    def _damaged(self, part: str, line: int, problems: Problems) -> None:
+        self._is_damaged = True
+        del self.epoch_ms[len(self.rates) :]
+        problems.add(unexpected("epoch ms and transactions per second in TPSReadings", shown(part.strip())), line)
+
+
+LARGEST_BYTES = 16 * 1024 * 1024  # a reading a second for nine days: no honest file comes near it
 
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Results[\s>]")
 _OWN_WORDS = ("swingbench", "<overview", ":overview", "transactionresults", "tpsreadings", "averageresponse")
@@ -61,12 +179,10 @@ _SETTINGS = {
     "maximumintrathinktime": "most think time within transactions",
 }
 """What a document says of the test, by its elements."""
-_ROUNDING_MS = 1.0
-"""Minimum, maximum and percentiles are whole ms; the mean is not."""
+_ROUNDING_MS = 1.0  # minimum, maximum and percentiles are whole ms; the mean is not
 
 _RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
-_UNLIKELY = 10.0
-"""Readings this many times off the overview's average are not transactions per second."""
+_UNLIKELY = 10.0  # readings this many times off the overview's average are not transactions per second
 
 
 class SwingbenchImporter(Importer):
@@ -79,7 +195,8 @@ class SwingbenchImporter(Importer):
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = Document(problems)
-        document.parse(source.content(LARGEST_BYTES))
+        content = source.content(LARGEST_BYTES)
+        document.parse(content[at : at + _PIECE_BYTES] for at in range(0, len(content), _PIECE_BYTES))
         users = whole(document.overview.get("numberofusers", ("", 0))[0])
         own = belonging.with_level("threads", users or None).with_settings(
             {words: plain_name(document.overview.get(key, ("", 0))[0].strip('"')) for key, words in _SETTINGS.items()}
@@ -164,7 +281,6 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
 def _needed(
     transaction: Transaction, key: str, read: Callable[[object], float | None], expected: str, problems: Problems
 ) -> float | None:
-    """A figure without which there is no summary."""
     text, line = transaction.texts.get(key, ("nothing", transaction.line))
     value = read(text)
     if value is None:
@@ -173,7 +289,6 @@ def _needed(
 
 
 def _value(transaction: Transaction, key: str) -> float | None:
-    """A figure that may be missing; a negative one is none."""
     value = number(transaction.texts.get(key, ("", 0))[0])
     return value if value is not None and value >= 0 else None
 
@@ -206,7 +321,6 @@ def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[flo
 def _series(
     readings: Readings, average: float | None, belonging: Belonging
 ) -> tuple[Series | None, tuple[Caution, ...]]:
-    """The readings as a series, or why they are none."""
     if not readings:
         return None, ()
     mean = sum(readings.rates) / len(readings.rates)
