@@ -72,7 +72,7 @@ class TestMysql(PrivateServers):
             reader.run("START TRANSACTION")
             reader.run("SELECT a FROM t LIMIT 1")  # the copy has to wait for it
             with (
-                pytest.raises(EnvironmentFault, match="stopped while"),
+                pytest.raises(EnvironmentFault, match="gave up waiting"),
                 performed(engine, server, settings("none"), "encrypt", "t", halt=halt),
             ):
                 pass

@@ -356,7 +356,7 @@ def with_policy(mounted: Path) -> Path:
 
 def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_path: Path) -> None:
     assert encryption_of(fscrypt.parent) is None
-    with pytest.raises(UsageError, match=r"expected dm-crypt.*found ext4"):
+    with pytest.raises(UsageError, match=r"requires a folder with dm-crypt.*found ext4"):
         require_encrypted(fscrypt.parent)
     protection = protection_for(stock_binary(), fscrypt)
     assert isinstance(protection, EncryptedFolder)

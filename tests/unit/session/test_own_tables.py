@@ -123,7 +123,7 @@ def test_a_schema_of_the_users_is_neither_made_nor_dropped() -> None:
 
 def test_a_server_whose_sessions_cannot_be_kept_from_writing_is_refused() -> None:
     found = server("--baseline", BASELINE, is_encrypted=False)
-    object.__setattr__(found, "kind", Oracle(Identity("oracle", "Oracle Database", "23", "bench"), "users"))
+    object.__setattr__(found, "kind", Oracle(Identity("oracle", "Oracle Database", "23", "bench"), "USERS"))
     check_messages(_own_faults(found, ["app"]), "unsupported")
 
 

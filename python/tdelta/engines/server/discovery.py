@@ -253,7 +253,11 @@ _WORDS_READ = 8
 
 
 def server_process(dsn: Dsn) -> int | None:
-    """The first process of a server; None where it is not here, or cannot be told for certain."""
+    """The first process of a server; None where it is not here, or cannot be told for certain.
+
+    Found by the socket that it listens on, and taken only if it is called as such a server is: what listens there may
+    be the mouth of a tunnel, or of a container, and its CPU time would say nothing. Nothing of it is touched.
+    """
     import psutil
 
     with contextlib.suppress(psutil.Error):

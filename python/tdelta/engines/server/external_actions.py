@@ -124,7 +124,10 @@ _WORDS = {True: "encrypted", False: "plain"}
 
 
 class Change(Act):
-    """One change.
+    """A change of a schema's encryption that goes on while a load runs there.
+
+    The schema is tdelta's own, made plain on the encrypted server, where the means of encryption are. It is plain
+    again, and without a key, before its next trial.
 
     Args:
         schema: where; it is plain and has no key.

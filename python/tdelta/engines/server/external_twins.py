@@ -467,7 +467,12 @@ def compared_tables(database: Database, *, has_keys_only: bool) -> Tables:
 
 
 class OwnTablesTwins(ExternalTwins):
-    """Connections to tables that are there already."""
+    """Connections to tables of the user's that are there already, and are only read.
+
+    Every session of a load is read-only by the server's own word, which it is asked for as the session opens; what the
+    scripts may hold is checked before. One schema on each server has all its copies: a control reads the same tables
+    through other connections, so neither cache holds more than the other.
+    """
 
     def _fill(self, place: str) -> None:
         self._kept(place, 0.0)

@@ -195,6 +195,12 @@ class HostedStarts:
 
 
 class TwinNode(Node):
+    """What runs on a host: an actor of Ray's, in whose process twins live as they do in tdelta's own.
+
+    Their folder, its keeper, workers and supervisors are the node's. Where the actor dies, by whatever signal, the end
+    of their input is the end of these, too, and nothing stays.
+    """
+
     def __init__(self) -> None:
         os.umask(UMASK)
         self._stack = ExitStack()

@@ -315,6 +315,15 @@ SHARED_FACTS = (
 """What twins must agree in, read back from each."""
 
 
+# Pages that InnoDB compressed, of MariaDB and of MySQL: which they are, and what was in them before.
+#
+# A table whose pages are compressed keeps its logical layout: each page stands where it always did, is shorter, and the
+# rest of its place is a hole in the file. Planted rows are not found as bytes where zlib has shifted all by bits; LZ4
+# leaves bytes that do not repeat as they are.
+#
+# Sources: MariaDB, storage/innobase/fil/fil0pagecompress.cc; MySQL, storage/innobase/include/fil0types.h and
+# storage/innobase/os/file.cc.
+
 _TYPE_AT = 24
 _MYSQL_TYPE, _MYSQL_DATA_AT, _MYSQL_ALGORITHM_AT, _MYSQL_ZLIB = 14, 38, 27, 1
 _OLD_TYPE, _OLD_DATA_AT = 34354, 40
@@ -401,7 +410,11 @@ _PERIOD = ("ROW START", "ROW END")
 
 
 class MySqlCatalog:
-    """``analyzes``: the statistics of the tables are brought up to date first, which only tdelta's own may be."""
+    """The catalog (``information_schema``), put into facts; tables that are not InnoDB's are left out, with the reason.
+
+    No engine of MySQL's encrypts them the same way. Views are no tables and are not mentioned.
+
+    ``analyzes``: the statistics of the tables are brought up to date first, which only tdelta's own may be."""
 
     def __init__(self, *, analyzes: bool = True) -> None:
         self._analyzes = analyzes
@@ -495,6 +508,9 @@ def _mysql_indexes(rows: Sequence[Row]) -> Iterable[describing.IndexFact]:
             name, tuple(row["col"] for row in columns), first["several"] == "0", name == "PRIMARY", is_ordered
         )
 
+
+# Limits of the search: on MariaDB a table that a query makes comes to the disk only beyond Aria's cache (128 MiB by
+# default; this one takes 190 MB for a moment): where the cache is larger its class reads "not tested".
 
 _FAT_COPIES = 46
 _FAT = 100
@@ -686,7 +702,11 @@ class MySqlReplication(Replication):
 
 
 class MySqlPair(Pair):
-    """A primary and its replica, by the files and positions that they tell."""
+    """A primary and its replica, by the files and positions that they tell.
+
+    A replica is connected by a port of 127.0.0.1, since none can connect by a Unix socket. While the port is open no
+    account but the replica's is of any use there: names are not resolved, so that 127.0.0.1 is not ``localhost``.
+    """
 
     def __init__(self, words: MySqlReplication, primary: Session, replica: Session) -> None:
         self._words = words
@@ -873,7 +893,12 @@ def _value(text: str) -> str:
 
 
 class MySqlFamily(ServerEngine):
-    """What servers of the family have in common. Each says which switches it has, and what keeps its keys."""
+    r"""What servers of the family have in common. Each says which switches it has, and what keeps its keys.
+
+    Users' servers are asked by ``SHOW`` and ``information_schema``. Rights are read from ``SHOW GRANTS`` with the roles
+    in force; a partial revoke (MySQL 8.0.16) is not seen, and the server then says so itself. Names of schemas in
+    grants are patterns: ``tdelta\_%`` covers every schema of tdelta's.
+    """
 
     socket_name = "s"
     work_sql = "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'"

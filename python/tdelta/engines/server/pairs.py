@@ -497,6 +497,9 @@ def _further_schemas(options: Mapping[str, Any], schema: str, *, is_own: bool) -
 class ReachedServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
+    The sessions that examine stay open for the whole run, since they hold the locks by which a living run's schemas are
+    told from what a killed one left.
+
     ``is_own``: the schema is the user's, and every place is it.
     """
 

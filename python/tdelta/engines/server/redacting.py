@@ -101,7 +101,11 @@ _MACHINE = "machine"
 
 
 class Recorder:
-    """Writes what is said in one session.
+    """Writes what is said in one session, as a file that whoever has such a server can send.
+
+    What is asked beside the load (catalogs, settings, rights) is written with its rows as texts; of what works on
+    tables the kinds of values alone. User, host, database, password, paths and addresses are taken out. Each statement
+    is written once for each answer to it. ``tests/peers`` plays conversations of this form back.
 
     Args:
         path: where to; lines are added.

@@ -127,7 +127,13 @@ def restore_command(command: str, target: RestoreTarget) -> str:
 
 
 def restore(command: str, target: RestoreTarget, seconds: float) -> None:
-    """Run a user's command that loads a dump.
+    """Run a user's command that loads a dump (``--restore 'CMD'``).
+
+    A shell runs it, and in a pipe every part of it must succeed: a dump that ends early must not pass for a whole one
+    (bash's ``pipefail``; without bash only the last part counts, which is told). It finds the server by placeholders,
+    by the variables that the engines' own clients read, or by a home folder made for it, and no other server: it has no
+    network (where the kernel lets a process leave it). It runs in a process group of its own, no longer than a
+    deadline, and nothing of it is left, whatever ends it.
 
     Raises:
         RestoreFault: it failed or took too long; with its last lines.

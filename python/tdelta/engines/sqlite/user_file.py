@@ -151,10 +151,10 @@ class StagedFile:
         if refused:
             more = len(refused) - _LONGEST_LIST
             listed = [*refused[:_LONGEST_LIST], *([f"and {more} more"] if more > 0 else [])]
-            raise self._fault("extensions-missing", refused="; ".join(listed))
+            raise self._fault(SqliteRefusal.of("extensions-missing", refused="; ".join(listed)))
         found = self._must("PRAGMA quick_check(1)", "cannot be checked")
         if found != "ok":
-            raise self._fault("quick-check-fails", found=found)
+            raise self._fault(SqliteRefusal.of("quick-check-fails", found=found))
 
     def _refusal_of(self, table: str) -> str:
         try:
@@ -227,14 +227,14 @@ class StagedFile:
         try:
             yield
         except Refused as refusal:
-            raise self._fault("library-cannot-read", said=refusal, remedy=_remedy(refusal)) from refusal
+            raise self._fault(SqliteRefusal.of("library-cannot-read", said=refusal, remedy=_remedy(refusal))) from refusal
 
     def _must(self, sql: str, otherwise: str) -> str:
         try:
             return self._query(sql)
         except Refused as refusal:
             remedy = self._holders(refusal) + _remedy(refusal)
-            raise self._fault("copy-fails", otherwise=otherwise, said=refusal, remedy=remedy) from refusal
+            raise self._fault(SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=remedy)) from refusal
 
     def _holders(self, refusal: Refused) -> str:
         """What has the function in it that the library lacks, in brackets."""
@@ -251,8 +251,8 @@ class StagedFile:
                 return f" ({found})"
         return ""
 
-    def _fault(self, code: str, **said: object) -> DatabaseFault:
-        return DatabaseFault(self._original.named, SqliteRefusal.of(code, **said))
+    def _fault(self, said: SqliteRefusal) -> DatabaseFault:
+        return DatabaseFault(self._original.named, said)
 
     def _query(self, sql: str) -> str:
         return str(self._ask("query", sql=sql)["text"])

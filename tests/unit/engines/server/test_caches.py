@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from driver.servers.faking import recipe
+from processes.servers.faking import recipe
 
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from driver.servers.faking import recipe, state
+from processes.servers.faking import recipe, state
 
 from support.processes import until
 from support.refused import refused

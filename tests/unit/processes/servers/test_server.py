@@ -241,7 +241,7 @@ import os, signal, sys
 from pathlib import Path
 from tdelta.processes import TwinFolder
 from tdelta.processes.servers.server import Server
-from tests.unit.driver.servers.faking import recipe
+from tests.unit.processes.servers.faking import recipe
 
 folder = TwinFolder(Path(sys.argv[1]), "r1")
 servers = [Server(recipe(folder.path / f"twin-{number}")) for number in range(2)]
