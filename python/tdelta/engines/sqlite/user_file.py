@@ -227,14 +227,16 @@ class StagedFile:
         try:
             yield
         except Refused as refusal:
-            raise self._fault(SqliteRefusal.of("library-cannot-read", said=refusal, remedy=_remedy(refusal))) from refusal
+            said = SqliteRefusal.of("library-cannot-read", said=refusal, remedy=_remedy(refusal))
+            raise self._fault(said) from refusal
 
     def _must(self, sql: str, otherwise: str) -> str:
         try:
             return self._query(sql)
         except Refused as refusal:
             remedy = self._holders(refusal) + _remedy(refusal)
-            raise self._fault(SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=remedy)) from refusal
+            said = SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=remedy)
+            raise self._fault(said) from refusal
 
     def _holders(self, refusal: Refused) -> str:
         """What has the function in it that the library lacks, in brackets."""
