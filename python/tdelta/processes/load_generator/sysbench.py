@@ -68,7 +68,7 @@ class Sysbench(Tool):
 
     def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
         yield from super()._cautions(given, amount, asked)
-        yield Caution.of("sysbench-histogram" if _has_histogram(given) else "sysbench-no-histogram")
+        yield Caution.of("sysbench-histogram") if _has_histogram(given) else Caution.of("sysbench-no-histogram")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
         given = self._given(words).options
