@@ -1,4 +1,4 @@
-"""Simulated results of other tools, through `tdelta.inference.observed.analyze`, and how often its intervals hold.
+"""Simulated results of other tools, through `observed.compare.analyze`, and how often its intervals hold.
 
 What is true: a condition's mean, and its log ratio over the baseline. What befalls the figures: gamma or skewed
 response times, stalls, neighbours that depend on each other, runs that differ, throughput with autocorrelation and

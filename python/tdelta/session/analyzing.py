@@ -80,7 +80,7 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What was typed, field by field as `tdelta.inference.observed.AnalysisSettings` has it.
+    """What was typed, field by field as `tdelta.inference.observed.settings.AnalysisSettings` has it.
 
     Attributes:
         files: files, folders, globs and ``NAME=GLOB``, each of one condition, and published tables as

@@ -115,7 +115,7 @@ class ServerAction:
 
 
 def knobs_of(actions: Mapping[str, ServerAction], factor: str) -> dict[str, Mapping[str, tuple[str, ...]]]:
-    """Those that are levels of a factor, by name, with their knobs (`tdelta.engines.base.Acting`)."""
+    """Those that are levels of a factor, by name, with their knobs (`tdelta.engines.base.Engine.actions`)."""
     found = {n: one for n, one in actions.items() if (one.is_during if factor == "during" else one.is_work)}
     return {name: {**dict.fromkeys(one.knobs, ()), **choices_of(one.tools)} for name, one in found.items()}
 

@@ -311,7 +311,7 @@ def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
 #
 # A marker in a class that is covered is a leak, and the run is invalid. In any other class it is what the
 # scope leaves in the clear: listed, and no fault of the twin. What is said here of MariaDB, MySQL and
-# PostgreSQL on gocryptfs was found by searching such servers (docs/evidence.md); of Percona ServerEngine and pg_tde
+# PostgreSQL on gocryptfs was found by searching such servers (docs/evidence.md); of Percona Server and pg_tde
 # it was read.
 
 _OUTSIDE = frozenset((FileClass.LOGS, FileClass.OTHER))

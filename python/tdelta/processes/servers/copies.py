@@ -25,7 +25,7 @@ def copy_data(source: Recipe, target: Recipe) -> None:
 
     Args:
         source: whose; it must not run.
-        target: where to; its `tdelta.processes.servers.Server` is there and was not started.
+        target: where to; its `tdelta.processes.servers.server.Server` is there and was not started.
 
     Raises:
         StorageFault: there is no room, or a file cannot be read.

@@ -9,7 +9,7 @@ import pytest
 
 from support.refused import refused
 from tdelta.errors import EngineUnavailable
-from tdelta.processes import openssl_calls as evp_calls
+from tdelta.processes import openssl_calls
 from tdelta.processes.openssl_calls import (
     COUNTS_VARIABLE,
     HEAD,
@@ -84,7 +84,7 @@ def test_an_installation_that_cannot_be_preloaded_is_said_with_a_remedy(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / folder / "libevp_count.so"
-    monkeypatch.setattr(evp_calls, "preload_path", lambda: path)
+    monkeypatch.setattr(openssl_calls, "preload_path", lambda: path)
     with refused(EngineUnavailable, "preload-missing", library=path):
         environment(tmp_path)
     path.parent.mkdir()
