@@ -2,5 +2,6 @@
 
 `compare.analyze` is the entrance, `compare.analyze_with_pictures` the same with checks of its models. Each condition's
 mean gets a posterior of its own, by the model that its data allow; two of them make a ratio and a difference.
-Deterministic, NumPy only, no sampling. The models are in ``docs/statistics.md``, their error rates in ``docs/validation.md``.
+Deterministic, NumPy only, no sampling. The models are in ``docs/statistics.md``, their error rates in
+``docs/validation.md``.
 """
