@@ -138,6 +138,9 @@ _LEAST_TEMP_KIB = 800
 _SPARE_CONNECTIONS = 8
 """For tdelta's own questions, beside the load's."""
 
+_LEAST_CONNECTIONS = 64
+"""As many as the server has that loads the data: a replica of them does not start with fewer."""
+
 _FIXED = {
     "listen_addresses": "''",
     "unix_socket_permissions": "0700",
@@ -394,7 +397,7 @@ class Postgres(ServerEngine):
     def _options(self, settings: ServerSettings) -> dict[str, str]:
         return {
             **_FIXED,
-            "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
+            "max_connections": str(max(_LEAST_CONNECTIONS, settings.connections) + _SPARE_CONNECTIONS),
             "shared_buffers": f"{_buffers_bytes(settings) // _KIB}kB",
             "fsync": "off" if settings.is_loading else "on",
             "synchronous_commit": "on" if settings.is_durable and not settings.is_loading else "off",
