@@ -712,9 +712,9 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
 
 def found(result: RunResult) -> list[str]:
     """What needs no statistics: the cipher in use, what is readable, the layer, sizes, rates, the cache."""
-    texts = [line.text for line in answer_lines(result) if line.title == FOUND]
     ciphers = result.ciphers_in_force.items()
-    texts += [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
+    texts = [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
+    texts += [line.text for line in answer_lines(result) if line.title == FOUND]
     if is_on_fuse(result):
         texts.append("files of encrypted copies are on gocryptfs, a FUSE file system, whose cost is included")
     if any(reason.code == CACHED for verdict in result.primary for reason in verdict.reasons):
