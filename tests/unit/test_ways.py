@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.ways import MarkedLevel, Ways, environment
+from support.ways import Ways, environment
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 
@@ -27,7 +27,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ways, list[int]]:
         try:
             result = conduct(
                 RunRequest(
-                    vary={"cipher": (MarkedLevel(CIPHER),)},
+                    vary={"cipher": (CIPHER,)},
                     size_bytes=3_000_000,
                     trial_seconds=0.1,
                     blocks_per_round=2,
@@ -63,10 +63,10 @@ def _frame(module: str, values: dict[str, Any]) -> Any:
     return SimpleNamespace(f_globals={"__name__": module}, f_locals=values)
 
 
-def test_a_level_in_a_record_is_seen_and_a_constant_of_the_same_text_is_not() -> None:
-    ways = Ways()
-    ways._seen(_frame("tdelta.here", {"levels": {"cipher": MarkedLevel("x")}}), "call", None)
-    ways._seen(_frame("tdelta.there", {"cipher": "x", "time": 5_000_000}), "call", None)
-    ways._seen(_frame("elsewhere", {"cipher": MarkedLevel("x")}), "call", None)
+def test_values_are_seen_in_records_of_tdelta_only() -> None:
+    ways = Ways("x")
+    ways._seen(_frame("tdelta.here", {"options": {"levels": {"cipher": "x"}}}), "call", None)
+    ways._seen(_frame("tdelta.there", {"cipher": "y", "time": 5_000_000}), "call", None)
+    ways._seen(_frame("elsewhere", {"cipher": "x"}), "call", None)
     assert ways.of_level == {"tdelta.here"}
     assert ways.of_number([5_000_000]) == {"tdelta.there"}

@@ -20,21 +20,15 @@ _LEAST = 1_000_000
 """Whole numbers from here on are kept: times in nanoseconds, not counts and ports."""
 
 
-class MarkedLevel(str):
-    """A level that is told apart from a constant of the same text."""
-
-    __slots__ = ()
-
-
 class Ways:
     """The modules that a level passes through, and the large whole numbers that each module takes or returns.
 
     Args:
-        level: the level's text where marks are lost, that is in workers, which read it as JSON; empty: marked alone.
+        level: the text of the level.
         file: where each find is written at once, since workers are ended by a signal.
     """
 
-    def __init__(self, level: str = "", file: Path | None = None) -> None:
+    def __init__(self, level: str, file: Path | None = None) -> None:
         self.of_level = set[str]()
         self.numbers = dict[str, set[int]]()
         self._level = level
@@ -67,7 +61,7 @@ class Ways:
             return
         passed = [arg] if event == "return" else list(frame.f_locals.values())
         for value in _within(passed):
-            if isinstance(value, MarkedLevel) or (self._level and type(value) is str and value == self._level):
+            if type(value) is str and value == self._level:
                 self._found(module, None)
             elif type(value) is int and value >= _LEAST:
                 self._found(module, value)

@@ -153,7 +153,7 @@ class Database:
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Any:
-        """A cursor, which is a connection of its own."""
+        """A cursor; DuckDB opens a separate connection for each."""
         with self.translated_errors():
             cursor = self._main.cursor()
             cursor.execute(f"USE {self._catalog}")

@@ -1,8 +1,8 @@
 """Blocks of one DuckDB file, timed in the worker whose AES instructions are in question.
 
-Files of the same incompressible numbers are scanned by a file that was attached anew, so that every block is read and
-decrypted. Writing is a table made anew out of numbers in memory, which DuckDB is told not to compress, and the
-checkpoint that puts it into the file.
+Before each scan the file is detached and attached again, so that every block is read and decrypted. The numbers in it
+are random and cannot be compressed. For writing, a table is created from numbers in memory, with compression disabled,
+and a checkpoint writes it to the file.
 """
 
 from __future__ import annotations

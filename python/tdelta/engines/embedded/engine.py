@@ -31,7 +31,7 @@ class Embedded(Engine):
     """The statement that moves what is in the log into the file; empty where there is no log."""
 
     has_folders = False
-    """Whether each twin's files are in a folder of its own, not only beside its database under the same name."""
+    """Whether each twin needs its own folder, since not all of its files are named after the database."""
 
     cools_each_operation = False
     """Whether a cold trial opens the file anew before each operation, not once before the first."""

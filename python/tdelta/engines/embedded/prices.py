@@ -24,7 +24,7 @@ class PricedFile(ABC):
     """How many scans of each file a proof takes."""
 
     units_in_a_page: float = 1.0
-    """How many of them 4096 bytes are, which a proof is told for."""
+    """Units (pages or blocks) per 4096 bytes; a proof gives its price per 4096 bytes."""
 
     @abstractmethod
     def found(self) -> str:

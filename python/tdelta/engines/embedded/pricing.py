@@ -1,8 +1,8 @@
 """Have a worker, with a condition's environment and library, measure what a page or block costs.
 
-The proof that a worker's AES instructions are what its environment says is such a price: a variable that is misspelt, a
-library that was linked otherwise, a preload that the loader could not load leave the instructions on without a word. So
-every level is shown by what a page costs in a worker like those that trials run in, with the library that they run on.
+Such a price also proves whether a worker has AES instructions: with a misspelled variable, a library that was linked
+differently or a preload that failed to load, they stay on silently. So each level is confirmed by the price of a page,
+measured with the library under test in the same kind of worker as the trials.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def new_key() -> str:
 def prove(
     engine: Embedded, folder: TwinFolder, environment: Mapping[str, str], cipher: str | None = None
 ) -> CipherProof:
-    """Time a page cipher in a worker of its own; as `ask_proof`."""
+    """As `ask_proof`, in a new worker."""
     with Worker(environment, engine.program) as worker:
         return ask_proof(worker, engine, folder, cipher or engine.proof_cipher, None)
 
@@ -84,7 +84,7 @@ def ask_proof(worker: Worker, engine: Embedded, folder: TwinFolder, cipher: str,
 def ask_prices(
     engine: Embedded, folder: TwinFolder, environment: Mapping[str, str], settings: Any
 ) -> dict[str, object] | None:
-    """What a page costs under these settings, pass by pass; None where that is not measured.
+    """The cost of a page under these settings, one value per pass; None where it is not measured.
 
     It takes some seconds at most, and two or three files of some MB in the folder. Raises as `ask_proof` does.
     """

@@ -36,7 +36,7 @@ _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 120.0
 _COOL_SECONDS = 120.0
 _IN_FOLDER = "twin"
-"""The name of a twin's file in a folder of its own."""
+"""The name of a twin's file where the twin has its own folder."""
 
 
 class EmbeddedTwin(Twin):
