@@ -290,7 +290,6 @@ def tally(answers: Iterable[Answered]) -> ObservedTally:
 
 def _answered(baseline: float, condition: float, one: Comparison) -> Answered:
     truth = baseline / condition if one.metric == "throughput" else condition / baseline
-    assert one.ratio is not None
     assert one.difference is not None
     assert one.condition.mean is not None
     low, high = one.ratio.hdi95

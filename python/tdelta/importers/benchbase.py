@@ -14,28 +14,18 @@ from dataclasses import dataclass, replace
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.importer import Belonging, Importer, json_object
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import (
-    Problems,
-    half_unit,
-    number,
-    out_of_range,
-    plain_name,
-    shown,
-    unexpected,
-    whole,
-)
+from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
-from tdelta.messages import Caution, Refusal
+from tdelta.inputs import missing, out_of_range, unexpected
+from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
 SUCCESSFUL = "successful"  # the transactions that goodput counts: those that were not aborted, rejected or failed
-
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
 OF_UNKNOWN_COUNT = Caution.of("count-unknown")
 _LONGEST_US = 1e15
 _LOWEST_EPOCH = 1e8
-
 _RAW_HEADER = re.compile(r"^\s*transaction type[^,\n]*,[^\n]*\blatency ?\(", re.IGNORECASE)
 _READINGS_HEADER = re.compile(r"^\s*time ?\(sec(?:onds)?\),[^\n]*\bthroughput ?\(req", re.IGNORECASE)
 _UNITS_MS = {"microseconds": 0.001, "us": 0.001, "milliseconds": 1.0, "millisecond": 1.0, "ms": 1.0}
@@ -75,7 +65,7 @@ class RawImporter(Importer):
                 rows += _take(text, line, layout, gathered, phases, problems)
                 first, last = first or text, text
         if not rows:
-            problems.add(Refusal.of("missing", what="a row of a transaction"))
+            problems.add(missing("a row of a transaction"))
         if len(phases) > 1:
             belonging = belonging.noting(Caution.of("phases", phases=len(phases)))
         if rows:
@@ -253,13 +243,12 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     elif mean:
         yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean, rounding=rounding)
     rate = document.get("Throughput (requests/second)")
-    per_second = number(rate)
-    if per_second is not None and per_second > 0:
-        yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
+    if (number(rate) or 0.0) > 0:
+        yield belonging.printed_rate(str(rate))
     elif rate is not None:
         problems.add(unexpected("Throughput (requests/second) above 0", shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
     if rate is None and not mean and not problems:
-        problems.add(Refusal.of("missing", what="Latency Distribution or Throughput (requests/second)"))
+        problems.add(missing("Latency Distribution or Throughput (requests/second)"))

@@ -17,8 +17,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.csv_columns import CONDITION, TIMES_MS
 from tdelta.importers.importer import Belonging, Importer, Naming
-from tdelta.importers.problems import LARGEST, Problems, half_unit, number, plain_name, shown, too_many, whole
+from tdelta.importers.problems import LARGEST, Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source, head_lines
+from tdelta.inputs import too_many
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary

@@ -16,9 +16,10 @@ from tdelta.importers.csv_dialect import sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, shown, unexpected, whole
+from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.importers.reading import Source
 from tdelta.importers.xml_document import XmlDocument
+from tdelta.inputs import unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import Observation
 

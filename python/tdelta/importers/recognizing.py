@@ -16,8 +16,8 @@ from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.merging import one_run_each, together
 from tdelta.importers.naming import Argument, Named, namings
-from tdelta.importers.problems import unexpected
 from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
+from tdelta.inputs import conflict, missing, unexpected
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -197,7 +197,7 @@ def _must_say_conditions(alone: _Recognized) -> bool:
 
 def _must_have_columns(files: Sequence[_Recognized]) -> None:
     faults = [
-        Refusal.of("conflict", one="--column", other=f"a file of {file.importer.name}").at(printable(str(file.path)))
+        conflict("--column", f"a file of {file.importer.name}").at(printable(str(file.path)))
         for file in files
         if not file.importer.has_columns
     ]
@@ -250,7 +250,7 @@ def _recognized_one(
 ) -> _Recognized:
     importer, source = recognize(FileSource(path), importers, column)
     if must_have_results and not importer.has_results(source):
-        raise ImportFault(Refusal.of("missing", what=f"a result in this {importer.name} output").at(source.name))
+        raise ImportFault(missing(f"a result in this {importer.name} output").at(source.name))
     says = importer.says_conditions(source)
     process, thread = _process_and_thread(path) if importer.is_per_thread else (None, None)
     named = Named(path, argument, importer.name, says, thread, process)

@@ -134,7 +134,6 @@ def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray, 
 
 
 SEED = 19490802  # fixed, so that the same trials give the same plan
-
 _MASSES = (0.95, 0.99)
 
 

@@ -50,7 +50,6 @@ MUCH = 0.30
 """From this share of the extra CPU on the residual is large, and the functions that it consists of are named."""
 
 FUNCTIONS_NAMED = 5
-
 _SEED = 20_240_229
 _MASS = 0.95
 _FEWEST_BLOCKS = 2

@@ -246,7 +246,6 @@ def held(rounds: int) -> Held:
 # of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.
 
 LEAST_WIDTH = 0.02  # the narrowest 95% HDI that is aimed at, as a difference of ratios: 2 points
-
 _SHARE_OF_OVERHEAD = 0.10
 _LOOKS_GROW_BY = 1.5
 

@@ -46,7 +46,6 @@ from tdelta.records import (
 # (`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5%, but they do show 40%.
 
 NOMINAL_MISSES = 0.05  # what an interval of 95% may miss
-
 FEW_RUNS = 10
 _FALSE = (Decision.SLOWER, Decision.FASTER, Decision.INVALID)
 _STRICT = 0.99

@@ -27,11 +27,8 @@ SMALLEST_SD = 1e-5
 """A floor of 0.001% under the noise of a trial: counters are integers, and twins may agree to the last byte."""
 
 POOLING_DF = 4.0  # how many trials' worth of the scatter of all kinds together each kind's sigma is given: weak pooling
-
 PLACE_SD = 0.05  # prior sd of the effect of a place in the block, 5%: it hardly binds where there are a few blocks
-
 CARRIED_SD = 0.03  # prior sd of what an encrypted trial leaves to the next one, 3%
-
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
 _TOLERANCE = 5e-4
 _MAX_ITERATIONS = 60

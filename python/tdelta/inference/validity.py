@@ -109,7 +109,7 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     low, high = floor.ratio.hdi95
     is_outside = low > 1.0 + limit or high < 1.0 - limit
     is_enough = low >= 1.0 - needed and high <= 1.0 + needed
-    twins = {"interval": words_of(floor)}
+    twins = {"interval": interval_words(floor.ratio.hdi95)}
     if is_outside and floor.is_apart:
         state, found = CheckState.FAILED, Detail.of("twins-outside", limit=limit, called=called, **twins)
     elif is_outside:
@@ -122,10 +122,6 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     else:
         state, found = CheckState.NOT_SHOWN, Detail.of("twins-beyond", needed=needed, **twins)
     return Validity(AA_CHECK if floor.condition is None else BB_CHECK, state, (found.at(place.removesuffix(": ")),))
-
-
-def words_of(floor: NoiseFloor) -> str:
-    return interval_words(floor.ratio.hdi95)
 
 
 def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
@@ -191,12 +187,7 @@ class Losses:
 
     @property
     def figures(self) -> dict[str, int]:
-        return {
-            "lost": self.lost,
-            "trials": self.trials,
-            "plain_lost": self.plain_lost,
-            "plain_trials": self.plain_trials,
-        }
+        return {name: getattr(self, name) for name in ("lost", "trials", "plain_lost", "plain_trials")}
 
 
 def one_sided_losses(trials: Iterable[Trial], settings: RunSettings) -> tuple[Losses, ...]:

@@ -35,7 +35,6 @@ _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
 
 _COARSE = 0.1  # of the tolerance: steps of costs that leave a mean open by more than this are reported
-
 _MOST_ROUNDS = 40  # of a run any of whose rounds are left out: of more, a round is too little to make a verdict
 
 

@@ -33,7 +33,6 @@ def cautions(observations) -> list[Caution]:
 )
 def test_a_result_is_read_in_either_order(line: str, nopm: int, tpm: int):
     result = result_in(line)
-    assert result is not None
     assert (result.nopm, result.tpm) == (nopm, tpm)
 
 

@@ -101,7 +101,6 @@ def test_the_instance_effects_and_noise_of_a_series_are_found_again() -> None:
         for seed in range(20)
     ]
     found = pooled_noise(runs, Metric.RESPONSE_TIME)
-    assert found is not None
     record = found.record()
     assert record.instances == 20 * 3 * 4
     assert record.trial_sd == pytest.approx(0.02, rel=0.15)

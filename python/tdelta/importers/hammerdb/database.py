@@ -25,10 +25,10 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.importers.reading import Source
-from tdelta.inputs import opened
-from tdelta.messages import Caution, Refusal
+from tdelta.inputs import missing, opened, too_many, unexpected
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
@@ -217,13 +217,10 @@ def _identity(row: Row) -> str:
 
 
 LARGEST_PACKED_BYTES = 64 * 1024 * 1024  # of a database within gzip, which has to be unpacked into memory
-
 MOST_STEPS = 2_000_000_000  # instructions of SQLite's machine for one file: a minute or two
-
 LONGEST_VALUE_BYTES = 1024 * 1024
 _STEPS_A_LOOK = 100_000
 _MAGIC = b"SQLite format 3\x00"
-
 _TIMES = ("min_ms", "avg_ms", "max_ms", "total_ms", "p99_ms", "p95_ms", "p75_ms", "p50_ms", "p25_ms", "sd", "ratio_pct")
 _COLUMNS = {
     "JOBMAIN": ("jobid", "bm", "jobdict", "timestamp"),
@@ -258,7 +255,7 @@ class JobsDatabaseImporter(Importer):
         for position, job in enumerate(jobs, 1):
             yield from job.observations(belonging.of_run(position, len(jobs)), problems)
         if not jobs and not problems:
-            problems.add(Refusal.of("missing", what="a TPROC-C job with results"))
+            problems.add(missing("a TPROC-C job with results"))
 
 
 def _read(source: Source, problems: Problems) -> tuple[Job, ...]:
@@ -327,7 +324,7 @@ class _Guarded:
         ).fetchall()
         if not found:
             if table in ("JOBMAIN", "JOBOUTPUT"):
-                self._problems.add(Refusal.of("missing", what=f"table {table}"))
+                self._problems.add(missing(f"table {table}"))
             return ()
         if len(found) > 1 or found[0][0] != "table" or not found[0][1]:
             self._problems.add(unexpected(f"{table} as a plain table", "a view or a virtual one"))
@@ -337,11 +334,9 @@ class _Guarded:
             self._problems.add(unexpected(f"plain columns in {table}", "generated or hidden ones"))
             return ()
         names = {str(column[1]).lower() for column in columns}
-        missing = [name for name in _NEEDED[table] if name not in names]
-        if missing:
-            self._problems.add(
-                Refusal.of("missing", what=f"column {missing[0]} of {table}, among {', '.join(_NEEDED[table])},")
-            )
+        absent = [name for name in _NEEDED[table] if name not in names]
+        if absent:
+            self._problems.add(missing(f"column {absent[0]} of {table}, among {', '.join(_NEEDED[table])},"))
             return ()
         return tuple(name for name in _COLUMNS[table] if name in names)
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from tdelta.importers.accumulating import Printed, is_possible, sd_limits
 from tdelta.importers.importer import Belonging
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, half_unit, number, out_of_range, plain_name, shown, unexpected, whole
+from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
+from tdelta.inputs import out_of_range, unexpected
 from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"  # the transaction that NOPM counts; TPM counts all, as the database does
-
 _MINUTE_SECONDS = 60.0
 _OF_COUNT = 0.5 / _MINUTE_SECONDS  # how NOPM and TPM, whole numbers a minute, are rounded
 _RESULT = re.compile(

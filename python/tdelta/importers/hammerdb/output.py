@@ -25,8 +25,9 @@ from tdelta.importers.hammerdb.figures import (
     users_in,
 )
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.importers.reading import Source
+from tdelta.inputs import missing, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
@@ -68,11 +69,11 @@ class TimeProfileImporter(Importer):
         reports = _reports(source, problems)
         for position, report in enumerate(reports, 1):
             if not report.rows:
-                problems.add(Refusal.of("missing", what="the list of procedures after the summary"), report.line)
+                problems.add(missing("the list of procedures after the summary"), report.line)
             of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
             yield from procedures(report.rows, of_run, report.line, problems)
         if not reports:
-            problems.add(Refusal.of("missing", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'"))
+            problems.add(missing("'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'"))
 
 
 def _reports(source: Source, problems: Problems) -> list[_Report]:
@@ -116,10 +117,8 @@ def _fields(text: str) -> Iterator[tuple[str, object]]:
 
 
 LONGEST_OBJECT = 4 * 1024 * 1024  # characters of one JSON object: a counter reading every ten seconds for months
-
 MOST_OF_A_KIND = 1000
 MOST_READINGS = 400_000  # of all counters of a file
-
 _MOST_PROCEDURES = 100
 
 _SIGNS = re.compile(

@@ -29,6 +29,7 @@ from tdelta.inference.observed.runs import (
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
 from tdelta.inference.observed.tails import tail_cautions, tail_of
 from tdelta.inference.posterior import Posterior
+from tdelta.inputs import missing
 from tdelta.messages import Caution, Reason, Refusal
 from tdelta.records import (
     ALL,
@@ -57,9 +58,7 @@ CLUMPED_FALSE_ALARMS = 80
 95% interval leaves out 0."""
 
 _FEW_RUNS = 6
-
 PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95%; means flat on their logs; no unit matters"
-
 ONE_RUN_ONLY = Reason.of("one-run-only")
 
 ONE_RUN = Reason.of(
@@ -70,7 +69,6 @@ ONE_RUN = Reason.of(
 )
 
 NO_REPLICATION = Reason.of("no-replication", why="one figure per configuration")
-
 HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
 
 
@@ -89,10 +87,7 @@ def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Re
 def several_runs_reasons(pair: Pair, *, is_ordered: bool) -> Iterator[Reason]:
     runs = len(pair.baseline_runs), len(pair.condition_runs)
     yield Reason.of("run-is-unit", runs=runs[0], other=runs[1])
-    if is_ordered:
-        yield Reason.of("order-known")
-    else:
-        yield Reason.of("order-unknown")
+    yield Reason.of("order-known") if is_ordered else Reason.of("order-unknown")
     if pair.is_of_one_log_a_side:
         yield Reason.of("runs-of-one-file", runs=max(runs))
     if min(runs) == 1:
@@ -332,14 +327,14 @@ def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
 
 def _of_clusters(fits: Fits) -> tuple[Reason, ...]:
     """That runs lie in two groups: no model of runs knows from which of them the next one would be."""
-    sides = (np.log([run.value for run in runs]) for runs in (fits.baseline, fits.condition))
-    found = two_clusters(*sides)
+    found = two_clusters(*(np.log([run.value for run in runs]) for runs in (fits.baseline, fits.condition)))
     if found is None:
         return ()
-    if found.of_condition is None:
-        return (Reason.of("two-clusters", apart=found.apart),)
-    name = (fits.pair.baseline, fits.pair.condition)[found.of_condition]
-    return (Reason.of("two-clusters-of-condition", condition=name, apart=found.apart),)
+    apart, of = found
+    if of is None:
+        return (Reason.of("two-clusters", apart=apart),)
+    name = (fits.pair.baseline, fits.pair.condition)[of]
+    return (Reason.of("two-clusters-of-condition", condition=name, apart=apart),)
 
 
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
@@ -369,14 +364,9 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
-    drift = None if fits.runs is None else fits.runs.drift
-    if (
-        fits.order is not None
-        and fits.order.first is not None
-        and drift is not None
-        and _matters(fits, drift, settings)
-    ):
-        stops.append(confounded(fits.pair, fits.order, drift))
+    drift, order = None if fits.runs is None else fits.runs.drift, fits.order
+    if order is not None and order.first is not None and drift is not None and _matters(fits, drift, settings):
+        stops.append(confounded(fits.pair, order, drift))
     return tuple(stops)
 
 
@@ -427,12 +417,11 @@ def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[R
 
 
 def _why_no_interval(fits: Fits) -> Reason:
-    kinds = {run.model for run in (*fits.baseline, *fits.condition) if run.curve is None}
-    if kinds == {Model.NONE}:
-        counts = [run.count for run in (*fits.baseline, *fits.condition)]
-        is_bare = max(counts) == 1
-        return NO_REPLICATION if is_bare else Reason.of("no-replication", why="a mean without standard deviation")
-    return Reason.of("no-replication", why="unknown precision of a mean")
+    runs = (*fits.baseline, *fits.condition)
+    if {run.model for run in runs if run.curve is None} != {Model.NONE}:
+        return Reason.of("no-replication", why="unknown precision of a mean")
+    is_bare = max(run.count for run in runs) == 1
+    return NO_REPLICATION if is_bare else Reason.of("no-replication", why="a mean without standard deviation")
 
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:
@@ -513,17 +502,17 @@ def analyze(
 
 
 def check(observations: Sequence[Observation], settings: AnalysisSettings) -> None:
-    names = tuple(dict.fromkeys(one.group.condition for one in observations))
-    if not names:
-        raise UsageError(Refusal.of("missing", what="a figure of a second configuration in these files"))
-    if settings.baseline not in names:
-        raise UnknownName("baseline", settings.baseline, names)
-    metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
-    if settings.metric is not None and settings.metric not in metrics:
-        raise UnknownName("metric", settings.metric, metrics)
-    transactions = tuple(dict.fromkeys(one.group.transaction for one in observations))
-    if settings.transaction is not None and settings.transaction not in transactions:
-        raise UnknownName("transaction", settings.transaction, transactions)
+    if not observations:
+        raise UsageError(missing("a figure of a second configuration in these files"))
+    groups = [one.group for one in observations]
+    for kind, name, of in (
+        ("baseline", settings.baseline, "condition"),
+        ("metric", settings.metric, "metric"),
+        ("transaction", settings.transaction, "transaction"),
+    ):
+        known = tuple(dict.fromkeys(getattr(group, of) for group in groups))
+        if name is not None and name not in known:
+            raise UnknownName(kind, name, known)
 
 
 def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Comparison, ...]:

@@ -308,7 +308,6 @@ def fit_summary(summary: Summary, prior: LogPrior = scale_free) -> ShapeFit | No
 # autocorrelation of the series and of its batch means: only frequencies at which the spectrum is still as it is at 0.
 
 FEWEST_VALUES = 16  # a shorter series says too little of its own autocorrelation
-
 _FEWEST_COEFFICIENTS = 4
 _FLAT = 0.85  # share of the spectrum at 0 that the highest frequency used must still have, if the series were AR(1)
 _SHORTEST_BATCHED = 24

@@ -37,7 +37,6 @@ TAU_SCALE = 0.01
 for proof that runs agree; flat on the log above, where the interval is then that of a t."""
 
 DRIFT_SCALE = 1.0  # the sd of the drift from one run to the next, in units of tau
-
 _FEWEST_IN_CLUSTER, _WIDER, _LEAST_APART = 2, 3.0, 0.02
 _TAU = np.geomspace(2e-5, 2.0, 121)
 _VISIBLE = 0.95  # the share of a drift's posterior on one side of 0 from which it is visible
@@ -119,17 +118,11 @@ def fit_either_first(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    apart: float
-    of_condition: int | None
+def two_clusters(baseline: FloatArray, condition: FloatArray) -> tuple[float, int | None] | None:
+    """How far apart two clusters of runs are that the conditions do not explain, and on which side; None for both.
 
-
-def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None:
-    """Whether runs, shape (n,) log means of each side, lie in two clusters that the conditions do not explain.
-
-    Of all runs together, or of one side's, the widest gap is three times the next one, 2% or more, and has two runs or
-    more on either side of it.
+    Shape (n,), log means of each side. Of all runs together, or of one side's, the widest gap is three times the next
+    one, 2% or more, and has two runs or more on either side of it.
     """
     sides = np.repeat([0, 1], [len(baseline), len(condition)])
     both = np.concatenate([baseline, condition])
@@ -144,7 +137,7 @@ def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None
         next_one = float(np.delete(gaps, at).max())
         is_of_conditions = of is None and len(set(sides[order][: at + 1])) == len(set(sides[order][at + 1 :])) == 1
         if gaps[at] > max(_WIDER * next_one, _LEAST_APART) and not is_of_conditions:
-            return Clusters(float(np.expm1(gaps[at])), of)
+            return float(np.expm1(gaps[at])), of
     return None
 
 
