@@ -47,7 +47,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "HammerDB",
         "hammerdb",
-        "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile",
+        "'TEST RESULT : System achieved …', or a job's JSON (result, timing, tcount, summaryjson)",
         f"HammerDB: {_NONE}",
     ),
     Format("BenchBase", "benchbase", "'*.raw.csv', '*.samples.csv', '*.summary.json'", "give BenchBase's *.raw.csv"),

@@ -238,7 +238,7 @@ def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
 
 
 def looks_binary(head: bytes) -> str | None:
-    """What a head shows that is neither text nor a database: ``a zip archive``, ``UTF-16 text``; None if nothing."""
+    """What a head shows that is no text: ``a zip archive``, ``UTF-16 text``; None if nothing."""
     if head.startswith(b"PK\x03\x04") and any(part in head for part in _OF_OFFICE):
         return "a spreadsheet (xlsx, ods): save its sheet as CSV"
     for magic, name in _OTHER_PACKERS.items():
@@ -248,7 +248,9 @@ def looks_binary(head: bytes) -> str | None:
         return "gzip within gzip: unpack it once"
     if head.startswith(_WIDE_TEXT):
         return "UTF-16 text: convert it first (iconv -f UTF-16 -t UTF-8)"
-    if b"\0" in head and not head.startswith(_SQLITE):
+    if head.startswith(_SQLITE):
+        return "a database: give its results as text (HammerDB: jobs ID result, timing, tcount)"
+    if b"\0" in head:
         return "a binary file"
     return None
 

@@ -6,8 +6,7 @@ import pytest
 from support.refused import Part, coded, has
 from support.texts import texts
 from tdelta.importers.accumulating import Printed
-from tdelta.importers.hammerdb import IMPORTERS
-from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
+from tdelta.importers.hammerdb import IMPORTERS, NEW_ORDERS, result_in, usable_sd
 from tdelta.importers.importer import Naming
 from tdelta.messages import Caution
 from tdelta.records.observed import Group
@@ -182,31 +181,6 @@ def test_the_printed_script_is_no_result(tmp_path: Path):
     script = 'puts "TEST RESULT : System achieved $nopm NOPM from $tpm MariaDB TPM"\n'
     text = script + (FOLDER / "result.json").read_text(encoding="utf-8")
     assert len(read(IMPORTERS, written(tmp_path, text))) == 2
-
-
-def test_a_time_profile_gives_the_summary_of_all_users():
-    found = summaries(read(IMPORTERS, FOLDER / "hdbxtprofile.log"))
-    assert set(found) == {"NEWORD", "SLEV"}
-    assert (found["NEWORD"].count, found["NEWORD"].mean, found["NEWORD"].sd) == (90210, 2.731, None)
-    assert "clicks" in texts(found["NEWORD"].origin.cautions)[0]
-    level = found["SLEV"]
-    assert (level.count, level.mean, level.sd) == (9012, 1.766, 0.981)
-    assert level.quantiles == {0.25: 1.456, 0.5: 1.556, 0.75: 1.68, 0.95: 3.344, 0.99: 5.067}
-    assert level.group.levels == (("threads", 2),)
-
-
-def test_reports_that_were_appended_are_runs(tmp_path: Path):
-    text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
-    runs = {it.group.run for it in read(IMPORTERS, written(tmp_path, text + text), Naming("plain", "3"))}
-    assert runs == {"3.1", "3.2"}
-
-
-def test_a_profile_that_was_cut_off_is_refused_with_its_line(tmp_path: Path):
-    text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
-    _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index(">>>>> SUMMARY")], "p.log"))
-    assert has(fault, "missing", where="p.log", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'")
-    _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index("AVG: 2.731")], "p.log"))
-    assert has(fault, "unexpected", expected=Part("'NEWORD'"), where="p.log:8")
 
 
 def test_what_would_fill_memory_is_refused(tmp_path: Path):

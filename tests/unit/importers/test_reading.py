@@ -143,7 +143,6 @@ def test_packed_and_binary_files_are_known_by_their_first_bytes(head: bytes, wor
 
 def test_text_and_databases_are_not_binary() -> None:
     assert looks_binary(b"condition,tps\n") is None
-    assert looks_binary(b"SQLite format 3\x00\x10\x00") is None
 
 
 def test_a_folder_stands_for_its_files_in_order_without_hidden_ones(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 
 T = TypeVar("T")
 
-TABLES = frozenset(("CSV", "JSON lines", "spreadsheet", "HammerDB database"))
+TABLES = frozenset(("CSV", "JSON lines", "spreadsheet"))
 """Formats in which a file keeps runs that were made whenever they were."""
 
 
