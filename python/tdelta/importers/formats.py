@@ -68,12 +68,6 @@ FORMATS: tuple[Format, ...] = (
     Format("hey", "hey", "its output ('Response time histogram:'), or hey -o csv", "run hey with -o csv"),
     Format("hyperfine", "hyperfine", "--export-json FILE", "export hyperfine's results by --export-json"),
     Format(
-        "Go benchmarks",
-        "go_bench",
-        "the output of go test -bench ('BenchmarkInsert-8  1000  1234 ns/op')",
-        "a Go benchmark prints means: " + _CSV,
-    ),
-    Format(
         "CSV",
         "csv_rows",
         "one row per condition ('condition,threads,tps'), or one column per condition ('query,plain_ms,tde_ms')",

@@ -261,7 +261,7 @@ def test_repetitions_within_files_are_no_runs_where_files_are() -> None:
             of_day = float(np.exp(rng.normal(0.0, 0.03)))
             for repetition in range(25):
                 value = 10.0 * of_day * float(np.exp(rng.normal(0.0, 0.002)))
-                origin = Origin(f"{name}-{day}.txt", "Go benchmarks")
+                origin = Origin(f"{name}-{day}.txt", "sysbench")
                 observations.append(Figure(group(name, run=f"{day}.{repetition}"), origin, value))
     (found,) = analyze(observations, PLAIN).comparisons
     assert (found.baseline.runs, found.condition.runs) == (3, 3)
