@@ -48,7 +48,7 @@ class RawImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        return _RAW_HEADER.match(_head(source)) is not None
+        return _RAW_HEADER.match(source.head_text) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """The response times of each transaction type; where the load had phases, of each phase."""
@@ -81,7 +81,7 @@ class ReadingsImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        return _READINGS_HEADER.match(_head(source)) is not None
+        return _READINGS_HEADER.match(source.head_text) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         readings = _read_readings(source, problems)
@@ -101,8 +101,8 @@ class SummaryImporter(Importer):
     name = "BenchBase summary"
 
     def recognizes(self, source: Source) -> bool:
-        head = _head(source)
-        return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
+        head = source.head_text
+        return head.startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = json_object(source, problems, LARGEST_SUMMARY_BYTES)
@@ -132,10 +132,6 @@ class _Readings:
     seconds: list[float]
     rates: list[float]
     means_ms: list[float]
-
-
-def _head(source: Source) -> str:
-    return source.head.decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
 def _columns(header: str) -> list[str]:

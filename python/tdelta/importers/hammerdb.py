@@ -79,8 +79,7 @@ class HammerDB(Importer):
     name = "HammerDB jobs"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        return _SIGNS.search(head) is not None and "\0" not in head
+        return _SIGNS.search(source.head_text) is not None and b"\0" not in source.head
 
     def is_mark(self, line: str) -> bool:
         return "TEST RESULT : System achieved" in line

@@ -30,7 +30,7 @@ class Hyperfine(Importer):
     name = "hyperfine"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return head.startswith("{") and '"results"' in head and '"command"' in head and '"user"' in head
 
     def says_conditions(self, source: Source) -> bool:

@@ -31,8 +31,7 @@ class XmlImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        return "<testResults" in head and head.lstrip("\ufeff \r\n\t").startswith("<")
+        return source.head_text.startswith("<") and "<testResults" in source.head_text
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = _Document(source, problems)

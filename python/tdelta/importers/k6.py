@@ -69,7 +69,7 @@ class SummaryImporter(Importer):
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return (
             head.startswith("{")
             and '"metrics"' in head

@@ -62,6 +62,10 @@ class Source:
         """Its first bytes, at most 64 KiB, uncompressed."""
         raise NotImplementedError
 
+    @property
+    def head_text(self) -> str:
+        return self.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+
     def text_lines(self) -> Iterator[tuple[int, str]]:
         """Its lines from the first, without their ends."""
         raise NotImplementedError

@@ -175,8 +175,8 @@ def recognize(
 
 def _of_other_tool(source: Source) -> str | None:
     """What a tool wrote that is not read, and the nearest way to have it read; None where it is not known."""
-    head = source.head.decode("utf-8", errors="replace")
-    return next((f"the output of {tool}, {_NEAREST}" for tool, mark in _OTHERS.items() if mark.search(head)), None)
+    found = (tool for tool, mark in _OTHERS.items() if mark.search(source.head_text))
+    return next((f"the output of {tool}, {_NEAREST}" for tool in found), None)
 
 
 def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Importer]:

@@ -176,9 +176,8 @@ class SwingbenchImporter(Importer):
     name = "Swingbench"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        lower = head.lower()
-        return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
+        lower = source.head_text.lower()
+        return _ROOT.search(source.head_text) is not None and any(word in lower for word in _OWN_WORDS)
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = Document(problems)

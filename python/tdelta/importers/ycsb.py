@@ -88,7 +88,7 @@ class JsonImporter(Importer):
     most_faults = MOST_OPERATIONS
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:

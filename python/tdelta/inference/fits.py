@@ -375,9 +375,11 @@ def _fitted(
     What ever cost nothing is left out: the condition, or where ``drops_blocks`` the block.
     """
     costs, own = table(panel, of), twin_table(panel, of)
-    used, blocks = (costs > 0).all(axis=0), np.ones(len(costs), dtype=np.bool_)
+    used, blocks = (np.ones(count, dtype=np.bool_) for count in costs.T.shape)
     if drops_blocks:
-        used, blocks = np.ones_like(used), (costs > 0).all(axis=1) & ~(own <= 0).any(axis=1)
+        blocks &= (costs > 0).all(axis=1) & ~(own <= 0).any(axis=1)
+    else:
+        used &= (costs > 0).all(axis=0)
     if used.sum() < 2 or not blocks.any() or not used[panel.where(Role.BASELINE)].all():
         return None
     conditions = tuple(c for c, is_used in zip(panel.conditions, used, strict=True) if is_used)

@@ -97,13 +97,15 @@ def alike_checks(
     places: Mapping[int, str],  # what each stratum is called, as `tdelta.inference.fits.places` names them
 ) -> tuple[Validity, ...]:
     """One check for each pair of identical twins, by what the primary verdicts of their stratum need."""
-    return tuple(_alike(floor, verdicts, settings, places[floor.stratum]) for floor in floors)
-
-
-def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str) -> Validity:
     limit, called = settings.tolerance, "the tolerance"
     if settings.budget is not None and settings.budget < limit:
         limit, called = settings.budget, "the budget, which is smaller than the tolerance"
+    return tuple(_alike(floor, verdicts, settings, places[floor.stratum], limit, called) for floor in floors)
+
+
+def _alike(
+    floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str, limit: float, called: str
+) -> Validity:
     own = [v for v in verdicts if v.condition.stratum == floor.stratum and floor.condition in (None, v.condition)]
     needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95

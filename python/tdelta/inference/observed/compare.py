@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.decisions import decide, decide_gate, gate_reason, most_severe, reason
+from tdelta.inference.decisions import decide, decide_gate, gate_reason, most_severe, reason, width
 from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
 from tdelta.inference.observed.models import PublishedMeans, RunFit, fit_run
 from tdelta.inference.observed.pairing import Pair, difference, formats, levelled, paired, reduced, rounding_of
@@ -17,7 +17,6 @@ from tdelta.inference.observed.runs import (
     Lengths,
     Order,
     RunsFit,
-    difference_of_single_runs,
     fit_either_first,
     fit_runs,
     lengths_of,
@@ -103,17 +102,9 @@ def confounded(pair: Pair, order: Order, drift: Drift) -> Reason:
 
 def sides_lengths(pair: Pair, lengths: Lengths) -> str:
     """``10,000 s of plain against 267 s of tde``."""
-    first, second = (_ends_words(ends) for ends in (lengths.baseline, lengths.condition))
+    rounded = ([f"{seconds:,.0f}" for seconds in ends] for ends in (lengths.baseline, lengths.condition))
+    first, second = (f"{' to '.join(dict.fromkeys(ends))} s" for ends in rounded)
     return f"{first} of {pair.baseline} against {second} of {pair.condition}"
-
-
-def duration_words(seconds: float) -> str:
-    return f"{seconds:,.0f} s"
-
-
-def _ends_words(ends: tuple[float, float]) -> str:
-    low, high = map(duration_words, ends)
-    return high if low == high else f"{low.removesuffix(' s')} to {high}"
 
 
 def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Caution, ...]:
@@ -288,7 +279,7 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     priors, left_out = _under_priors(fits, fits.ratio, settings)
     notable = list(_of_clock(fits, settings))
     if fits.lengths is not None and fits.is_cut:
-        shortest, said = duration_words(fits.lengths.shortest), sides_lengths(fits.pair, fits.lengths)
+        shortest, said = f"{fits.lengths.shortest:,.0f} s", sides_lengths(fits.pair, fits.lengths)
         notable.append(Reason.of("lengths-cut", lengths=said, shortest=shortest))
     if fits.is_single and settings.run_sd is None:
         scatter = RunScatter(None, bearable_run_sd(fits.ratio, settings))
@@ -338,7 +329,9 @@ def _of_clusters(fits: Fits) -> tuple[Reason, ...]:
 
 
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
-    return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.tolerance)
+    """Two single runs of which each is off by a scatter of runs, a share."""
+    off = np.array([np.sqrt(2.0) * run_sd])
+    return under(widened(ratio, np.ones(1), off), DEFAULT).estimate(settings.tolerance)
 
 
 def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
@@ -381,14 +374,9 @@ def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
 
 
 def _shifted(estimate: Estimate, by: float) -> Estimate:
-    factor = float(np.exp(by))
-    (low, high), (lowest, highest) = estimate.hdi95, estimate.hdi99
-    return replace(
-        estimate,
-        median=factor * estimate.median,
-        hdi95=(factor * low, factor * high),
-        hdi99=(factor * lowest, factor * highest),
-    )
+    factor, (low, high), (lowest, highest) = float(np.exp(by)), estimate.hdi95, estimate.hdi99
+    within95, within99 = (factor * low, factor * high), (factor * lowest, factor * highest)
+    return replace(estimate, median=factor * estimate.median, hdi95=within95, hdi99=within99)
 
 
 def _under_priors(
@@ -408,12 +396,9 @@ def _under_priors(
 
 def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[Reason]:
     """Why the overhead is not the quotient of the values shown, where it clearly is not."""
-    if estimate is None:
-        return
-    apart = abs(float(np.log(estimate.median / quotient)))
-    if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
-        return
-    yield Reason.of("drift-taken-out") if fits.order is not None else Reason.of("prior-draws")
+    apart = 0.0 if estimate is None else abs(float(np.log(estimate.median / quotient)))
+    if estimate is not None and apart >= max(_CLEARLY_APART, _SHARE_OF_WIDTH * width(estimate)):
+        yield Reason.of("drift-taken-out") if fits.order is not None else Reason.of("prior-draws")
 
 
 def _why_no_interval(fits: Fits) -> Reason:
@@ -426,17 +411,12 @@ def _why_no_interval(fits: Fits) -> Reason:
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:
     """Both log means under the published study's prior; None where the model has no mean and sd, or several runs."""
-    is_shaped = all(run.shape is not None for run in (*fits.baseline, *fits.condition))
-    if fits.runs is not None or not is_shaped:
-        return None
     runs = (fits.baseline[0], fits.condition[0])
-    counts = np.array([float(run.count) for run in runs])
-    pooled = float(counts @ np.array([run.value for run in runs]) / counts.sum())
-    means = PublishedMeans(pooled, prior.largest_sd)
-    curves = [fit_run(run.observation, means).curve for run in runs]
-    if curves[0] is None or curves[1] is None:
+    if fits.runs is not None or any(run.shape is None for run in runs):
         return None
-    return curves[0], curves[1]
+    pooled = float(np.average([run.value for run in runs], weights=[run.count for run in runs]))
+    before, after = (fit_run(run.observation, PublishedMeans(pooled, prior.largest_sd)).curve for run in runs)
+    return None if before is None or after is None else (before, after)
 
 
 def as_published(fits: Fits, prior: PublishedPrior) -> LogCurve | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
@@ -324,7 +324,6 @@ def merged_bins(parts: Sequence[Bins]) -> Bins:
     """Histograms as one: on the edges of all of them, less those that would cut a full bin of another."""
     if len({part.edges for part in parts}) == 1:
         return Bins(parts[0].edges, tuple(map(sum, zip(*(part.counts for part in parts), strict=True))))
-    # An edge is kept where it cuts no full bin of any histogram.
     spans = [(a, b) for part in parts for a, b, n in zip(part.edges, part.edges[1:], part.counts, strict=False) if n]
     edges = np.unique(np.concatenate([part.edges for part in parts]))
     low, high = np.array(sorted(spans)).T
@@ -371,7 +370,7 @@ def summarized(samples: Samples) -> Summary:
 
 def formats(observations: Iterable[Observation]) -> dict[str, int]:
     files = {(one.origin.format, one.origin.file) for one in observations}
-    return {name: len(list(of)) for name, of in itertools.groupby(sorted(files), key=lambda file: file[0])}
+    return dict(Counter(name for name, _ in sorted(files)))
 
 
 def moments(bins: Bins) -> tuple[float, float]:

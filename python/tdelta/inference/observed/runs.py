@@ -13,7 +13,7 @@ is that of the two together, as wide as such an order leaves it, and as wide as 
 
 Rounding is an error that the runs of a side share: three runs that print the same figure are off by the same amount.
 
-One run each says nothing of tau: it decides only with what the user states (`difference_of_single_runs`).
+One run each says nothing of tau: it decides only with what the user states.
 """
 
 from __future__ import annotations
@@ -167,11 +167,6 @@ def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
     return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
 
 
-def difference_of_single_runs(run_sd: float) -> tuple[FloatArray, FloatArray]:
-    """Weights and sds of what two single runs differ by for no reason, where runs scatter by ``run_sd``, a share."""
-    return np.ones(1), np.array([np.sqrt(2.0) * run_sd])
-
-
 # The order in which runs were made: when they began, or one count through both conditions; else the worst it can be.
 #
 # Copied files have times of writing that are all alike, or in the order of their names. So times are believed only
@@ -204,7 +199,11 @@ class Order:
 
 def order_of(pair: Pair) -> Order | None:
     """The order of the runs of a comparison; None where it is not known, or cannot be true."""
-    return _by_times(pair) or _by_one_count(pair)
+    starts = [start for run in pair.runs if (start := run.started_unix_seconds) is not None]
+    if len(starts) == len(pair.runs) and _can_be_true(starts, pair.run_seconds):
+        return Order(*pair.sides(_ranks(starts)))
+    numbers = _numbers(pair.runs)
+    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
 
 
 def worst_orders(pair: Pair) -> tuple[Order, Order]:
@@ -214,22 +213,9 @@ def worst_orders(pair: Pair) -> tuple[Order, Order]:
     return then, Order(tuple(len(condition) + place for place in baseline), condition)
 
 
-def _by_times(pair: Pair) -> Order | None:
-    starts = [run.started_unix_seconds for run in pair.runs]
-    known = [start for start in starts if start is not None]
-    if len(known) < len(starts) or not _can_be_true(known, pair.run_seconds):
-        return None
-    return Order(*pair.sides(_ranks(known)))
-
-
 def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:
     ordered = sorted(zip(starts, [_SHORTEST_RUN_SECONDS if n is None else n for n in lengths], strict=True))
     return all(later - start >= _SHARE_OF_A_RUN * seconds for (start, seconds), (later, _) in pairwise(ordered))
-
-
-def _by_one_count(pair: Pair) -> Order | None:
-    numbers = _numbers(pair.runs)
-    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
 
 
 def _places(runs: Sequence[Observation]) -> tuple[float, ...]:

@@ -113,12 +113,6 @@ class AnalysisSettings:
             raise UsageError(*faults, text="; ".join(map(str, faults)))
 
 
-class _NoPrior(Exception):
-    def __init__(self, said: Refusal) -> None:
-        super().__init__(said)
-        self.said = said
-
-
 def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
     """Priors as users write them, without repetition; the two that are always there are left out.
 
@@ -129,8 +123,8 @@ def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
     for text in texts:
         try:
             prior = _parsed(text.strip())
-        except _NoPrior as fault:
-            faults.append(fault.said.at(f"prior {text!r}"))
+        except UsageError as fault:
+            faults += [said.at(f"prior {text!r}") for said in fault.refusals]
             continue
         if prior not in (*found, DEFAULT, NO_SPEEDUP):
             found.append(prior)
@@ -150,18 +144,18 @@ def _parsed(text: str) -> Prior:
             return PUBLISHED
         case "normal":
             return _normal(rest)
-    raise _NoPrior(Refusal.of("no-such-prior"))
+    raise UsageError(Refusal.of("no-such-prior"))
 
 
 def _normal(rest: str) -> NormalPrior:
     parts = rest.split(",")
     if len(parts) != 2:
-        raise _NoPrior(unexpected("two numbers, mean and sd of the log ratio", len(parts) if rest else "none"))
+        raise UsageError(unexpected("two numbers, mean and sd of the log ratio", len(parts) if rest else "none"))
     mean, sd = (_number(part) for part in parts)
     if sd <= 0.0:
-        raise _NoPrior(out_of_range("the prior's sd", "above 0", sd))
+        raise UsageError(out_of_range("the prior's sd", "above 0", sd))
     if abs(mean) > 10.0 or sd > 10.0:
-        raise _NoPrior(Refusal.of("prior-in-per-cent"))
+        raise UsageError(Refusal.of("prior-in-per-cent"))
     return NormalPrior(mean, sd)
 
 
@@ -169,7 +163,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _NoPrior(unexpected("a number", repr(text.strip()))) from None
+        raise UsageError(unexpected("a number", repr(text.strip()))) from None
     if not math.isfinite(value):
-        raise _NoPrior(unexpected("a finite number", repr(text.strip())))
+        raise UsageError(unexpected("a finite number", repr(text.strip())))
     return value

@@ -84,10 +84,6 @@ class _Error:
     counting: float  # what the number of transactions alone would leave, were they independent: a variance, too
     runs: int
 
-    @property
-    def is_known(self) -> bool:
-        return bool(np.isfinite(self.between) and np.isfinite(self.counting))
-
 
 def observed_tails(
     baseline: Sequence[Samples | Binned], condition: Sequence[Samples | Binned], threshold_ms: float | None
@@ -160,8 +156,8 @@ def _runs(observations: Iterable[Samples | Binned]) -> list[_Run]:
 
 
 def _run(parts: Sequence[Bins]) -> _Run:
-    found = [[part.edges[:-1] for part in parts], [part.edges[1:] for part in parts], [part.counts for part in parts]]
-    low, high, counts = (np.concatenate([np.array(one, dtype=np.float64) for one in each]) for each in found)
+    low, high = (np.concatenate([part.edges[ends] for part in parts]) for ends in (slice(-1), slice(1, None)))
+    counts = np.concatenate([np.array(part.counts, dtype=np.float64) for part in parts])
     kept = counts > 0
     return _Run(low[kept], high[kept], counts[kept])
 
@@ -210,21 +206,24 @@ def _percentile_ratio(there: Sequence[_Run], here: Sequence[_Run]) -> TailRatio 
 
     None where the percentile of some of the runs lies in a bin without an end.
     """
-    errors = [_percentile_error(runs) for runs in (there, here)]
-    if not all(error.is_known for error in errors):
+    errors = [error for runs in (there, here) if (error := _percentile_error(runs)) is not None]
+    if len(errors) < 2:
         return None
     low, high = zip(_p99_ms(there), _p99_ms(here), strict=True)
     widest = max(float(np.log(end / max(start, 1e-12 * end))) for start, end in zip(low, high, strict=True))
     return _welch(high[1] / high[0], errors, resolution=widest)
 
 
-def _percentile_error(runs: Sequence[_Run]) -> _Error:
-    """Of a side's log percentile: the jackknife's variance, and what a binomial number below it would leave."""
+def _percentile_error(runs: Sequence[_Run]) -> _Error | None:
+    """Of a side's log percentile: the jackknife's variance, and what a binomial number below it would leave.
+
+    None where some percentile has no end.
+    """
     without = [_p99_ms([*runs[:left], *runs[left + 1 :]])[1] for left in range(len(runs))]
     off = float(np.sqrt(QUANTILE * (1.0 - QUANTILE) / sum(run.total for run in runs)))
     low, high = (_quantile_ms(runs, QUANTILE + sign * off)[1] for sign in (-1.0, 1.0))
     if not np.isfinite([*without, high]).all():
-        return _Error(float("inf"), float("inf"), len(runs))
+        return None
     logs = np.log(np.array(without))
     between = (len(runs) - 1.0) / len(runs) * float(((logs - logs.mean()) ** 2).sum())
     return _Error(between, (0.5 * float(np.log(high / low))) ** 2, len(runs))

@@ -357,7 +357,10 @@ def prospect(
     if asked.max_seconds is not None and not rounds:
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
-    prediction = predict(draws, _design(planned, layout), rounds)
+    # Of several treatments' B/B twins a round has one, of which each sees too little to count.
+    twins = planned.block_conditions - planned.conditions if planned.judged == 1 else 0
+    design = RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round, twins)
+    prediction = predict(draws, design, rounds)
     targets = targets_of(
         asked.effects, asked.tolerances, prediction, layout, asked.assurance, is_budget=asked.is_budget
     )
@@ -415,12 +418,6 @@ def _odd_share(strata: Sequence[StratumNoise]) -> float:
     groups = [(s.means, s.fitted.thetas(*LIKE_THE_BASELINE)) for s in strata]
     found = [events_of(means, thetas, int(theta)) for means, thetas in groups for theta in np.unique(thetas)]
     return sum(len(one.above) + len(one.below) for one in found) / sum(one.trials for one in found)
-
-
-def _design(planned: PlannedRun, layout: Layout) -> RoundsDesign:
-    """What is simulated. Of several treatments' B/B twins a round has one, of which each sees too little to count."""
-    twins = planned.block_conditions - planned.conditions if planned.judged == 1 else 0
-    return RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round, twins)
 
 
 def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
