@@ -31,15 +31,9 @@ def test_a_clear_cost_is_slower_and_its_interval_holds_it() -> None:
     assert verdict.transaction == "all"
 
 
-def test_identical_twins_are_negligible_once_there_are_rounds_enough() -> None:
-    assert analyze_run(run(noisy(0.0), rounds=12), settings()).decision is Decision.NEGLIGIBLE
-
-
-def test_a_clear_gain_is_faster() -> None:
+def test_a_gain_is_faster_nothing_is_negligible_and_the_edge_of_the_tolerance_undecided() -> None:
     assert analyze_run(run(noisy(-0.2)), settings()).decision is Decision.FASTER
-
-
-def test_an_effect_on_the_edge_of_the_tolerance_is_undecided() -> None:
+    assert analyze_run(run(noisy(0.0), rounds=12), settings()).decision is Decision.NEGLIGIBLE
     assert analyze_run(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
 
 

@@ -327,11 +327,7 @@ def side(longer: int, blocks_with: int) -> Exceeding:
     [
         (side(0, 0), side(0, 0), coded("tail-none", sides=Part("nor"), bound=pytest.approx(0.037, abs=0.0005))),
         (side(9, 9), side(0, 0), coded("tail-none", sides=Part("unencrypted"), bound=pytest.approx(0.037, abs=0.0005))),
-        (
-            side(0, 0),
-            side(9, 9),
-            coded("tail-none", sides=Part("config"), bound=pytest.approx(0.037, abs=0.0005)),
-        ),
+        (side(0, 0), side(9, 9), coded("tail-none", sides=Part("config"), bound=pytest.approx(0.037, abs=0.0005))),
         (side(FEWEST - 1, FEWEST - 1), side(50, 50), coded("tail-too-few", found=9)),
         (side(500, FEWEST_BLOCKS - 1), side(50, 50), coded("tail-too-few")),
         (side(FEWEST, FEWEST_BLOCKS), side(FEWEST, FEWEST_BLOCKS), None),
