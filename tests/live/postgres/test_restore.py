@@ -9,8 +9,8 @@ from support.data import text_of
 from support.refused import Part, check_messages, refused
 from support.running import require
 from tdelta.engines.postgres.catalog import PostgresCatalog
-from tdelta.engines.postgres.driver import client_target
 from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.postgres.server import client_target
 from tdelta.engines.server.catalog import Described, describe
 from tdelta.engines.server.restore import RestoreTarget, restore
 from tdelta.engines.server.sessions import asking

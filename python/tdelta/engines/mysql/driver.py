@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from tdelta.design.factors import COMPRESSIONS
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.profile import PROFILE
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
 from tdelta.engines.server import mysql_family as family
 from tdelta.engines.server.base import (
     DATA,
@@ -35,11 +32,11 @@ from tdelta.engines.server.base import (
     NewSchema,
     PageList,
     ServerBinary,
-    ServerCipher,
     ServerResources,
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.server.driver import started
 from tdelta.engines.server.evidence import ServerEvidence, Settling, parts
 from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, first, literal
@@ -143,10 +140,6 @@ _PERCONA_SWITCHES: family.Switches = {
 (docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
 of index builds. No Percona server was available to test them."""
 
-_CIPHERS: Mapping[str, ServerCipher] = {
-    "none": ServerCipher("no encryption"),
-    "aes-256": ServerCipher("ENCRYPTION='Y', AES with 256 bits"),
-}
 _STATUS_TABLE = "performance_schema.global_status"
 _STATUS = {
     "innodb_pages_read": "pages_read",
@@ -202,7 +195,7 @@ class MySql(family.MySqlFamily):
     """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
 
     crypto = "openssl"
-    ciphers = _CIPHERS
+    ciphers = (PLAIN_SCOPE, "aes-256")
     actions = ACTIONS
     compressions = COMPRESSIONS
     compresses_new_tables = False
@@ -438,12 +431,4 @@ def _keyring_files(place: ServerPaths) -> dict[Path, str]:
 
 
 SERVER = MySql
-
-
-def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
-    """The newest server that is found, or those that are asked for; raises as `private.made` does."""
-    return private.made(PROFILE, options, MySql)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed(PROFILE, MySql)
+driver, listed = started(PROFILE, lambda binary, _options: MySql(binary))

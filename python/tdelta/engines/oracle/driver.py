@@ -8,15 +8,12 @@ are shared by all its tablespaces; what belongs to an encrypted one is encrypted
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
 
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.worker import DRIVER, written
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -35,6 +32,7 @@ from tdelta.engines.server.base import (
     SettingsRule,
     Tracing,
 )
+from tdelta.engines.server.driver import reached_only
 from tdelta.engines.server.external_actions import DECRYPT, ENCRYPT, MODE, OFFLINE, ONLINE, REKEY
 from tdelta.engines.server.sessions import Ask, first, literal, one, statements
 from tdelta.messages import Caution, Refusal
@@ -367,12 +365,4 @@ def _quoted(name: str) -> str:
 
 
 SERVER = Oracle
-
-
-def driver(_options: Mapping[str, Any]) -> NoReturn:
-    """Raises ``UsageError``: two servers are wanted."""
-    private.refuse(PROFILE)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed_external(PROFILE, DRIVER)
+driver, listed = reached_only(PROFILE, DRIVER)

@@ -152,13 +152,6 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerCipher:
-    """One level of the factor ``cipher`` on a server. ``asked`` is what the engine is told, for people."""
-
-    asked: str
-
-
-@dataclass(frozen=True, slots=True)
 class ServerResources:
     """What a server takes before it holds any data, measured (docs/engines.md).
 
@@ -478,7 +471,7 @@ class ServerEngine:
 
     # Of servers that tdelta starts.
 
-    ciphers: Mapping[str, ServerCipher]
+    ciphers: tuple[str, ...]
     """The levels of the factor ``cipher``, ``none`` among them."""
 
     scopes: tuple[str, ...]
@@ -566,13 +559,13 @@ class ServerEngine:
         """Queries for what the server says of its encryption, by name, read back from its catalog."""
         raise NotImplementedError
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+    def cipher_fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
-        raise NotImplementedError
+        return None
 
-    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+    def differing_settings(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The server's own names of the settings in which this twin differs from a plain one, for people."""
-        raise NotImplementedError
+        return ()
 
     def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
         """What must be said beside every figure of such a twin."""

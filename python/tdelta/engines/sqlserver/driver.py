@@ -8,14 +8,11 @@ then, which is why twins are two instances.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
 
 from tdelta.design.actions import AskedAction
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -35,6 +32,7 @@ from tdelta.engines.server.base import (
     SqlRestore,
     Tracing,
 )
+from tdelta.engines.server.driver import reached_only
 from tdelta.engines.server.sessions import Ask, Row, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.worker import DRIVER, bare, named
@@ -382,12 +380,4 @@ def _hex(mark: str) -> str:
 
 
 SERVER = SqlServer
-
-
-def driver(_options: Mapping[str, Any]) -> NoReturn:
-    """Raises ``UsageError``: two servers are wanted."""
-    private.refuse(PROFILE)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed_external(PROFILE, DRIVER)
+driver, listed = reached_only(PROFILE, DRIVER)
