@@ -43,7 +43,7 @@ _REPLICATION = family.MySqlReplication(
     replica="SLAVE",
     change="CHANGE MASTER TO",
     more=", MASTER_USE_GTID = no",
-    position="SHOW MASTER STATUS",
+    position_sql="SHOW MASTER STATUS",
     status_table=_STATUS_TABLE,
 )
 
@@ -242,16 +242,13 @@ class MariaDb(family.MySqlFamily):
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch, the plugin's mode or a tablespace that is not as asked."""
+        mode = {_ALGORITHM: self._cipher(settings)[1]} if settings.is_encrypted else {}
         return (
             self.switches_fault(settings, found)
-            or (self._mode_fault(settings, found) if settings.is_encrypted else None)
+            or settings_fault(found, mode, str.upper)
             or family.tablespaces_fault(settings, found)
             or family.compression_fault(settings, found)
         )
-
-    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
-        _, mode = self._cipher(settings)
-        return settings_fault(found, {_ALGORITHM: mode}, str.upper)
 
     def _cipher(self, settings: ServerSettings) -> tuple[int, str]:
         if settings.keyed_cipher not in _CIPHERS:
@@ -302,7 +299,7 @@ class MariaDb(family.MySqlFamily):
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
-        return (f"CREATE SCHEMA {family.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
+        return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES_ENCRYPTION``: a tablespace that is not in it has no encryption header at all."""

@@ -92,17 +92,13 @@ def _replication(version: str) -> family.MySqlReplication:
         replica="REPLICA",
         change="CHANGE REPLICATION SOURCE TO",
         more=", GET_SOURCE_PUBLIC_KEY = 1",
-        position="SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS",
+        position_sql="SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS",
         status_table=_STATUS_TABLE,
         primary_options={"plugin_load_add": _SOURCE},
         replica_options={"plugin_load_add": _REPLICA, "replica_checkpoint_period": _CHECKPOINT_MS},
         plugins=(_SOURCE, _REPLICA),
-        replica_files=_own_uuid,
+        replica_files=lambda place: {place.data / "auto.cnf": _SERVER_UUID},
     )
-
-
-def _own_uuid(place: ServerPaths) -> dict[Path, str]:
-    return {place.data / "auto.cnf": _SERVER_UUID}
 
 
 PERCONA = "Percona Server"
@@ -285,7 +281,7 @@ class MySql(family.MySqlFamily):
         """A switch, the keyring or a tablespace that is not as asked; with scope ``all`` the server's own, too."""
         return (
             self.switches_fault(settings, found)
-            or (_keyring_fault(found) if settings.is_encrypted else None)
+            or (settings_fault(found, {"keyring": "Active"}) if settings.is_encrypted else None)
             or family.tablespaces_fault(settings, found)
             or (_system_fault(found) if settings.scope == "all" else None)
             or family.compression_fault(settings, found)
@@ -359,7 +355,7 @@ class MySql(family.MySqlFamily):
         default = (
             "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
         )
-        return (f"CREATE SCHEMA {family.quoted(schema.name)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema))
+        return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES``."""
@@ -404,10 +400,6 @@ def _sees_threads(ask: Ask) -> bool:
 def _isolation(settings: ServerSettings) -> family.Options:
     """A transaction that began before a table's copy took its place fails at it, unless it may see the newest rows."""
     return {"transaction_isolation": "READ-COMMITTED"} if settings.becomes else {}
-
-
-def _keyring_fault(found: Mapping[str, str]) -> Detail | None:
-    return settings_fault(found, {"keyring": "Active"})
 
 
 def _system_fault(found: Mapping[str, str]) -> Detail | None:

@@ -20,7 +20,7 @@ import pwd
 import re
 import signal
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
@@ -54,6 +54,7 @@ from tdelta.engines.server.base import (
     ServerSettings,
     SettingsRule,
     Tracing,
+    leftover_schemas,
 )
 from tdelta.engines.server.evidence import (
     COPIES,
@@ -66,7 +67,7 @@ from tdelta.engines.server.evidence import (
     rules,
     steps,
 )
-from tdelta.engines.server.sessions import Ask, first, literal, one
+from tdelta.engines.server.sessions import Ask, by_name, first, literal, one, statements
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import TABLE
 from tdelta.messages import Caution, Refusal
@@ -151,63 +152,30 @@ _FIXED = {
 }
 
 _SHARED_SETTINGS = (
-    "server_version",
-    "server_encoding",
-    "block_size",
-    "wal_segment_size",
-    "data_checksums",
-    "shared_preload_libraries",
-    "max_connections",
-    "shared_buffers",
-    "huge_pages",
-    "work_mem",
-    "hash_mem_multiplier",
-    "temp_buffers",
-    "wal_level",
-    "full_page_writes",
-    "wal_compression",
-    "wal_sync_method",
-    "fsync",
-    "synchronous_commit",
-    "min_wal_size",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "autovacuum",
-    "track_io_timing",
-    "jit",
-    "max_parallel_workers_per_gather",
-    "random_page_cost",
-    "effective_cache_size",
+    *("server_version", "server_encoding", "block_size", "wal_segment_size", "data_checksums"),
+    *("shared_preload_libraries", "max_connections", "shared_buffers", "huge_pages", "work_mem"),
+    *("hash_mem_multiplier", "temp_buffers", "wal_level", "full_page_writes", "wal_compression"),
+    *("wal_sync_method", "fsync", "synchronous_commit", "min_wal_size", "max_wal_size", "checkpoint_timeout"),
+    *("autovacuum", "track_io_timing", "jit", "max_parallel_workers_per_gather", "random_page_cost"),
+    *("effective_cache_size",),
 )
 
 
-_PAGE_FILE = "tdelta_pages"
-_IN_PAGE_FILE = f"current_setting('data_directory') || '/{_PAGE_FILE}'"
-_PAGES = (
-    "SELECT relfilenode, relblocknumber FROM pg_buffercache WHERE relforknumber = 0"
-    " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"
-)
+SQL = statements("tdelta.engines.postgres")
 _LIMIT = "SET statement_timeout = '50s'"
 """Less than is waited for: the server would go on."""
 
 _PAGE_LIST = PageList(
-    file=_PAGE_FILE,
-    write=(
-        _LIMIT,
-        "DO $$ BEGIN IF (SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_buffercache', 'pg_prewarm'))"
-        f" = 2 THEN CREATE EXTENSION pg_buffercache; EXECUTE format('COPY ({_PAGES}) TO %L', {_IN_PAGE_FILE});"
-        " DROP EXTENSION pg_buffercache; END IF; END $$",
-    ),
+    file="tdelta_pages",
+    write=(_LIMIT, SQL["write_pages"]),
     written="SELECT 'done'",
     fetch=(
         _LIMIT,
         "BEGIN",
         "CREATE TEMPORARY TABLE tdelta_pages (file oid, block bigint) ON COMMIT DROP",
-        f"DO $$ BEGIN EXECUTE format('COPY tdelta_pages FROM %L', {_IN_PAGE_FILE}); END $$",
+        SQL["read_pages"],
         "CREATE EXTENSION pg_prewarm",
-        "DO $$ BEGIN PERFORM pg_prewarm(relation, 'buffer', 'main', block, block) FROM (SELECT"
-        " pg_filenode_relation(0, file) AS relation, block FROM tdelta_pages) AS pages WHERE relation IS NOT NULL"
-        " AND block < pg_relation_size(relation) / current_setting('block_size')::int; END $$",
+        SQL["fetch_pages"],
         "DROP EXTENSION pg_prewarm",
         "COMMIT",
     ),
@@ -216,29 +184,24 @@ _PAGE_LIST = PageList(
 )
 """Uses two extensions and drops them afterwards. A server installed without them writes no list."""
 
-_LEFT_OUT = re.compile(
-    r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
+_RULE = SettingsRule(
+    r".*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
     r"|external_pid_file|log_.*|logging_.*|syslog_.*|event_source|application_name|client_.*|search_path|ssl.*|krb_.*"
     r"|gss_.*|transaction_.*|in_hot_standby|primary_.*|recovery_.*|restore_command|archive_command|archive_cleanup_.*"
     r"|promote_trigger.*|hot_standby.*|synchronous_standby_names|bonjour.*|(open_)?pg_tde\..*|encrypt_temp_files|default_table_access_method"
     r"|seed|session_authorization|role|is_superuser|server_version_num|wal_receiver_.*|data_directory_.*|backtrace.*"
-    r"|shared_memory_size.*|huge_pages_status|num_os_semaphores|lc_messages|update_process_title)\Z"
-)
-_IMPORTANT = tuple(
-    re.compile(pattern + r"\Z")
-    for pattern in (
-        r"server_version",
-        r"shared_buffers",
-        r"block_size|wal_block_size|wal_segment_size|segment_size",
-        r"fsync|synchronous_commit|full_page_writes|wal_sync_method|data_checksums|wal_log_hints",
-        r"wal_level|wal_compression|archive_mode|max_wal_senders",
-        r"max_wal_size|min_wal_size|checkpoint_.*|wal_buffers|commit_delay|commit_siblings",
-        r"work_mem|maintenance_work_mem|effective_cache_size|temp_buffers|huge_pages|shared_preload_libraries",
-        r"autovacuum.*|bgwriter_.*|backend_flush_after|io_.*|effective_io_concurrency|maintenance_io_concurrency",
-        r"max_connections|max_worker_processes|max_parallel_.*|jit.*",
-        r"random_page_cost|seq_page_cost|cpu_.*|enable_.*|default_transaction_isolation|lc_.*|server_encoding",
-        r"track_.*|pg_stat_statements\..*",
-    )
+    r"|shared_memory_size.*|huge_pages_status|num_os_semaphores|lc_messages|update_process_title",
+    r"server_version",
+    r"shared_buffers",
+    r"block_size|wal_block_size|wal_segment_size|segment_size",
+    r"fsync|synchronous_commit|full_page_writes|wal_sync_method|data_checksums|wal_log_hints",
+    r"wal_level|wal_compression|archive_mode|max_wal_senders",
+    r"max_wal_size|min_wal_size|checkpoint_.*|wal_buffers|commit_delay|commit_siblings",
+    r"work_mem|maintenance_work_mem|effective_cache_size|temp_buffers|huge_pages|shared_preload_libraries",
+    r"autovacuum.*|bgwriter_.*|backend_flush_after|io_.*|effective_io_concurrency|maintenance_io_concurrency",
+    r"max_connections|max_worker_processes|max_parallel_.*|jit.*",
+    r"random_page_cost|seq_page_cost|cpu_.*|enable_.*|default_transaction_isolation|lc_.*|server_encoding",
+    r"track_.*|pg_stat_statements\..*",
 )
 _WAITS = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
 _NO_LIMIT = "0"
@@ -251,51 +214,12 @@ _SESSION = {
 }
 """What a server, a database or a role may have that would make sessions differ from tdelta's on the other server."""
 
-_MACHINE = (
-    "CASE WHEN NOT inet_server_addr() <<= '127.0.0.0/8' AND inet_server_addr() <> '::1' THEN host(inet_server_addr())"
-    " END"
-)
-"""The address at which this session reached the server, which names no host where it is a loopback's or none."""
-
-FILE_SYSTEM_SQL = """
-SELECT m[2] FROM regexp_split_to_table(pg_read_file('/proc/self/mountinfo', 0, 1048576), E'\\n')
-  WITH ORDINALITY AS lines (line, number),
-  regexp_match(line, '^\\S+ \\S+ \\S+ \\S+ (\\S+) .* - (\\S+) ') AS m
-WHERE starts_with(current_setting('data_directory') || '/', rtrim({point}, '/') || '/')
-ORDER BY length(m[1]) DESC, number DESC LIMIT 1
-""".strip().format(point=r"replace(replace(m[1], '\040', ' '), '\134', '\')")
-"""The kind of file system that the server itself sees under its data directory: the last one mounted at the longest
-mount point, in which blanks and backslashes are octal digits."""
-
-_SYSTEM = "nspname !~ '^pg_' AND nspname <> 'information_schema'"
-
-_DATABASE_COUNTERS = """
-SELECT c.name, c.value::bigint FROM (
-  SELECT sum(blks_read) AS blks_read, sum(blks_hit) AS blks_hit, sum(temp_files) AS temp_files,
-         sum(temp_bytes) AS temp_bytes, sum(blk_read_time) AS read_ms, sum(blk_write_time) AS write_ms
-  FROM pg_stat_database) AS d,
-LATERAL (VALUES ('pages_read', blks_read), ('buffer_reads', blks_read), ('buffer_requests', blks_hit + blks_read),
-  ('temporary_files', temp_files), ('temporary_bytes', temp_bytes),
-  ('read_microseconds', (read_ms * 1000)::numeric), ('write_microseconds', (write_ms * 1000)::numeric)
-) AS c (name, value)
-""".strip()
-
-_CHECKPOINTER_COUNTERS = "SELECT 'checkpoints', num_timed + num_requested FROM pg_stat_checkpointer"
-_BGWRITER_COUNTERS = "SELECT 'checkpoints', checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"
-_BGWRITER_WRITES = "SELECT 'pages_written', buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter"
-_IO_WRITES = "SELECT 'pages_written', sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation'"
-_IO_BYTES_WRITES = """
-SELECT 'pages_written', (sum(write_bytes) / current_setting('block_size')::int)::bigint
-FROM pg_stat_io WHERE object = 'relation'
-""".strip()
-_LOG_COUNTER = "SELECT 'log_bytes', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
-
 
 class Postgres(ServerEngine):
     profile = PROFILE
     catalog = PostgresCatalog()
     evidence = EVIDENCE
-    tracing = Tracing("SELECT pg_backend_pid()", (_LOG_COUNTER,), {})
+    tracing = Tracing("SELECT pg_backend_pid()", (SQL["log_counter"],), {})
     """A process serves each connection; it tells of blocks only when its transaction is over."""
 
     facts = MappingProxyType(
@@ -318,7 +242,7 @@ class Postgres(ServerEngine):
     settling = Settling(statements=("CHECKPOINT",))
     """A checkpoint writes and syncs all that is dirty before it returns, so there is nothing to wait for."""
 
-    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    rule = _RULE
     session_sql: tuple[str, ...] = (
         f"SELECT {', '.join(f'set_config({literal(n)}, {literal(v)}, false)' for n, v in _SESSION.items())}",
         f"SELECT set_config(name, {literal(_NO_LIMIT)}, false) FROM pg_settings"
@@ -350,8 +274,10 @@ class Postgres(ServerEngine):
     def __init__(self, origin: ServerBinary | Identity) -> None:
         super().__init__(origin)
         major = _major(origin.version)
-        self.counters = _counters_of(major)
-        self.flushing = _flushing_of(major)
+        self.counters = (SQL["database_counters"], _writing_counters(major), SQL["log_counter"])
+        # A session adds its counts to the shared ones at most once a second, and an idle one ten seconds later.
+        # PostgreSQL 14 and older cannot be asked: there the counts of a trial's last half second go to the next.
+        self.flushing = ("SELECT pg_stat_force_next_flush()",) if major >= 15 else ()
         if isinstance(origin, ServerBinary):
             self.actions = {**RESTARTS, **backups(tools(origin.path)), **self.conversions}
 
@@ -410,7 +336,7 @@ class Postgres(ServerEngine):
         return ("VACUUM (FREEZE, ANALYZE)", "CHECKPOINT")
 
     def cipher_facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        return {"file system": FILE_SYSTEM_SQL}
+        return {"file system": SQL["file_system"]}
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         """By the folder of the socket; a server that another user of the system runs is none of this run's."""
@@ -421,7 +347,6 @@ class Postgres(ServerEngine):
         return target
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
-        """What makes the server as it stands no twin: a standby, read-only."""
         faults = []
         if first(ask("SELECT pg_is_in_recovery()::text")) == "true":
             faults.append(Refusal.of("server-unfit", why="it is a standby without writes of its own"))
@@ -433,26 +358,21 @@ class Postgres(ServerEngine):
         found = []
         if (standbys := first(ask("SELECT count(*)::text FROM pg_stat_replication"))) != "0":
             found.append(Caution.of("replicas-read", replicas=int(standbys)).at(option))
-        others = "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
-        if (active := first(ask(others))) != "0":
+        if (active := first(ask(SQL["others"]))) != "0":
             found.append(Caution.of("other-sessions", sessions=int(active)).at(option))
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        found = ask(
-            "SELECT quote_ident(current_database()) AS base, quote_ident(current_user) AS who,"
-            " has_database_privilege(current_database(), 'CREATE')::text AS may"
-        )[0]
+        found = one(ask(SQL["rights"]))
         return () if found["may"] == "true" else (f"GRANT CREATE ON DATABASE {found['base']} TO {found['who']}",)
 
     def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
-        """What a session runs so that more than these bytes go to files."""
         return tuple(f"SET {name} = '{value}'" for name, value in _session_options(session_bytes).items())
 
     def encryption(self, ask: Ask) -> Encryption:
         """What ``pg_tde`` or its fork ``open_pg_tde`` says, where one is; else that the server cannot tell."""
         variables = self.settings(ask)
-        extension = first(ask("SELECT extname FROM pg_extension WHERE extname IN ('pg_tde', 'open_pg_tde')"))
+        extension = first(ask(SQL["extension"]))
         if not extension:
             said = "PostgreSQL does not know whether its disk is encrypted"
             return Encryption(
@@ -474,27 +394,17 @@ class Postgres(ServerEngine):
         )
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        rows = ask("SELECT name, setting || coalesce(' ' || unit, '') AS value FROM pg_settings")
-        return {row["name"] or "": row["value"] or "" for row in rows}
+        return by_name(ask(SQL["settings"]), "value")
 
     def probe(self, name: str) -> Probe:
-        """An advisory lock by the hash of the name, which sessions of all databases see in ``pg_locks``."""
-        key = f"hashtext({literal(name)})"
-        bits = f"({key}::bigint & 4294967295)::text"  # an oid has no sign
-        return Probe(
-            f"SELECT pg_try_advisory_lock({key}, {key})",
-            "SELECT (count(*) > 0)::int FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2"
-            f" AND classid::text = {bits} AND objid::text = {bits}",
-            f"SELECT pg_advisory_unlock({key}, {key})",
-        )
+        return Probe(*(SQL[of].format(lock=literal(name)) for of in ("lock_take", "lock_seen", "lock_release")))
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether it exists; every user sees all schemas."""
         return bool(ask(f"SELECT 1 AS one FROM pg_namespace WHERE nspname = {literal(schema)}"))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        name, mark = schema.name, literal(MARK + schema.run_id)
-        return (f"""DO $tdelta$ BEGIN CREATE SCHEMA "{name}"; COMMENT ON SCHEMA "{name}" IS {mark}; END $tdelta$""",)
+        return (SQL["make_schema"].format(schema=schema.name, mark=literal(MARK + schema.run_id)),)
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         """Names without a schema are of tdelta's; with ``pg_tde``, which access method new tables have."""
@@ -505,20 +415,13 @@ class Postgres(ServerEngine):
         return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
-        rows = ask(
-            "SELECT nspname AS name, obj_description(oid, 'pg_namespace') AS mark FROM pg_namespace"
-            f" WHERE {_SYSTEM} AND obj_description(oid, 'pg_namespace') LIKE {literal(MARK + '%')} ORDER BY nspname"
-        )
-        return tuple(LeftoverSchema(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
+        return leftover_schemas(by_name(ask(SQL["marks"].format(like=literal(MARK + "%"))), "mark"))
 
     def mark_session_sql(self, mark: str) -> str:
         return f"SET application_name TO {_session_name(mark)}"
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
-        rows = ask(
-            f"SELECT pid::text AS id FROM pg_stat_activity WHERE application_name = {_session_name(mark)}"
-            " AND usename = current_user AND pid <> pg_backend_pid()"
-        )
+        rows = ask(SQL["marked_sessions"].format(mark=_session_name(mark)))
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
@@ -529,60 +432,33 @@ class Postgres(ServerEngine):
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics, and the hint bits that a page's first reader would otherwise write in its trial."""
-        return tuple(f"VACUUM (FREEZE, ANALYZE) {_quoted_name(table)}" for table in tables)
-
-    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted_name, tables))}",)
+        return tuple(f"VACUUM (FREEZE, ANALYZE) {self.quoted(table)}" for table in tables)
 
     def data_bytes_sql(self, schema: str) -> str:
-        """Tables with their indexes and what they keep out of line."""
-        return (
-            "SELECT sum(pg_total_relation_size(c.oid))::text FROM pg_class c JOIN pg_namespace n ON n.oid ="
-            f" c.relnamespace WHERE c.relkind = 'r' AND n.nspname = {literal(schema)}"
-        )
+        return SQL["data_bytes"].format(schema=literal(schema))
 
     def drop_sql(self, schema: str) -> str:
         return f'DROP SCHEMA "{schema}" CASCADE'
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``pg_tde_is_encrypted``, or its fork's, where it is; None elsewhere."""
-        known = "'pg_tde_is_encrypted', 'open_pg_tde_is_encrypted'"
-        tell = first(ask(f"SELECT oid::regproc::text FROM pg_proc WHERE proname IN ({known}) LIMIT 1"))
+        tell = first(ask(SQL["tells_encryption"]))
         state = f"{tell}(c.oid::regclass)::text" if tell else "NULL"
-        rows = ask(
-            f"SELECT c.relname AS name, {state} AS state FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-            f" WHERE n.nspname = {literal(schema)} AND c.relkind IN ('r', 'p') ORDER BY c.relname"
-        )
+        rows = ask(SQL["tables"].format(state=state, schema=literal(schema)))
         return {row["name"] or "": None if row["state"] is None else row["state"] == "true" for row in rows}
 
     @classmethod
     def answering(cls, ask: Ask) -> Postgres:
-        asked = "version() AS text, current_setting('server_version') AS version, current_user AS who"
-        found = one(ask(f"SELECT {asked}, {_MACHINE} AS machine"))
+        found = one(ask(SQL["identity"]))
         version = (found["version"] or "").split(" ")[0]
         product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
         return cls(Identity(PROFILE.name, product, version, found["who"] or "", found["machine"] or ""))
 
 
-def _counters_of(major: int) -> tuple[str, ...]:
-    """Queries whose rows are a counter's name and its value, for a major version."""
-    return (_DATABASE_COUNTERS, _writing_counters(major), _LOG_COUNTER)
-
-
-def _flushing_of(major: int) -> tuple[str, ...]:
-    """What makes a session tell its counts now, for a major version.
-
-    A session adds its counts to the shared ones at most once a second, and an idle one ten seconds later.
-    PostgreSQL 14 and older cannot be asked: there the counts of a trial's last half second go to the next.
-    """
-    return ("SELECT pg_stat_force_next_flush()",) if major >= 15 else ()
-
-
 def _writing_counters(major: int) -> str:
-    checkpoints = _CHECKPOINTER_COUNTERS if major >= 17 else _BGWRITER_COUNTERS
-    if major < 16:
-        return f"{checkpoints} UNION ALL {_BGWRITER_WRITES}"
-    return f"{checkpoints} UNION ALL {_IO_BYTES_WRITES if major >= 18 else _IO_WRITES}"
+    checkpoints = SQL["checkpointer_counters" if major >= 17 else "bgwriter_counters"]
+    writes = "bgwriter_writes" if major < 16 else "io_bytes_writes" if major >= 18 else "io_writes"
+    return f"{checkpoints} UNION ALL {SQL[writes]}"
 
 
 def _session_options(session_bytes: int) -> dict[str, str]:
@@ -630,7 +506,3 @@ def _major(version: str) -> int:
     """The major version: 15 of ``15.19``, 18 of ``18beta1``."""
     found = re.match(r"\d+", version)
     return int(found[0]) if found else 0
-
-
-def _quoted_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

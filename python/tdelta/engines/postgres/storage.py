@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tdelta.engines.postgres.actions import CONVERSIONS
-from tdelta.engines.postgres.server import FILE_SYSTEM_SQL, Postgres
+from tdelta.engines.postgres.server import SQL, Postgres
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerSettings
 from tdelta.messages import Caution, Detail
 from tdelta.processes.servers.recipes import Command, Mount, Recipe
@@ -111,7 +111,7 @@ class EncryptedFolder(EncryptedBelow):
     def cipher_facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         """Whether the server has its data directory in the folder, and on which file system."""
         inside = f"starts_with(current_setting('data_directory'), {_literal(str(self.path / '_')[:-1])})"
-        return {_INSIDE: f"SELECT CASE WHEN {inside} THEN 'yes' ELSE 'no' END", "file system": FILE_SYSTEM_SQL}
+        return {_INSIDE: f"SELECT CASE WHEN {inside} THEN 'yes' ELSE 'no' END", "file system": SQL["file_system"]}
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin's data directory must lie in the folder, a plain one's outside."""

@@ -19,8 +19,8 @@ from tdelta.engines.estimates import of_connections, of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.registry import profile, server
-from tdelta.engines.server.actions import knobs_of, storm_connections
-from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerEngine, ServerSettings, SqlAction
+from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
+from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerEngine, ServerSettings
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.dsn import Dsn, address_of
 from tdelta.engines.server.evidence import Parts
@@ -124,6 +124,7 @@ class PrivateDriver(ServerDriver):
         factors = self.profile.client_factors
         instance = instance_key(condition, factors)
         replication = layout.replication(condition)
+        scopes = {self._scope(layout, c) for c in layout.conditions if c.level("cipher") != "none"}
         sharing = [c for c in layout.conditions if instance_key(c, factors) == instance]
         return ServerSettings(
             cipher=cipher,
@@ -133,7 +134,7 @@ class PrivateDriver(ServerDriver):
             cache_bytes=layout.cache_bytes(condition, data_bytes),
             session_bytes=layout.options["session_memory"] or 0,
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
+            has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in scopes),
             is_cold=layout.is_cold(condition),
             becomes=self._becomes(layout),
             replication=replication,
@@ -181,7 +182,6 @@ class PrivateDriver(ServerDriver):
         return of_servers(self, layout, self.engine.resources)
 
     def user_dump(self, command: str) -> UserDump:
-        """A user's dump; twins restore it themselves."""
         return UserDump(self.engine, command)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ServerTwins:
@@ -192,9 +192,6 @@ class PrivateDriver(ServerDriver):
 
     def _scope(self, layout: RunLayout, condition: Condition) -> str:
         return str(layout.level(condition, "scope") or self._widest())
-
-    def _scopes(self, layout: RunLayout) -> set[str]:
-        return {self._scope(layout, c) for c in layout.conditions if c.level("cipher") != "none"}
 
     def _check_scope(self, scope: str) -> None:
         for engine in self._engines:
@@ -317,7 +314,6 @@ UNTRIED = "never run by us on a real server; report wanted: tdelta check-servers
 
 
 def _refuse(profile: Profile, _options: Mapping[str, Any]) -> NoReturn:
-    """Say that two servers are wanted."""
     needs = "--baseline and --encrypted: it is measured on your own two servers"
     raise UsageError(Refusal.of("requires", what=profile.product, needs=needs))
 
@@ -432,7 +428,6 @@ class ExternalDriver(ServerDriver):
         return self._reached.identity()
 
     def check_cipher(self, cipher: str) -> None:
-        """Raise ``UnknownName`` for anything but the two servers."""
         if cipher not in self.ciphers:
             raise UnknownName("cipher of your server", cipher, self.ciphers)
 
@@ -445,14 +440,11 @@ class ExternalDriver(ServerDriver):
         yield partial(_check_numbers, levels.get("work", ()), self._actions)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        if factor == "work":
-            return {name: one.knobs for name, one in self._actions.items()}
-        beside: Mapping[str, Mapping[str, tuple[str, ...]]] = server(self._dsns[0].engine).beside
-        return beside
+        return knobs_of(self._actions, factor)
 
     @property
-    def _actions(self) -> Mapping[str, SqlAction]:
-        found: Mapping[str, SqlAction] = server(self._dsns[0].engine).sql_actions
+    def _actions(self) -> Mapping[str, ServerAction]:
+        found: Mapping[str, ServerAction] = server(self._dsns[0].engine).schema_actions
         return found
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
@@ -526,7 +518,6 @@ class ExternalDriver(ServerDriver):
 
 
 def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]], found: Profile) -> None:
-    """Refuse cold trials where SQL cannot empty the caches."""
     if found.address is not None and found.address.is_cooled:
         return
     asked = ["--cold"] if options["cold"] else []
@@ -535,8 +526,7 @@ def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]
         raise UsageError(Refusal.of("unsupported", what=", ".join(asked), by=f"your own {found.product} servers"))
 
 
-def _check_numbers(works: Sequence[Level], actions: Mapping[str, SqlAction]) -> None:
-    """Refuse numbers that an action's knob does not take."""
+def _check_numbers(works: Sequence[Level], actions: Mapping[str, ServerAction]) -> None:
     for asked in map(parse_action, map(str, works)):
         for knob, takes in actions[asked.name].numbers.items() if asked.name in actions else ():
             value = asked.knobs.get(knob, takes[0])

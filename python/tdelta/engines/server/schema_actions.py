@@ -1,115 +1,131 @@
-"""What is done to a schema by SQL alone, as a trial: a backup, or a restore of one as another schema of tdelta's."""
+"""What is done to a schema on a user's server: a backup or a restore by SQL alone, or a change of its encryption.
+
+A backup is a trial by itself, and so is a restore of one as another schema of tdelta's; a change goes on beside a load.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from tdelta.design.actions import AskedAction, parse_action
-from tdelta.engines.server.base import (
-    Conversion,
-    ConvertsSchemas,
-    SqlRestore,
-)
+from tdelta.design.actions import AskedAction
+from tdelta.engines.server.base import Conversion, ConvertsSchemas
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session, first
-from tdelta.errors import ExternalServerFault, ServerLost, WorkerFault
+from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
-from tdelta.processes.actions import COUNTED, SECONDS, Act, Halt, Outcome
-from tdelta.processes.answers import STEP_SECONDS, checksums, client_step
-from tdelta.processes.load_generator.trial import with_server
+from tdelta.processes.actions import Act, Halt, Outcome
+from tdelta.processes.answers import STEP_SECONDS, checksums
 from tdelta.processes.protocol import Tables
 from tdelta.processes.workers import Refused, Worker
-from tdelta.records import Measurement
 from tdelta.records.trials import BACKUP
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ActionTarget:
-    """Where something is done: in a schema, by a worker. ``elsewhere`` opens a worker in another schema there."""
+class SchemaSite:
+    """Where something is done: in a schema, by a worker.
+
+    ``elsewhere`` opens a worker in another schema there, ``unlimited`` a session whose statements may take as long as
+    they take.
+    """
 
     schema: RunSchema
     worker: Worker
     tables: Tables
+    asked: AskedAction
+    halt: Halt
     elsewhere: Callable[[str], Worker]
+    unlimited: Callable[[], Session]
+
+    def step(self, statements: Sequence[str]) -> dict[str, Any]:
+        request = {"before": [], "load": None, "statements": list(statements)}
+        return self.worker.ask("step", seconds=STEP_SECONDS, **request)
 
 
-def acted(place: ActionTarget, level: str, ready: Callable[[], None] | None) -> Measurement:
-    """A trial that is an action.
+class SchemaStep(Act):
+    """An action by SQL alone; ``answer`` is what the worker said of it."""
 
-    Raises:
-        ExternalServerFault: the server refuses, or what was restored has other rows.
-    """
-    schema, asked = place.schema, parse_action(level)
-    kind = schema.server.kind
-    action = kind.sql_actions[asked.name]
-    statements, restore = list(action.sql(schema.name, asked)), action.restore
-    with contextlib.nullcontext() if restore is None else _room(place, restore):
-        if restore is not None:
-            _step(place.worker, restore.backup(schema.name, asked))
-            statements.append(restore.answer(restore.name(schema.name), place.tables[0][0]))
-        if ready is not None:
-            ready()
-        place.worker.ask("begin_external_load")
-        answer = _step(place.worker, statements)
-        used = place.worker.ask("end_external_load", seconds=STEP_SECONDS)
-        if restore is not None:
-            _require_rows(place, restore)
-    measured = with_server(client_step(level, answer), used)
-    with schema.server.translated_errors():
-        (row,) = schema.server.ask(action.counted(schema.name))
-    counted = {f"{COUNTED}{name}": round(float(value or 0)) for name, value in row.items()}
-    data = {f"{COUNTED}{BACKUP}data_bytes": data_bytes(schema)} if counted else {}
-    counters = {**measured.engine_counters, SECONDS: measured.elapsed_ns, **counted, **data}
-    return dataclasses.replace(measured, engine_counters=counters)
+    answer: Mapping[str, Any]
+
+    def __init__(self, site: SchemaSite) -> None:
+        self.site = site
+
+    @abstractmethod
+    def statements(self) -> tuple[str, ...]:
+        """Those that are it."""
+
+    @abstractmethod
+    def counted_sql(self) -> str:
+        """A query of one row, whose columns are what it came to; asked when it is over."""
+
+    def perform(self) -> Outcome:
+        self.answer = self.site.step(self.statements())
+        return Outcome()
+
+    def inspect(self) -> Mapping[str, int]:
+        schema = self.site.schema
+        with schema.server.translated_errors():
+            (row,) = schema.server.ask(self.counted_sql())
+        counted = {name: round(float(value or 0)) for name, value in row.items()}
+        return {**counted, f"{BACKUP}data_bytes": data_bytes(schema)} if counted else {}
+
+
+class SchemaRestore(SchemaStep):
+    """A backup restored as another schema, until that answers. Its name is free before, and again afterwards."""
+
+    _is_begun = False
+
+    @property
+    @abstractmethod
+    def restored(self) -> str:
+        """What the other one is called."""
+
+    @abstractmethod
+    def backup(self) -> tuple[str, ...]:
+        """What makes the backup; not measured."""
+
+    @abstractmethod
+    def remove(self) -> tuple[str, ...]:
+        """What removes the other one and the backup, as far as they are there."""
+
+    def prepare(self) -> None:
+        """Make the backup.
+
+        Raises:
+            ExternalServerFault: there is a schema of that name, whoever made it: it is not touched.
+        """
+        server = self.site.schema.server
+        with server.translated_errors():
+            is_taken = server.kind.has_schema(server.ask, self.restored)
+        if is_taken:
+            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=self.restored, said="it exists"))
+        self._is_begun = True
+        self.site.step(self.backup())
+
+    def inspect(self) -> Mapping[str, int]:
+        """See that what was restored has the rows of the original."""
+        site = self.site
+        with site.elsewhere(self.restored) as there:
+            found = checksums(there, site.tables)
+        original = checksums(site.worker, site.tables)
+        if differing := sorted(table for table, sums in original.items() if found.get(table) != sums):
+            differs = Refusal.of("restored-differs", tables=", ".join(differing))
+            raise ExternalServerFault(site.schema.server.name, differs)
+        return super().inspect()
+
+    def undo(self) -> None:
+        server = self.site.schema.server
+        with server.translated_errors():
+            for statement in self.remove() if self._is_begun else ():
+                server.connection.run(statement)
 
 
 def data_bytes(schema: RunSchema) -> int:
     with schema.server.translated_errors():
-        (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
-    return int(float(next(iter(row.values())) or 0))
-
-
-def _step(worker: Worker, statements: Sequence[str]) -> dict[str, object]:
-    request = {"before": [], "load": None, "statements": list(statements)}
-    return worker.ask("step", seconds=STEP_SECONDS, **request)
-
-
-@contextlib.contextmanager
-def _room(place: ActionTarget, restore: SqlRestore) -> Iterator[None]:
-    """Within the block a schema may be restored, whose name is free before; after it, that and the backup are gone.
-
-    Raises:
-        ExternalServerFault: there is a schema of that name, whoever made it: it is not touched.
-    """
-    server, name = place.schema.server, restore.name(place.schema.name)
-    with server.translated_errors():
-        if server.kind.has_schema(server.ask, name):
-            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=name, said="it exists"))
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(Refused, ServerLost, WorkerFault):
-            _remove(place, restore)
-        raise
-    with server.translated_errors():
-        _remove(place, restore)
-
-
-def _remove(place: ActionTarget, restore: SqlRestore) -> None:
-    for statement in restore.remove(place.schema.name):
-        place.schema.server.connection.run(statement)
-
-
-def _require_rows(place: ActionTarget, restore: SqlRestore) -> None:
-    """See that what was restored has the rows of the original."""
-    with place.elsewhere(restore.name(place.schema.name)) as there:
-        found = checksums(there, place.tables)
-    original = checksums(place.worker, place.tables)
-    if differing := sorted(table for table, sums in original.items() if found.get(table) != sums):
-        given = {"tables": ", ".join(differing)}
-        raise ExternalServerFault(place.schema.server.name, Refusal.of("restored-differs", **given))
+        return int(float(first(schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))) or 0))
 
 
 ENCRYPT, REKEY, DECRYPT = "encrypt", "rekey", "decrypt"
@@ -130,19 +146,17 @@ class Change(Act):
     again, and without a key, before its next trial.
 
     Args:
-        schema: where; it is plain and has no key.
-        asked: ``encrypt``, ``rekey`` or ``decrypt``.
-        opens: opens a session whose statements may take as long as they take.
+        site: where: ``encrypt``, ``rekey`` or ``decrypt`` is asked of a schema that is plain and has no key.
     """
 
-    def __init__(self, schema: RunSchema, asked: AskedAction, halt: Halt, opens: Callable[[], Session]) -> None:
-        self._schema = schema
-        kind = schema.server.kind
+    def __init__(self, site: SchemaSite) -> None:
+        self._schema = site.schema
+        kind = site.schema.server.kind
         assert isinstance(kind, ConvertsSchemas)  # noqa: S101 - refused before
         self._kind = kind
-        self._asked = asked
-        self._halt = halt
-        self._opens = opens
+        self._asked = site.asked
+        self._halt = site.halt
+        self._opens = site.unlimited
         self._session: Session | None = None
 
     def prepare(self) -> None:
@@ -166,7 +180,7 @@ class Change(Act):
     def perform(self) -> Outcome:
         """Do it, and wait until it is over: the size of the schema, and how the pause went where there is one."""
         with self._schema.server.translated_errors():
-            counted = {"file_bytes": self._bytes()}
+            counted = {"file_bytes": data_bytes(self._schema)}
             if is_offline(self._asked):
                 self._convert_offline(is_encrypted=self._asked.name == ENCRYPT)
             elif self._asked.name == REKEY:
@@ -226,9 +240,6 @@ class Change(Act):
 
     def _stands(self) -> Conversion:
         return self._kind.conversion(self._schema.server.ask, self._schema.name)
-
-    def _bytes(self) -> int:
-        return int(float(first(self._schema.server.ask(self._kind.data_bytes_sql(self._schema.name))) or 0))
 
     def _change(self, statement: str) -> None:
         (self._session or self._schema.server.connection).run(statement)
