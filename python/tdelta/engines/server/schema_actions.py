@@ -150,13 +150,11 @@ class Change(Act):
     """
 
     def __init__(self, site: SchemaSite) -> None:
+        self._site = site
         self._schema = site.schema
         kind = site.schema.server.kind
         assert isinstance(kind, ConvertsSchemas)  # noqa: S101 - refused before
         self._kind = kind
-        self._asked = site.asked
-        self._halt = site.halt
-        self._opens = site.unlimited
         self._session: Session | None = None
 
     def prepare(self) -> None:
@@ -166,29 +164,29 @@ class Change(Act):
         """
         with self._schema.server.translated_errors():
             if self._kind.converts_in_statement:
-                self._session = self._opens()
-            if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
+                self._session = self._site.unlimited()
+            if self._site.asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
                 version = self._schema.server.identity.described
                 raise ExternalServerFault(
                     self._schema.server.name, Refusal.of("unsupported", what="the parameter pause", by=version)
                 )
             if key := self._kind.key_sql(self._schema.name):
                 self._run(key)
-            if self._asked.name != ENCRYPT:
+            if self._site.asked.name != ENCRYPT:
                 self._convert(is_encrypted=True)
 
     def perform(self) -> Outcome:
         """Do it, and wait until it is over: the size of the schema, and how the pause went where there is one."""
         with self._schema.server.translated_errors():
             counted = {"file_bytes": data_bytes(self._schema)}
-            if is_offline(self._asked):
-                self._convert_offline(is_encrypted=self._asked.name == ENCRYPT)
-            elif self._asked.name == REKEY:
+            if is_offline(self._site.asked):
+                self._convert_offline(is_encrypted=self._site.asked.name == ENCRYPT)
+            elif self._site.asked.name == REKEY:
                 self._change(self._kind.rekey_sql(self._schema.name))
                 self._await(is_encrypted=True)
             else:
-                pause_seconds = self._asked.knobs.get(PAUSE, 0)
-                counted |= self._convert(is_encrypted=self._asked.name == ENCRYPT, pause_seconds=pause_seconds)
+                pause_seconds = self._site.asked.knobs.get(PAUSE, 0)
+                counted |= self._convert(is_encrypted=self._site.asked.name == ENCRYPT, pause_seconds=pause_seconds)
         return Outcome(counted)
 
     def undo(self) -> None:
@@ -225,14 +223,14 @@ class Change(Act):
                 return {"suspended_ns": 0}
             raise
         try:
-            self._halt.pause(seconds)
+            self._site.halt.pause(seconds)
             percent = round(self._stands().percent_done)
         finally:
             self._run(self._kind.resume_sql(self._schema.name))
         return {"suspended_ns": seconds * 1_000_000_000, "suspended_at_percent": percent}
 
     def _await(self, *, is_encrypted: bool) -> None:
-        self._halt.wait_until(
+        self._site.halt.wait_until(
             lambda: self._stands().is_encrypted is is_encrypted,
             f"the schema {self._schema.name} is {_WORDS[is_encrypted]}",
             look_again_seconds=_LOOK_AGAIN_SECONDS,

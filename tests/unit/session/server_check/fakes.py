@@ -119,9 +119,6 @@ class ConvertingServer(Server, ConvertsSchemas):
     def conversion(self, _ask: Any, _schema: str) -> Conversion:
         return Conversion({"1": False, "3": True}.get(self.state), self.state)
 
-    def statistics_sql(self, _tables: Any) -> tuple[str, ...]:
-        return ()
-
     def drop_tables_sql(self, _tables: Any) -> tuple[str, ...]:
         return ()
 
