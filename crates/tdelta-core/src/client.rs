@@ -64,6 +64,11 @@ pub trait Client: Send {
         false
     }
 
+    /// Whether the engine works in another process, whose CPU time is not the client's.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Has this connection's statements fail that do not end by themselves; nothing where that cannot be done.
     fn breaker(&self) -> Option<Breaker> {
         None

@@ -122,6 +122,10 @@ impl<C: Client, M: Meter<C>> Client for Traced<'_, C, M> {
         self.client.is_spread()
     }
 
+    fn is_remote(&self) -> bool {
+        self.client.is_remote()
+    }
+
     fn breaker(&self) -> Option<Breaker> {
         self.client.breaker()
     }

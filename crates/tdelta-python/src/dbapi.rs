@@ -367,6 +367,10 @@ impl Client for Session {
         self.given.style.is_spread
     }
 
+    fn is_remote(&self) -> bool {
+        !self.given.style.is_spread
+    }
+
     /// Python's state of the thread is made once for all of the part, and not at each statement.
     fn attend<R: Send>(&mut self, part: impl FnOnce(&mut Self) -> R + Send) -> R {
         Python::attach(|py| py.detach(|| part(self)))

@@ -171,6 +171,7 @@ impl<C: Client> Loop<C> {
         let clock = match self.connections.as_slice() {
             [(client, _)] if client.is_spread() => Clock::Process,
             [(client, _), ..] if client.is_spread() => Clock::Thread,
+            [(client, _), ..] if client.is_remote() => Clock::Elapsed,
             _ => Clock::Sampled,
         };
         self.connections.iter_mut().for_each(|(_, plant)| plant.begin(trial.planted, spans, clock));
@@ -293,6 +294,7 @@ mod tests {
         /// Ahead of which sums it was cooled.
         cooled: Vec<i64>,
         spread: bool,
+        remote: bool,
     }
 
     impl Client for Probe {
@@ -347,6 +349,9 @@ mod tests {
         }
         fn is_spread(&self) -> bool {
             self.spread
+        }
+        fn is_remote(&self) -> bool {
+            self.remote
         }
     }
 
@@ -611,6 +616,15 @@ mod tests {
         assert!(one.planted_cpu_ns > 4_000_000, "{}", one.planted_cpu_ns);
         let (one, several) = (one.planted_cpu_ns, several.planted_cpu_ns);
         assert!(several < one / 2, "of several, their own threads': {several}, not {one}");
+    }
+
+    #[test]
+    fn on_a_server_the_planted_share_is_of_the_time_that_statements_take() {
+        let mut orders = trial(20);
+        orders.planted = 0.5;
+        let waiting = || Probe { sleep_ns: 4_000_000, remote: true, ..Probe::default() };
+        let (found, _) = go([waiting(), waiting()], &mix(&[("a", 1.0, "SELECT 1;")]), &orders);
+        assert!(found.planted_elapsed_ns > 39_000_000, "of 80 ms: {}", found.planted_elapsed_ns);
     }
 
     /// Its statement ends when it is broken off, and not before.

@@ -2,7 +2,7 @@
 
 use crate::process::{monotonic_ns, process_cpu_ns, thread_cpu_ns};
 
-/// Whose CPU clock tells what statements take.
+/// The clock of which a share is planted: a CPU clock, or for servers the time that statements take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Clock {
     /// The calling thread's, of statements too short for it to be read twice at each: one execution in many is sampled.
@@ -12,14 +12,16 @@ pub(super) enum Clock {
     Thread,
     /// The process's, around every execution: the engine works in threads of its own, and no other connection does.
     Process,
+    /// The wall clock's, of every execution: the engine works in a process of its own, whose CPU time nobody here reads.
+    Elapsed,
 }
 
 impl Clock {
     fn now_ns(self) -> u64 {
-        if self == Self::Process {
-            process_cpu_ns()
-        } else {
-            thread_cpu_ns()
+        match self {
+            Self::Process => process_cpu_ns(),
+            Self::Sampled | Self::Thread => thread_cpu_ns(),
+            Self::Elapsed => monotonic_ns(),
         }
     }
 
@@ -37,7 +39,8 @@ impl Clock {
     }
 }
 
-/// A planted cost: spins for a share of the statements' own CPU time.
+/// A planted cost: spins for a share of the statements' own CPU time, or of their elapsed time on a server
+/// (`Client::is_remote`): there the client's CPU time is a small part of what a statement takes.
 ///
 /// A CPU clock is a system call, dear beside a short statement, and dearer in a real loop than in a tight one; reading it
 /// twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which tells what part
@@ -84,7 +87,7 @@ impl Plant {
 
     /// Runs a statement that began at `start_ns` and spins behind it. Returns its result and the time after the spin.
     pub fn around<T>(&mut self, span: usize, start_ns: u64, statement: impl FnOnce() -> T) -> (T, u64) {
-        let is_sample = self.sampled[span].skip == 0;
+        let is_sample = self.clock != Clock::Elapsed && self.sampled[span].skip == 0;
         let before = if is_sample { self.clock.now_ns() } else { 0 };
         let result = statement();
         let own_cpu_ns = if is_sample { (self.clock.now_ns() - before).saturating_sub(self.clock_ns) } else { 0 };
@@ -103,13 +106,13 @@ impl Plant {
             self.cpu_ns += clocks_ns;
             self.elapsed_ns += clocks_ns;
         }
-        sampled.skip -= 1;
-        let cpu_ns = if self.clock == Clock::Sampled {
-            own_ns as f64 * (sampled.cpu_ns as f64 / sampled.elapsed_ns.max(1) as f64).min(1.0)
-        } else {
-            own_cpu_ns as f64
+        sampled.skip = sampled.skip.saturating_sub(1);
+        let taken_ns = match self.clock {
+            Clock::Sampled => own_ns as f64 * (sampled.cpu_ns as f64 / sampled.elapsed_ns.max(1) as f64).min(1.0),
+            Clock::Elapsed => own_ns as f64,
+            Clock::Thread | Clock::Process => own_cpu_ns as f64,
         };
-        self.owed_ns += cpu_ns * self.share;
+        self.owed_ns += taken_ns * self.share;
         (result, if self.owed_ns < Self::LEAST_NS { end_ns } else { self.spin(end_ns) })
     }
 

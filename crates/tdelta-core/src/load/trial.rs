@@ -34,7 +34,7 @@ pub struct Trial {
     /// How long after that an operation that is under way is broken off, ns.
     #[serde(default = "half_a_minute")]
     pub patience_ns: u64,
-    /// Share of each statement's own thread-CPU time to spin away on top (0: none).
+    /// Share of each statement's own CPU time, or on a server of its elapsed time, to spin away on top (0: none).
     #[serde(default)]
     pub planted: f64,
     /// How often a transaction is tried before a retryable failure counts as an error.

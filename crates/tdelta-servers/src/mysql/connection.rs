@@ -221,6 +221,10 @@ impl Client for Connection {
         }
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn breaker(&self) -> Option<Breaker> {
         Some(self.breaker.clone())
     }
