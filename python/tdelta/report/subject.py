@@ -94,7 +94,7 @@ def _data(result: RunResult) -> Iterator[str]:
 
 def _level(name: str, settings: RunSettings) -> object:
     """The value of an option in all conditions, by ``--vary`` with one level, too; None where they differ in it."""
-    levels = {dict(condition.levels).get(name) for condition in settings.conditions}
+    levels = {condition.get(name) for condition in settings.conditions}
     if len(levels) > 1:
         return None
     (level,) = levels or {None}

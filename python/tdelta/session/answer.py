@@ -281,7 +281,7 @@ def _own_caches(plan: Plan) -> set[str]:
     """Conditions whose cache the user chose: own servers', one that was given, one that varies."""
     is_given = plan.settings.options.get("cache") != OPTIONS["cache"].default
     is_own = plan.settings.external_servers is not None or is_given
-    return {c.key for c in plan.conditions if is_own or "cache" in dict(c.levels)}
+    return {c.key for c in plan.conditions if is_own or c.get("cache") is not None}
 
 
 def _invalid(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:

@@ -60,7 +60,7 @@ class Housing:
             EnvironmentFault: the machine refuses to make its storage.
             StorageFault: the disk is full.
         """
-        level = dict(condition.levels).get("storage")
+        level = condition.get("storage")
         if self.rooms is not None and level is not None:
             path = stack.enter_context(self.rooms.room(str(level), name)).path
             name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}

@@ -89,7 +89,7 @@ class Plan:
 
     def rate(self, condition: Condition) -> Level | None:
         """At which rate operations fall due, a level of the factor ``rate``; None in a closed loop."""
-        return dict(condition.levels).get("rate", self.request.rate)
+        return condition.get("rate", self.request.rate)
 
     def is_cold(self, condition: Condition) -> bool:
         return self.layout.is_cold(condition)

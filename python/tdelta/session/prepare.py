@@ -75,7 +75,7 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     if not is_seen or not twins.observes_ciphers or context.state.ciphers is not None:
         return
     for condition in plan.data_templates().values():
-        cipher, version = str(condition.level("cipher")), dict(condition.levels).get("server", "")
+        cipher, version = str(condition.level("cipher")), condition.get("server", "")
         if cipher != PLAIN and (cipher, version) not in seen:
             context.observe(Phase("observe", f"which cipher {cipher} is in fact"))
             seen[cipher, version] = twins.observe(plan.twin_settings(condition, 0))

@@ -177,7 +177,7 @@ class RoundRunner:
             priced = self._clock.elapsed()
             self._collectors.unit_costs.collect(shared[condition], twin)
             of_prices += self._clock.elapsed() - priced
-            if FACTOR in dict(condition.levels) and (proof := twin.prove()):
+            if condition.get(FACTOR) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
                 settings = self._plan.twin_settings(other, self._ready.data_bytes)

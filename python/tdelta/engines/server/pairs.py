@@ -452,7 +452,7 @@ def _protocol(dsn: Dsn) -> str:
 
 
 def place_of(condition: Condition, injected: Sequence[float]) -> str:
-    during = str(dict(condition.levels).get("during", NOTHING))
+    during = str(condition.get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
     if condition.role is Role.INJECTED:

@@ -216,7 +216,7 @@ def _twins_table(result: RunResult) -> Table:
     settings = result.settings
     factors = list(dict.fromkeys(name for c in settings.conditions for name, _ in c.levels))
     rows = [
-        (label(c, settings), _ROLES[c.role], *(str(dict(c.levels).get(name, MISSING)) for name in factors))
+        (label(c, settings), _ROLES[c.role], *(str(c.get(name, MISSING)) for name in factors))
         for c in settings.conditions
     ]
     columns = [Column("configuration"), Column("role"), *(Column(name.replace("_", " ")) for name in factors)]

@@ -63,7 +63,7 @@ class UnitCosts:
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         settings = self._plan.twin_settings(condition, 0)
         page_size = self._plan.engine.page_size(settings)
-        scope = dict(condition.levels).get("scope")
+        scope = condition.get("scope")
         alike = (settings.cipher, page_size, settings.aes_instructions, scope)
         if alike not in self._shared:
             self._shared[alike] = self._asked(twin)
