@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,17 +17,17 @@ from tdelta.workloads import Workload
 
 @dataclass(frozen=True)
 class RunLayout:
-    """What decides how twins are made, and what a run takes of the machine.
+    """What decides how twins are made, and what a run takes of the machine: the part of a plan that engines see.
 
     ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``copy`` is what
     the twins are made of where the rows are the user's; None where they are generated.
     """
 
-    options: Mapping[str, Any]
-    conditions: tuple[Condition, ...]
     workload: Workload
     scale: float
-    copy: StagedCopy | None = None
+    options: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
+    copy: StagedCopy | None = field(init=False, repr=False, compare=False)
 
     @cached_property
     def size_bytes(self) -> int:

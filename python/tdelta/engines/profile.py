@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tdelta.engines.takes import Takes
+from tdelta.design.takes import Takes
 from tdelta.profiling.functions import Names
 from tdelta.workloads.dialect import Dialect
 

@@ -83,13 +83,13 @@ class Condition:
     @property
     def is_on_encrypted_storage(self) -> bool:
         """Whether what lies below the database encrypts."""
-        return self.get("storage", PLAIN_STORAGE) != PLAIN_STORAGE
+        return bool(self.get("storage", PLAIN_STORAGE) != PLAIN_STORAGE)
 
     def level(self, factor: str) -> Level:
         """The level of one factor. Raises ``KeyError`` if the run has no such factor."""
         return dict(self.levels)[factor]
 
-    def get(self, factor: str, default: Level | None = None) -> Any:
+    def get(self, factor: str, default: object = None) -> Any:
         """The level of one factor, or ``default`` if the run has no such factor."""
         return dict(self.levels).get(factor, default)
 

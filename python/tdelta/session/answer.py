@@ -255,7 +255,7 @@ def _finished(
         levels={"threads": plan.request.threads, "cache": plan.request.cache},
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,
-        is_writing=plan.layout.writes,
+        is_writing=plan.writes,
         scripts={
             name: [piece.text for piece in cut(str(script["text"]))[0] if piece.is_counted]
             for name, script in plan.workload.scripts().items()

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tdelta.design.takes import Takes
 from tdelta.engines.registry import profiles
-from tdelta.engines.takes import Takes
 from tdelta.session.groups import Group
 from tdelta.session.values import Flag, Value
 

@@ -32,12 +32,7 @@ _MOST_OFF = 1.5
 
 
 def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks, housing: Housing) -> Ready:
-    """Load and compare the rows, see which ciphers are at work, and size the trials.
-
-    Raises:
-        InvalidTwins: the twins would not hold the same rows.
-        TimeFault: what is left does not fit into the run's time.
-    """
+    """Load and compare the rows, see which ciphers are at work, and size the trials."""
     data_bytes = _load(context, twins, checks)
     with context.pace.timed(Stage.OBSERVE):
         _observe_ciphers(context, twins)

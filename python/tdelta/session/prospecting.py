@@ -257,7 +257,7 @@ def _set_up_seconds(request: RunRequest) -> float:
     if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
-    return made.engine.estimate(made.layout).set_up_seconds(len(made.data_templates()))
+    return made.engine.estimate(made).set_up_seconds(len(made.data_templates()))
 
 
 def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric: Metric | None = None) -> Prospect:

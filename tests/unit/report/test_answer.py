@@ -32,9 +32,9 @@ from tdelta.report.answer import MOST_LINES, WIDTH, Answer, against_trust, files
 from tdelta.report.details import run_blocks
 from tdelta.report.document import document
 from tdelta.report.drawing import draw
-from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit
 from tdelta.report.formats.markdown import markdown
+from tdelta.report.formats.rows import Answered
 from tdelta.report.page.compose import answer_section
 
 RUNS = {name: sample() for name, sample in s.SAMPLES.items()}

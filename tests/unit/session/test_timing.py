@@ -8,8 +8,8 @@ from support.refused import Part, has
 from tdelta.processes.openssl_calls import HEAD, SLOT, read
 from tdelta.records import ComponentKind, CostBreakdown, RunResult
 from tdelta.session import RunRequest, pace
-from tdelta.session.collectors import timed_calls
-from tdelta.session.collectors.timed_calls import LATE, NOT_SEEN
+from tdelta.session.collectors import unit_costs
+from tdelta.session.collectors.unit_costs import LATE, NOT_SEEN
 from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
@@ -82,7 +82,7 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pace, "SHARE_OF_TIME", 0.0)
-    monkeypatch.setattr(timed_calls, "SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(unit_costs, "SHARE_OF_TIME", 0.0)
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tdelta.design.takes import SERVER_DEFAULTS, Takes
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress
-from tdelta.engines.takes import SERVER_DEFAULTS, Takes
 from tdelta.workloads.dialect import Dialect
 
 PROFILE = Profile(

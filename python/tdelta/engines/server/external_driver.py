@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import parse_action
+from tdelta.design.takes import OWN_SERVERS_TAKE
 from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.estimates import of_connections
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -25,7 +26,6 @@ from tdelta.engines.server.external_twins import (
     OwnTablesTwins,
 )
 from tdelta.engines.server.pairs import ReachedServers, place_of
-from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Detail, Refusal
 from tdelta.processes import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
