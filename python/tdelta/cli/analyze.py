@@ -28,7 +28,6 @@ class _Analyze(Command):
     """The command, whose help ends with the formats that are read."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line for each."""
         del ctx
         with formatter.section("Formats, detected from file contents (docs/formats.md)"):
             formatter.write_dl([(it.tool, it.looks) for it in FORMATS])

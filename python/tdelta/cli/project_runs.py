@@ -65,7 +65,6 @@ def most_severe(codes: Iterable[int]) -> int:
 
 
 def _made(run: ProjectRun, asked: Asked, *, is_alone: bool) -> dict[str, Any]:
-    """One run, shown or as a document."""
     found: dict[str, Any] = {"study": run.study, "engine": run.request.engine, "run": None, "error": None}
     try:
         shown = is_alone or not asked.manner.as_json

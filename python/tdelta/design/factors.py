@@ -239,7 +239,6 @@ def _share(text: str) -> float:
 
 
 def _named(name: str, levels: Sequence[str], takes: Takes | None = None) -> Factor:
-    """A factor whose levels are names."""
 
     def parse(text: str) -> str:
         if text.lower() not in levels:

@@ -226,7 +226,6 @@ def _height(lines: Sequence[Line]) -> int:
 
 
 def _effort(result: RunResult) -> str:
-    """``7 rounds, 77 s``."""
     seconds = result.counts.elapsed_seconds
     time = (
         f"{seconds:.0f} s"

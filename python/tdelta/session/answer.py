@@ -233,7 +233,6 @@ def assemble(
 def _finished(
     context: RunContext, collectors: Collectors, judgement: Judgement, verdicts: Sequence[Verdict]
 ) -> FinishedRun:
-    """What findings are computed from."""
     plan, state = context.plan, context.state
     return FinishedRun(
         settings=plan.settings,

@@ -68,7 +68,6 @@ class Inventory:
 
 
 def read_inventory(path: Path) -> Inventory:
-    """The inventory of a file."""
     reader = _Reader(path)
     found = reader.inventory()
     if found is None or reader.faults:

@@ -63,7 +63,6 @@ class Option:
 
     @property
     def has_open_loop_default(self) -> bool:
-        """Whether an open loop has another default."""
         return self.open_loop is not _SAME
 
     @property
@@ -91,7 +90,6 @@ class Option:
 
     @property
     def help_text(self) -> str:
-        """What ``--help`` says: what it is, and its default."""
         return f"{self.about}  [{self.default_words}]" if self.default_words else self.about
 
 

@@ -233,7 +233,6 @@ class ProjectReader(FolderFiles):
             self.fault(Refusal.of("unknown", kind="key", found=shown(".".join((*path, key))), hint=said), *path, key)
 
     def _names(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
-        """The names of a list, each of which there is."""
         if key not in document:
             return ()
         singular = LISTS[key]

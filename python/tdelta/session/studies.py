@@ -59,7 +59,6 @@ def tables() -> tuple[PublishedTable, ...]:
 
 
 def table(name: str) -> PublishedTable:
-    """The table of that name."""
     known = {found.name: found for found in tables()}
     if name not in known:
         raise UnknownName("published table", name, known)
@@ -139,7 +138,6 @@ def studies() -> tuple[Study, ...]:
 
 
 def study(name: str) -> Study:
-    """The study of that name."""
     known = {study.name: study for study in studies()}
     if name not in known:
         raise UnknownName("study", name, known)

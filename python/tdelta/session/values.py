@@ -321,7 +321,7 @@ class _Several(Value):
 
 
 @dataclass(frozen=True)
-class Percents(_Several, Percent):
+class Percents(Percent, _Several):
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> tuple[float, ...]:

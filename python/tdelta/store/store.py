@@ -276,7 +276,6 @@ class Store:
         self._update(run_id, "status = ?, result = ?", (status.value, dumps(result)))
 
     def result(self, run_id: str) -> RunResult:
-        """The result of a run."""
         text = self._cell(run_id, "result")
         if text is None:
             status = self.status(run_id)
@@ -593,7 +592,6 @@ def fresh_calibration_id(store: Store) -> str:
 
 
 def add_calibration(store: Store, calibration: MachineCalibration) -> None:
-    """Keep a calibration."""
     key = calibration.key
     cells = (calibration.calibration_id, calibration.created_unix_seconds, key.engine, key.workload)
     with store._transaction() as db:

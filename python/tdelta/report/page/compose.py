@@ -198,15 +198,11 @@ def _run_table(data: RunData) -> Table:
         ("measured", f"{counted(result.counts.rounds, 'round')}, {counted(result.counts.blocks, 'block')}"),
         ("trials", f"{result.counts.trials:,} of {trial_words(result)}, at least {each} each"),
         ("took", f"{duration(result.counts.elapsed_seconds)}, {ended(result)}"),
-        ("loop", _loop_words(result)),
+        ("loop", open_loop_words(result) or "closed loop: as fast as the clients can"),
         ("tried again", _kinds(result.loop.retries)),
         ("errors", _kinds(result.loop.errors)),
     ]
     return Table("The run", [Column(""), Column("")], rows)
-
-
-def _loop_words(result: RunResult) -> str:
-    return open_loop_words(result) or "closed loop: as fast as the clients can"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
