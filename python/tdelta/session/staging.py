@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
-from tdelta.engines.server.external_actions import data_bytes
 from tdelta.engines.server.external_twins import (
     BASELINE_PLACE,
     ENCRYPTED_PLACE,
@@ -26,6 +25,7 @@ from tdelta.engines.server.external_twins import (
     described,
 )
 from tdelta.engines.server.pairs import ReachedServers
+from tdelta.engines.server.schema_actions import data_bytes
 from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE, Markers
 from tdelta.measure import require_space, require_writable
