@@ -100,7 +100,8 @@ OWN = {
 def record_of(kind, **own):
     """Any record of that kind, by the types of its fields; ``own`` has those that are less free."""
     hints = typing.get_type_hints(kind)
-    return st.builds(kind, **{f.name: own.get(f.name) or values_of(hints[f.name]) for f in dataclasses.fields(kind)})
+    free = (field.name for field in dataclasses.fields(kind) if field.name not in own)
+    return st.builds(kind, **{name: values_of(hints[name]) for name in free}, **own)
 
 
 def values_of(hint):
