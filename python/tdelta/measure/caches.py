@@ -39,11 +39,7 @@ def empty_page_cache(folder: Path) -> bool:
 
 
 def forget(path: Path) -> None:
-    """Have the kernel write one file's pages and forget them; on gocryptfs those of all its encrypted files, too.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Have the kernel write one file's pages and forget them; on gocryptfs those of all its encrypted files, too."""
     _forget(path)
     mount = mount_of(path, parse_mountinfo(read_text(Path("/proc/self/mountinfo")) or ""))
     if mount is not None and mount.file_system == _GOCRYPTFS:  # its source is the folder of the encrypted files

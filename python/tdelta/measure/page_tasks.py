@@ -36,11 +36,7 @@ class PageTask:
 
 
 def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[str]) -> tuple[PageTask, ...]:
-    """Every task there is of these sizes, algorithms and modes, once each. There is no AES-192-XTS.
-
-    Raises:
-        UsageError: a name or a size that does not exist, or nothing to measure; all faults at once.
-    """
+    """Every task there is of these sizes, algorithms and modes, once each. There is no AES-192-XTS."""
     page_sizes, known_algorithms, known_modes = list(dict.fromkeys(sizes)), _once(algorithms), _once(modes)
     _require_known(page_sizes, known_algorithms, known_modes)
     tasks = tuple(
@@ -55,11 +51,7 @@ def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[
 
 
 def check_levels(levels: Iterable[str]) -> tuple[str, ...]:
-    """The levels, once each, in the order of `LEVELS`.
-
-    Raises:
-        UsageError: one that does not exist, or none.
-    """
+    """The levels, once each, in the order of `LEVELS`."""
     wanted = _once(levels)
     raise_together(
         [UnknownName("level of the AES instructions", level, LEVELS) for level in wanted if level not in LEVELS]

@@ -72,9 +72,6 @@ class PressureMeter:
         Returns:
             ``cpu_some``, ``io_some`` and ``memory_some`` as shares of the wall clock, ``steal`` as a share of the CPU
             time of all CPUs; each within 0 … 1, and left out where the kernel does not tell.
-
-        Raises:
-            TdeltaError: no interval was begun.
         """
         if self._started is None:
             from tdelta.errors import Defect  # not earlier: workers do without it

@@ -91,9 +91,6 @@ def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dic
     Args:
         counts: the file to count in; made by the process.
         inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
-
-    Raises:
-        EngineUnavailable: the preload is not in this installation, or cannot be named.
     """
     library = preload_path()
     if not library.is_file():
@@ -152,9 +149,6 @@ def observe(start: Start, folder: Path) -> dict[str, int]:
     """How often a server starts each cipher in OpenSSL while it works, most often first; empty if nothing was observed.
 
     Starts before its work, as it opens its log and its tables, are left out. Counts are kept in ``folder`` meanwhile.
-
-    Raises:
-        EngineUnavailable: the preload is not in this installation, or cannot be named.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix="counts-") as inside:
         counts = Path(inside, "evp")

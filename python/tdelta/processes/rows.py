@@ -25,11 +25,7 @@ def require_no_markers(tables: Iterable[str]) -> None:
 
 
 def with_markers(job: PopulateJob, markers: Markers, dialect: Dialect) -> PopulateJob:
-    """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
-
-    Raises:
-        UsageError: the workload has a table of that name itself.
-    """
+    """A load with the markers' table after all others, in an engine's SQL; their rows stay what they are."""
     require_no_markers(name for name, _ in job.tables)
     tables = job.plan["tables"]
     assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload

@@ -151,11 +151,7 @@ class _Tail:
 
 
 def _started(request: Request, said: Mapping[str, _Tail]) -> list[subprocess.Popen[bytes]]:
-    """The programs of a pipeline, which hold the ends of their pipes, and nobody else.
-
-    Raises:
-        Failed: one cannot be started; the others are killed.
-    """
+    """The programs of a pipeline, which hold the ends of their pipes, and nobody else."""
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as files:
         for tail in said.values():
@@ -226,9 +222,6 @@ def launch(
         source: its standard input; None: nothing, or ``secret``.
         folder: where it runs; None: where this process does.
         leaves_root: run as another user where this one is root, for programs that refuse root.
-
-    Raises:
-        OSError: it cannot be started.
     """
     process = subprocess.Popen(
         argv,

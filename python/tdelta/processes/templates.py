@@ -47,11 +47,7 @@ NO_FOLDER = Path("/template")
 
 
 def digest_of(programs: Iterable[Path], *parts: Any) -> str:
-    """A template's digest: of the programs that make it, tdelta's included, and of all else that decides its content.
-
-    Raises:
-        OSError: a program is not there.
-    """
+    """A template's digest: of the programs that make it, tdelta's included, and all else that decides its content."""
     found = [(path, path.stat()) for path in (*programs, Path(_native.__file__))]
     made_by = [(str(path), status.st_size, status.st_mtime_ns) for path, status in found]
     return hashlib.sha256(json.dumps([made_by, *parts], default=str, sort_keys=True).encode()).hexdigest()
@@ -95,11 +91,7 @@ class Templates:
         self._most_bytes = most_bytes
 
     def key(self, cipher: str) -> str:
-        """The key of this store's data under a cipher, 64 hexadecimal digits.
-
-        Raises:
-            OSError: its secret can be neither read nor written.
-        """
+        """The key of this store's data under a cipher, 64 hexadecimal digits."""
         root = own_folders.make(self.root)
         try:
             secret = os.open(_SECRET, os.O_RDWR | os.O_CREAT | _OPENED, FILE_MODE, dir_fd=root)

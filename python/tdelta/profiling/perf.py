@@ -86,9 +86,6 @@ class Perf:
 
         Args:
             processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
-
-        Raises:
-            EnvironmentFault: perf cannot, or may not.
         """
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
@@ -104,11 +101,7 @@ class Perf:
         raise AssertionError
 
     def read(self, samples: Samples) -> Recording:
-        """What was sampled, by function.
-
-        Raises:
-            EnvironmentFault: perf cannot read it.
-        """
+        """What was sampled, by function."""
         own = self._own_threads(samples)
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
@@ -166,11 +159,7 @@ class Perf:
 
 
 def find_perf() -> Perf:
-    """The ``perf`` of this machine.
-
-    Raises:
-        EnvironmentFault: there is none, or it does not run here; the message says how to get one.
-    """
+    """The ``perf`` of this machine."""
     program = shutil.which("perf")
     if program is None:
         raise EnvironmentFault(Refusal.of("perf-unavailable", fault="not found"))

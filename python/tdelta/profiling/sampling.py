@@ -157,11 +157,7 @@ class Sampling:
         self._tell("enable")
 
     def end(self) -> Samples:
-        """Sample no more, and have all samples written.
-
-        Raises:
-            EnvironmentFault: perf has given up meanwhile.
-        """
+        """Sample no more, and have all samples written."""
         self._tell("disable")
         self._look_again()
         self._interrupt()

@@ -135,12 +135,7 @@ def require_address(address: str) -> None:
 
 
 def require_head(address: str) -> None:
-    """See that something listens where the head of a cluster is to be; what ``auto`` means only Ray knows.
-
-    Raises:
-        UsageError: this is not an address.
-        EnvironmentFault: nothing accepts connections there.
-    """
+    """See that something listens where the head of a cluster is to be; what ``auto`` means only Ray knows."""
     if address == _AUTO:
         return
     try:
@@ -174,10 +169,6 @@ class Bridge(Worker):
         address: of the cluster; None: a Ray of this machine's is made, and ended with the process.
         count: how many actors to begin with.
         *more: what `tdelta.ray.cluster.OnCluster.begin` takes besides.
-
-    Raises:
-        UsageError: the address is malformed, or Ray is not installed.
-        EnvironmentFault: nothing listens there, Ray does not come up, or an actor has another version of tdelta.
     """
 
     kind: ClassVar[str]

@@ -91,12 +91,7 @@ class Cluster:
 
     @classmethod
     def joined(cls, address: str | None, folder: str, cpus: int, resumed_by: str) -> Cluster:
-        """Join a cluster; without an address one of this machine's, made in a folder.
-
-        Raises:
-            UsageError: Ray is not installed.
-            EnvironmentFault: it does not come up.
-        """
+        """Join a cluster; without an address one of this machine's, made in a folder."""
         try:
             ray: Any = importlib.import_module("ray")
             importlib.import_module("ray.util.scheduling_strategies")
@@ -110,11 +105,7 @@ class Cluster:
         return cls(ray, resumed_by)
 
     def nodes(self) -> dict[str, str]:
-        """The nodes that are alive and have CPUs: their names by their ids.
-
-        Raises:
-            EnvironmentFault: the head, which knows them, does not answer.
-        """
+        """The nodes that are alive and have CPUs: their names by their ids."""
         try:
             known = self.ray.nodes()
         except Exception as fault:  # of many kinds, none of them documented

@@ -46,11 +46,7 @@ class Hosts(OnCluster):
     _actors: tuple[Actor, ...] = ()
 
     def begin(self, count: int, actor: str = "") -> list[dict[str, Any]]:
-        """Start an actor of a class (``module:Class``) on each of so many nodes.
-
-        Raises:
-            EnvironmentFault: there are fewer nodes.
-        """
+        """Start an actor of a class (``module:Class``) on each of so many nodes."""
         found = len(self.cluster.nodes())
         if found >= count:
             module, _, name = actor.partition(":")

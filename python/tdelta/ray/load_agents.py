@@ -502,11 +502,7 @@ class AgentPool(Bridge):
         return AgentLoad(self, f"twin {next(self._twins)}", failed, program)
 
     def require_reach(self, options: Mapping[str, Any]) -> None:
-        """See that every agent can mean the same server by these options of a connection.
-
-        Raises:
-            EnvironmentFault: one is on another machine, where a socket's path or 127.0.0.1 is something else.
-        """
+        """See that every agent can mean the same server by these options of a connection."""
         host = options.get("host")
         if options.get("socket"):
             away, where = [one for one in self.placed if one["machine"] != machine()], str(options["socket"])

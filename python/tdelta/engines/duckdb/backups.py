@@ -80,12 +80,7 @@ class DuckdbMaker(FileMaker):
         return used
 
     def _run(self, statements: Sequence[str], what: str) -> None:
-        """Have the worker run statements, on another connection where a trial goes on meanwhile.
-
-        Raises:
-            EnvironmentFault: it takes too long, or is to end.
-            TdeltaError: a statement failed; the message is DuckDB's.
-        """
+        """Have the worker run statements, on another connection where a trial goes on meanwhile."""
         worker, halt = self.site.worker, self.site.halt
         if not self.site.is_beside:
             worker.send("run", statements=statements)

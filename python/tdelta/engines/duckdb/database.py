@@ -65,9 +65,6 @@ class Database:
     Args:
         options: as `tdelta.engines.duckdb.engine.DuckdbEngine.options` gives them; with ``path`` None it is in
             memory only.
-
-    Raises:
-        ClientError: DuckDB cannot be loaded (``library``), or what it says.
     """
 
     def __init__(self, options: Options) -> None:
@@ -242,9 +239,6 @@ def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str])
     r"""Make the rows of each of the plan's tables and write them into its file, in order. Returns the files' sizes.
 
     NULL becomes ``\N``, bytes hexadecimal digits, and a double what reads back as the same.
-
-    Raises:
-        OSError: what the system says, with the file.
     """
     text, threads = json.dumps(plan), len(os.sched_getaffinity(0))
     return {table: _native.write_csv(text, table, seed, threads, path) for table, path in files.items()}

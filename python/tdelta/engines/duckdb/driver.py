@@ -12,11 +12,7 @@ from tdelta.errors import EngineUnavailable
 
 
 def driver(_options: Mapping[str, Any]) -> DuckdbEngine:
-    """DuckDB.
-
-    Raises:
-        EngineUnavailable: it or its module is not installed.
-    """
+    """DuckDB."""
     engine = DuckdbEngine()
     engine.require()
     return engine

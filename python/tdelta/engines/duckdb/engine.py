@@ -160,11 +160,7 @@ class DuckdbEngine(Embedded):
         return installed_version(_MODULE_DISTRIBUTION)
 
     def require(self) -> None:
-        """See that all is there that twins need.
-
-        Raises:
-            EngineUnavailable: a wheel is missing, or the two are not of one version.
-        """
+        """See that all is there that twins need."""
         duckdb, module = self.version(), self.module_version()
         missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
         if missing:
@@ -175,11 +171,7 @@ class DuckdbEngine(Embedded):
         self.module_path()
 
     def module_path(self) -> Path:
-        """The file of the module, within its wheel.
-
-        Raises:
-            EngineUnavailable: the wheel has none.
-        """
+        """The file of the module, within its wheel."""
         from importlib.metadata import files  # not earlier: it is slow, and workers need none
 
         for file in files(_MODULE_DISTRIBUTION) or ():

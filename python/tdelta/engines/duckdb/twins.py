@@ -107,11 +107,7 @@ class GeneratedRows:
         self.path = folder.path / "rows"
 
     def write(self, worker: Worker) -> dict[str, str]:
-        """Have a worker write them. Returns where each table's rows are.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be written.
-        """
+        """Have a worker write them. Returns where each table's rows are."""
         self.path.mkdir()
         files = self.files()
         worker.ask("write_rows", seconds=_LOAD_SECONDS, plan=self._job.plan, seed=self._job.seed, files=files)
@@ -122,11 +118,7 @@ class GeneratedRows:
         return {table: str(self.path / f"{number}.csv") for number, (table, _) in enumerate(self._job.tables)}
 
     def check(self, found: Checksums) -> None:
-        """See that the engine finds as many rows in the files as the generator was to make.
-
-        Raises:
-            TdeltaError: it does not.
-        """
+        """See that the engine finds as many rows in the files as the generator was to make."""
         planned: Any = self._job.plan["tables"]
         for table in planned:
             rows, name = found[table["name"]][0], table["name"]

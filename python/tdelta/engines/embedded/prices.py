@@ -94,11 +94,7 @@ class MovedUnits:
 
 @contextlib.contextmanager
 def opened(files: Mapping[str, object], make: Callable[[object], PricedFile]) -> Iterator[dict[str, PricedFile]]:
-    """Make files by their options, by name.
-
-    Raises:
-        ValueError: they do not hold the same rows.
-    """
+    """Make files by their options, by name."""
     with contextlib.ExitStack() as stack:
         made = {}
         for name, options in files.items():
@@ -110,11 +106,7 @@ def opened(files: Mapping[str, object], make: Callable[[object], PricedFile]) ->
 
 
 def proof(files: Mapping[str, PricedFile]) -> dict[str, object]:
-    """The cost of a plain page and what the cipher adds to it (µs of CPU), and what this process's preload did.
-
-    Raises:
-        ValueError: a scan did not read its pages, or the library asked CPUID in each.
-    """
+    """The cost of a plain page and what the cipher adds to it (µs of CPU), and what this process's preload did."""
     for file in files.values():
         file.read_us()  # what asks the CPU for its instructions
     answered, plain = preload().answered, files["plain"]

@@ -100,9 +100,6 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
 
     Args:
         kind: whose conversion, ``sqlite3mc`` or ``sqlcipher``.
-
-    Raises:
-        UsageError: a library of that kind has no conversion.
     """
     match kind:
         case "sqlite3mc":

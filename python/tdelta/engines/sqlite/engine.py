@@ -242,11 +242,7 @@ class SqliteEngine(Embedded):
         return (f"cipher {settings.cipher}",) if self.needs_key(settings.cipher) else ()
 
     def check_layout(self, layout: RunLayout) -> None:
-        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header).
-
-        Raises:
-            UsageError: one does not.
-        """
+        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header)."""
         kinds = {self.settings(layout, condition, 0) for condition in layout.conditions}
         narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
         if narrow:

@@ -82,11 +82,7 @@ class FileCopy:
 
 
 class UserFile:
-    """A user's file, found; see `tdelta.processes.own_data.UserData`.
-
-    Raises:
-        DatabaseFault: there is no file, or it is no plain SQLite database.
-    """
+    """A user's file, found; see `tdelta.processes.own_data.UserData`."""
 
     def __init__(self, engine: SqliteEngine, file: Path) -> None:
         self._engine = engine

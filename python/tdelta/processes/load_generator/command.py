@@ -25,13 +25,11 @@ from tdelta.processes.load_generator.tools import (
     Filled,
     Finished,
     Given,
-    LoadResult,
     Tool,
-    ToolRequest,
     histograms_of,
     unreadable,
 )
-from tdelta.records import SpanTotals
+from tdelta.records import Measurement, SpanTotals
 
 # Passwords in the commands that users give: found by where programs take them, and never repeated.
 #
@@ -102,16 +100,16 @@ class AnyCommand(Tool):
     def _given(self, words: Sequence[str]) -> Given:
         return Given({}, tuple(words))
 
-    def _added(self, given: Given, _asked: ToolRequest) -> tuple[Amount, list[str]]:
+    def _added(self, given: Given, _protocol: str) -> tuple[Amount, list[str]]:
         text = " ".join(given.others)
         return next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN), []
 
-    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
-        yield from super()._cautions(given, amount, asked)
-        if asked.protocol == MYSQL and not any(place in word for word in given.others for place in _PLACES):
+    def _cautions(self, given: Given, amount: Amount, protocol: str) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, protocol)
+        if protocol == MYSQL and not any(place in word for word in given.others for place in _PLACES):
             yield Caution.of("load-names-no-twin", product="MySQL")
 
-    def read(self, finished: Finished) -> LoadResult:
+    def read(self, finished: Finished) -> Measurement:
         """What the pattern finds; the report of a tool that was run by a script; else one operation."""
         if self._operations is not None:
             return self._counted(finished, self._operations)
@@ -120,22 +118,19 @@ class AnyCommand(Tool):
                 return tool.read(dataclasses.replace(finished, log_folder=None))
         times = {self.name: {finished.elapsed_ns: 1}}
         totals = {self.name: SpanTotals(1, finished.elapsed_ns)}
-        return LoadResult(1, finished.elapsed_ns, totals, histograms_of(times))
+        return Measurement(1, finished.elapsed_ns, totals, {}, histograms=histograms_of(times))
 
-    def _counted(self, finished: Finished, pattern: re.Pattern[str]) -> LoadResult:
+    def _counted(self, finished: Finished, pattern: re.Pattern[str]) -> Measurement:
         found = [match.group(1) for match in pattern.finditer(finished.out)]
         numbers = [int(text.replace(",", "")) for text in found if re.fullmatch(r"[0-9][0-9,]{0,17}", text or "")]
         if not numbers or numbers[-1] == 0:
-            raise unreadable(
-                finished,
-                Refusal.of("load-output", what=f"a number above 0 that matches --load-operations {pattern.pattern!r}"),
-            )
+            raise unreadable(finished, f"a number above 0 that matches --load-operations {pattern.pattern!r}")
         count = numbers[-1]
-        return LoadResult(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)})
+        return Measurement(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)}, {})
 
 
 PLACEHOLDERS: Mapping[str, str] = {
-    "socket": "the file of the copy's Unix socket (empty over TCP)",
+    "socket": "the file of the copy's Unix socket",
     "host": "the copy's host; for PostgreSQL's clients the folder of its socket",
     "port": "the copy's port",
     "user": "whom to connect as",
@@ -222,10 +217,6 @@ class LoadGenerator:
         added = self.tool.connection_words(self.filled.words, connection)
         return (self.head[0], *rest[:at], *added, *rest[at:])
 
-    def connection_faults(self, connection: Connection) -> tuple[Refusal, ...]:
-        """What is wrong with the command for one twin, once it is known where that is."""
-        return tuple(_connection_faults(self, connection))
-
 
 def passfile(folder: Path) -> Path:
     return folder / "passfile"
@@ -255,7 +246,7 @@ def parse_load(
     any_command = AnyCommand(words[at], pattern)
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
-    filled = tool.fill(words[at + 1 :], ToolRequest(protocol, threads_levels))
+    filled = tool.fill(words[at + 1 :], protocol, threads_levels)
     secrets = [
         Refusal.of(
             "load-option",
@@ -333,17 +324,3 @@ def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
             ).at(f"--load-operations {text!r}")
         ]
     return pattern, []
-
-
-def _connection_faults(command: LoadGenerator, connection: Connection) -> Iterator[Refusal]:
-    words = command.head[1:] + command.filled.words
-    if connection.socket is None and any("{socket}" in word for word in words):
-        yield Refusal.of("load-socket-over-tcp", host=connection.client_host)
-    if connection.needs_tls and connection.protocol == MYSQL and not any("ssl" in word for word in words):
-        yield Refusal.of(
-            "load-without-tls",
-            host=connection.client_host,
-            tls=connection.tls,
-            product="MySQL",
-            example="sysbench: --mysql-ssl=on",
-        )

@@ -16,10 +16,11 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Declined
+from tdelta.measure.private import private
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
-from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home, write_passfile
+from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home
 from tdelta.processes.load_generator.tools import Finished
 from tdelta.processes.workers import Supervisor
 from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
@@ -44,15 +45,14 @@ class CommandLoad:
         parent: Path,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        if faults := command.connection_faults(connection):
-            raise LoadFault(*faults)
         self._command = command
         self._password = connection.password
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
         self._deadline_seconds = 0.0
         try:
-            write_passfile(connection, passfile(self._folder))
+            with private(passfile(self._folder)) as file:
+                file.write(connection.passfile_text().encode())
             home = make_home(self._folder / "home", connection.option_file())
             self._supervisor = Supervisor("a load generator's supervisor")
             self._supervisor.send("keep", folder=str(self._folder))
@@ -121,28 +121,16 @@ class CommandLoad:
         cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
         if answer["ended_by"] == "stop":
             return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client=cpu)
-        finished = self._finished(answer)
+        out, err = self._printed("out"), self._printed("err")
+        finished = Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
         if fault := _fault(answer, name):
             raise LoadFault(fault, words=finished.last_lines)
         result = self._command.reader.read(finished)
-        return Measurement(
-            operations=result.operations,
-            total_operations=result.operations,
-            elapsed_ns=result.elapsed_ns,
-            transactions=result.transactions,
-            statements={},
-            errors=result.errors,
-            retries=result.retries,
-            histograms=result.histograms,
-            client=cpu,
-        )
+        return dataclasses.replace(result, total_operations=result.operations, client=cpu)
 
-    def _finished(self, answer: Mapping[str, Any]) -> Finished:
-        out, err = (self._without_password(_printed(self._folder / name)) for name in ("out", "err"))
-        return Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
-
-    def _without_password(self, text: str) -> str:
-        """A script may print its environment; what it said is shown to people."""
+    def _printed(self, name: str) -> str:
+        """What it said, which is shown to people; a script may print its environment."""
+        text = (self._folder / name).read_text(errors="replace")
         return text.replace(self._password, "***") if self._password else text
 
     def _remove_logs(self) -> None:
@@ -179,11 +167,3 @@ def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
         listed = ", ".join(answer["left"])
         return Refusal.of("load-failed", tool=name, how=f"left running: {listed}")
     return None
-
-
-def _printed(path: Path) -> str:
-    """The end of the output, which a tool's report comes last in."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

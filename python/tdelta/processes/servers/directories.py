@@ -40,11 +40,7 @@ _WAITING = b"aiting for someone to free"
 
 
 class ServerDirectories:
-    """Where one server stands. What another made there meanwhile, under the same name, is left alone.
-
-    Raises:
-        OSError: they cannot be made, or are there already.
-    """
+    """Where one server stands. What another made there meanwhile, under the same name, is left alone."""
 
     def __init__(self, place: ServerPaths) -> None:
         self._place = place

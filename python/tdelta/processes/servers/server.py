@@ -52,9 +52,6 @@ class Server:
         recipe: how it is made and run. Its folder must not be there yet.
         environment: variables for the server, what hides AES instructions say. Others can read them: nothing secret.
         pulse_seconds: how long it may be frozen without a break.
-
-    Raises:
-        StorageFault: its folder cannot be made or written.
     """
 
     def __init__(

@@ -33,9 +33,6 @@ def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Pa
     Args:
         allowed: the CPUs to choose from; None: those that this thread may use.
         root: where the system's files are.
-
-    Raises:
-        ValueError: there are fewer.
     """
     found = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
     if cores > len(found):

@@ -26,9 +26,6 @@ def require_storage(level: str, root: Path = Path("/")) -> None:
 
     Args:
         root: where the kernel's files are, for tests.
-
-    Raises:
-        UsageError: it cannot; the message says what is missing.
     """
     if storage_of(level) is USER_FOLDER:
         _require_folder(Path(level))

@@ -51,11 +51,7 @@ class Room:
         return Usage() if self.process is None else usage(self.process.pid)
 
     def below(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Search what lies below the file system, once all is written.
-
-        Raises:
-            EnvironmentFault: it cannot be read.
-        """
+        """Search what lies below the file system, once all is written."""
         if self.kept is None:
             return ()
         for folder in (self.path, self.path.parent):  # gocryptfs first, then what it keeps
@@ -89,12 +85,7 @@ class Rooms:
 
     @contextlib.contextmanager
     def room(self, level: str, name: str) -> Iterator[Room]:
-        """A room on storage of that level for the instance of that name, until the end of the block.
-
-        Raises:
-            EnvironmentFault: the machine refuses, or what was made does not encrypt as it must.
-            StorageFault: the disk is full, or a program that makes storage fails.
-        """
+        """A room on storage of that level for the instance of that name, until the end of the block."""
         with contextlib.ExitStack() as stack:
             room = self._own(level, name, stack) if is_user_folder(level) else self._made(level, name, stack)
             _require_in_force(level, room)
