@@ -91,11 +91,7 @@ class Child:
         self.close(_END_SECONDS)
 
     def close(self, seconds: float) -> int:
-        """Close its input and wait for it to go; it is killed if it has not gone within ``seconds``.
-
-        Returns:
-            Its exit status.
-        """
+        """Close its input and wait for its exit status; it is killed if it has not gone within ``seconds``."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -115,12 +111,7 @@ class Child:
         return self._process.stdout.fileno()
 
     def send(self, do: str, **arguments: object) -> None:
-        """Send one request and do not wait.
-
-        Raises:
-            WorkerFault: the process is gone.
-            EnvironmentFault: it is, and has said what it lacks.
-        """
+        """Send one request and do not wait; raises as `answer` does where the process is gone."""
         line = json.dumps({"do": do, **arguments}).encode() + b"\n"
         try:
             self._write(line)

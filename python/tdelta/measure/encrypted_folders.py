@@ -64,7 +64,6 @@ def encryption_of(folder: Path, root: Path = Path("/")) -> str | None:
 
 
 def fscrypt_policy(folder: Path) -> str | None:
-    """The fscrypt policy in force in a folder; None where it has none, or its file system cannot have one."""
     policy = bytearray(struct.pack("<Q", _POLICY_BYTES) + bytes(_POLICY_BYTES))
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -85,7 +84,6 @@ def _mount(folder: Path, root: Path) -> Mount | None:
 
 
 def _zfs(mount: Mount) -> str | None:
-    """What ``zfs`` says of a data set, where that is installed."""
     program = shutil.which("zfs") if mount.file_system == "zfs" else None
     if program is None:
         return None

@@ -31,13 +31,9 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
-    """What distinguishes a process from any that ever had its number: a digest of its boot and of when it began.
+    """What distinguishes a process, or this one, from any that ever had its number: a digest of its boot and beginning.
 
-    Args:
-        pid: the process; this one if None.
-
-    Returns:
-        None where there is no such process, or the kernel does not say.
+    None where there is no such process, or the kernel does not say.
     """
     import hashlib  # not earlier: workers do without it
 

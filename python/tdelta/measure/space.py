@@ -60,7 +60,6 @@ def free_memory_bytes(root: Path = Path("/")) -> int | None:
 def require_space(
     directory: Path, needed_bytes: int, *, remedy: str = "take less data (--size), or another folder (--dir)"
 ) -> None:
-    """Make sure a directory has room."""
     free = free_disk_bytes(directory)
     if free < needed_bytes:
         raise StorageFault(
@@ -109,12 +108,7 @@ def require_open_files(needed: int) -> None:
 
 
 def require_threads(needed: int, root: Path = Path("/")) -> None:
-    """Make sure that a process of this user may have so many threads.
-
-    Args:
-        needed: the threads that drive the load at once.
-        root: as for :func:`free_memory_bytes`.
-    """
+    """Make sure that a process of this user may have so many threads that drive the load at once."""
     limits = {
         "kernel.threads-max": _whole(root / "proc/sys/kernel/threads-max"),
         "kernel.pid_max": _whole(root / "proc/sys/kernel/pid_max"),
@@ -131,7 +125,6 @@ def require_threads(needed: int, root: Path = Path("/")) -> None:
 
 
 def _threads_in(addresses: int) -> int | None:
-    """Threads whose stacks fit into a limited address space."""
     if addresses == resource.RLIM_INFINITY:
         return None
     return max(0, addresses - _PROCESS_ADDRESSES) // _THREAD_ADDRESSES + _OTHER_THREADS
@@ -158,7 +151,6 @@ def require_writable(directory: Path) -> None:
 
 
 def _nearest(directory: Path) -> Path:
-    """The directory, or its nearest ancestor that exists."""
     path = directory.absolute()
     for candidate in (path, *path.parents):
         if candidate.exists():

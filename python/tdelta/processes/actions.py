@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,23 +55,19 @@ class Outcome:
     stops: bool = False
 
 
-class Act(ABC):
-    """One action, bound to the twin that it is done to. Only `perform` is measured."""
+class Act:
+    """One action, bound to the twin that it is done to. Only `perform` is measured. By itself it does nothing."""
 
     def prepare(self) -> None:
         """Do what must be done first."""
         return
 
-    @abstractmethod
     def perform(self) -> Outcome:
         """Do it; raises ``TdeltaError`` where it failed."""
+        return Outcome()
 
     def inspect(self) -> Mapping[str, int]:
-        """Counts of what it has left, by name, once the load and it have ended.
-
-        Raises:
-            TdeltaError: it is not what it should be.
-        """
+        """Counts of what it has left, by name; raises ``TdeltaError`` where that is not what it should be."""
         return {}
 
     def undo(self) -> None:
@@ -97,12 +92,7 @@ def as_left(counter: str) -> tuple[str, str] | None:
     return (parts[0], parts[1]) if name == _LEFT and len(parts) == 2 else None
 
 
-class _Idle(Act):
-    def perform(self) -> Outcome:
-        return Outcome()
-
-
-IDLE: Act = _Idle()
+IDLE = Act()
 """The action beside the load of a baseline."""
 
 
@@ -113,7 +103,6 @@ class Halt:
         self._asked = threading.Event()
 
     def ask(self) -> None:
-        """Have whatever waits here end."""
         self._asked.set()
 
     @property
@@ -121,16 +110,10 @@ class Halt:
         return self._asked.is_set()
 
     def pause(self, seconds: float) -> None:
-        """Wait so long; less where the action is to end."""
         self._asked.wait(seconds)
 
     def wait_for(self, child: Child, what: str, seconds: float = ACTION_SECONDS) -> Any:
-        """The answer of a process to a request that was sent.
-
-        Raises:
-            EnvironmentFault: there is none in time, or the action is to end.
-            TdeltaError: as `Child.answer`.
-        """
+        """The answer of a process to a request that was sent; raises as `wait_until` and `Child.answer` do."""
         self.wait_until(lambda: bool(ready([child], _LOOK_AGAIN_SECONDS)), what, seconds, 0.0)
         return child.answer()
 
@@ -141,11 +124,7 @@ class Halt:
         seconds: float = ACTION_SECONDS,
         look_again_seconds: float = _LOOK_AGAIN_SECONDS,
     ) -> None:
-        """Look again and again until something is so.
-
-        Raises:
-            EnvironmentFault: it is not so in time, or the action is to end.
-        """
+        """Look until something is so; raises ``EnvironmentFault`` where it is not in time, or the action is to end."""
         give_up = time.monotonic() + seconds
         while not is_so():
             if self._asked.wait(look_again_seconds):
@@ -171,16 +150,11 @@ def prepared(act: Act, halt: Halt) -> Iterator[None]:
 def alone(
     act: Act, level: str, usage: Callable[[], Usage], halt: Halt, ready: Callable[[], None] | None
 ) -> Measurement:
-    """A trial that is an action: how long it took, and what the database used meanwhile.
-
-    Args:
-        level: what it is called among transactions.
-    """
+    """A trial that is an action, called ``level``: how long it took, and what the database used meanwhile."""
     with prepared(act, halt):
         if ready is not None:
             ready()
         before, meter = usage(), PressureMeter()
-        meter.start()
         began_ns = time.monotonic_ns()
         outcome = act.perform()
         elapsed_ns = time.monotonic_ns() - began_ns
@@ -199,7 +173,6 @@ def alone(
 
 
 def inspected(act: Act, measured: Measurement) -> Measurement:
-    """The measurement with what is found after its action."""
     found = {f"{COUNTED}{name}": value for name, value in act.inspect().items()}
     return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **found})
 
@@ -210,14 +183,6 @@ def of_recorded(measured: Measurement) -> Measurement:
     used = measured.usage
     cpu = {name: share * getattr(used, name) for name in ("cpu_user_seconds", "cpu_system_seconds")}
     return dataclasses.replace(measured, usage=dataclasses.replace(used, **cpu))
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """How many statements of a load were executed so far, and when that was so."""
-
-    ns: int
-    work: int
 
 
 class Beside:
@@ -233,8 +198,10 @@ class Beside:
         self._act = act
         self._executed = executed
         self._head_seconds = head_seconds
-        self._began: _Mark | None = None
-        self._ended: _Mark | None = None
+        self._began: tuple[int, int] | None = None
+        """The time, ns, and how many statements of the load were executed until then."""
+
+        self._ended: tuple[int, int] | None = None
         self._load_ended_ns = 0
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
@@ -254,12 +221,7 @@ class Beside:
 
     @contextlib.contextmanager
     def going_on(self, halt: Halt) -> Iterator[None]:
-        """Within the block, which is the load, the action goes on; after it, it has ended: by itself, or when halted.
-
-        Raises:
-            EnvironmentFault: it does not end.
-            TdeltaError: it failed.
-        """
+        """Within the block, the load, the action goes on; after it, it has ended: by itself, or when halted."""
         self._thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
         self._thread.start()
         try:
@@ -292,20 +254,19 @@ class Beside:
             circumstances=Circumstances("" if outcome.stops else measured.standstill),
         )
 
-    def _mark(self) -> _Mark | None:
+    def _mark(self) -> tuple[int, int] | None:
         if self._executed is None:
             return None
         work = self._executed()
-        return _Mark(time.monotonic_ns(), work)
+        return time.monotonic_ns(), work
 
     def _while(self) -> dict[str, int]:
         """The stretch from the action's beginning to its end or the load's, whichever came first."""
-        if self._began is None or (last := self._mark()) is None:
+        if self._began is None or self._executed is None:
             return {}
-        end = _Mark(self._load_ended_ns, last.work)
-        if self._ended is not None and self._ended.ns < end.ns:
-            end = self._ended
-        return {WHILE_NS: max(0, end.ns - self._began.ns), WHILE_WORK: end.work - self._began.work}
+        of_load = (self._load_ended_ns, self._executed())
+        ended_ns, work = min(self._ended or of_load, of_load)
+        return {WHILE_NS: max(0, ended_ns - self._began[0]), WHILE_WORK: work - self._began[1]}
 
 
 def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:

@@ -98,12 +98,7 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
 
 
 def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
-    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``.
-
-    Args:
-        tools: the engine's, by name.
-        acts: those that are asked for, which may not be well written.
-    """
+    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``."""
     for level in acts:
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)
@@ -150,8 +145,6 @@ class _BackupFolders:
 
 
 class _OfBackups(Act):
-    """An action with backups, in folders that are there until it is undone."""
-
     place: _BackupFolders
 
     def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
@@ -167,24 +160,16 @@ class _OfBackups(Act):
         return self._maker.make(self.place.made, self._request.compress, self.place.programs)
 
     def undo(self) -> None:
-        """End and remove what was restored, and the backup."""
         self._maker.let_go()
         if hasattr(self, "place"):
             self.place.remove()
 
 
 class Backup(_OfBackups):
-    """A backup is made; afterwards it is weighed, and searched for planted rows."""
-
     def perform(self) -> Outcome:
         return Outcome(programs=self._make())
 
     def inspect(self) -> Mapping[str, int]:
-        """Its size, that of what was compressed, and the markers that are found in files of each class.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-        """
         place, request, made = self.place, self._request, self._maker
         looked_at = made.unpack(place.made, request.compress, place.unpacked, place.programs)
         counted = {

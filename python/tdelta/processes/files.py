@@ -89,7 +89,6 @@ class TwinFolder:
         return target
 
     def remove(self, path: Path) -> None:
-        """Remove a database file with its log and journal, if they are there."""
         for suffix in ("", "-wal", "-shm", "-journal"):
             try:
                 own_folders.unlink(Path(f"{path}{suffix}"))
@@ -168,7 +167,6 @@ def _opened(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _owned(folder: Path) -> tuple[int, int]:
-    """Make a folder and lock it. Returns descriptors of the folder and of the lock."""
     try:
         _remember(folder)
         lock = _make_owned(folder)

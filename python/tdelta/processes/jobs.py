@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tdelta.processes.load_generator.command import LoadGenerator
-
-if TYPE_CHECKING:
-    from tdelta.ray.load_agents import AgentPool
 
 _SECOND_NS = 1_000_000_000
 
@@ -113,7 +110,8 @@ class WorkloadSpec:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
     With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says
-    whether any of them changes rows. ``steps`` is what else trials may be. With ``agents``, these run the transactions.
+    whether any of them changes rows. ``steps`` is what else trials may be. With ``agents``, these run the transactions
+    (`tdelta.ray.load_agents.AgentPool`).
     """
 
     transactions: tuple[Mapping[str, object], ...]
@@ -121,7 +119,11 @@ class WorkloadSpec:
     command: LoadGenerator | None = None
     writes: bool = True
     steps: LoadAndRebuild | None = None
-    agents: AgentPool | None = None
+    agents: Any = None
+
+    @property
+    def work(self) -> dict[str, Any]:
+        return {"transactions": self.transactions, "constants": self.constants}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,6 @@ class TrialJob:
 
     @property
     def head_seconds(self) -> float:
-        """About how long the operations at the head take that are not recorded."""
         return self.trial_seconds * self.discard / max(1, self.operations)
 
     def as_json(self) -> dict[str, object]:

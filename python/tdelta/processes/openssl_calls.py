@@ -86,12 +86,7 @@ class Counts:
 
 
 def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to add to a process's environment so that it is counted.
-
-    Args:
-        counts: the file to count in; made by the process.
-        inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
-    """
+    """What to add to an environment, by default this process's, so that a process counts in a file."""
     library = preload_path()
     if not library.is_file():
         raise EngineUnavailable(Refusal.of("preload-missing", library=library))
@@ -135,8 +130,6 @@ def _tallies(content: bytes) -> Iterator[tuple[tuple[str, str, str], Tally]]:
 
 
 class Watched(Protocol):
-    """A server that runs under observation."""
-
     def work(self) -> None:
         """Have it decrypt and encrypt pages: read a table from the disk, change some of it, write that."""
 

@@ -29,17 +29,12 @@ class Program:
     remedy: str
 
     def require(self) -> None:
-        """Raise ``UsageError`` where it is missing."""
         if shutil.which(self.name) is None:
             raise UsageError(Refusal.of("program-missing", program=self.name, remedy=self.remedy))
 
 
 class Programs:
-    """Runs programs for one action; all of them end with it. Use as a context manager.
-
-    Args:
-        folder: where they run, and what they say is written.
-    """
+    """Runs programs for one action, in a folder where what they say is written; all of them end with it."""
 
     def __init__(self, folder: Path, halt: Halt) -> None:
         self._folder = folder
@@ -101,7 +96,6 @@ class Programs:
         )
 
     def answer(self) -> Usage:
-        """Wait for what was begun; returns and raises as `run` does."""
         names = " | ".join(Path(stage[0]).name for stage in self._stages)
         try:
             answer = self._halt.wait_for(self._child, f"the end of {names}", ACTION_SECONDS + _GRACE_SECONDS)

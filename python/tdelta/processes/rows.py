@@ -19,7 +19,6 @@ from tdelta.workloads.dialect import Dialect
 
 
 def require_no_markers(tables: Iterable[str]) -> None:
-    """Raise ``UsageError`` if there is a table of the markers' name already."""
     if any(name.lower() == TABLE for name in tables):
         raise UsageError(Refusal.of("table-name-taken", table=TABLE))
 

@@ -19,8 +19,6 @@ _OWN_FAULTS = ("out_of_memory", "no_twin", "value")
 
 
 class NoTwin(ValueError):
-    """A request out of order: it needs an open twin."""
-
     def __init__(self) -> None:
         from tdelta.messages import Refusal  # not earlier: nearly every worker does without it
 
@@ -153,7 +151,6 @@ class TwinHost(Host):
         return {}
 
     def open_twin(self) -> Any:
-        """The twin; raises ``NoTwin`` where none is open."""
         if self.twin is None:
             raise NoTwin
         return self.twin

@@ -9,15 +9,79 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
-from tdelta.profiling.recording import Recording, parse_report
 from tdelta.profiling.sampling import Gone, Samples, Sampling, environment, has_maps, last_words, may_look_at_cpus
+from tdelta.records import Sampled
+
+_HEX = re.compile(r"0x[0-9a-f]+")
+_EVENT = re.compile(r"# Samples: .* of event '([^']*)'")
+_LEVEL = re.compile(r"\[(.)\] ?(.*)")
+_FIELDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All functions that were seen in one recording.
+
+    ``has_kernel`` says whether the kernel's could be; ``is_lost`` that perf could not write everything down.
+    """
+
+    functions: tuple[Sampled, ...]
+    has_kernel: bool = True
+    is_lost: bool = False
+
+
+def parse_report(printed: Iterable[str], threads: Collection[int] | None = None) -> Recording:
+    """Read ``perf report`` with fields that tabulators separate: samples, period (ns), thread, file, level and symbol.
+
+    Functions of a file that does not name them are added up under no symbol.
+    """
+    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    has_kernel = True
+    for line in printed:
+        if event := _EVENT.match(line):
+            has_kernel = not event[1].endswith(":u")
+        fields = [field.strip() for field in line.split("\t")]
+        if line.startswith("#") or len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
+            continue
+        if threads is not None and int(fields[2].partition(":")[0]) not in threads:
+            continue
+        level = _LEVEL.fullmatch(fields[4])
+        symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[4], False)
+        key = (_file_name(fields[3]), "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol, is_kernel)
+        samples, period = found.get(key, (0, 0))
+        found[key] = (samples + int(fields[0]), period + int(fields[1]))
+    functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
+    return Recording(functions, has_kernel)
+
+
+def added(recordings: Iterable[Recording]) -> Recording:
+    found: dict[Sampled, tuple[int, int]] = {}
+    has_kernel = True
+    is_lost = False
+    for recording in recordings:
+        has_kernel = has_kernel and recording.has_kernel
+        is_lost = is_lost or recording.is_lost
+        for one in recording.functions:
+            key = dataclasses.replace(one, samples=0, cpu_ns=0)
+            samples, cpu_ns = found.get(key, (0, 0))
+            found[key] = (samples + one.samples, cpu_ns + one.cpu_ns)
+    functions = tuple(
+        dataclasses.replace(key, samples=samples, cpu_ns=cpu_ns) for key, (samples, cpu_ns) in found.items()
+    )
+    return Recording(functions, has_kernel, is_lost)
+
+
+def _file_name(dso: str) -> str:
+    """Without folders, which may be private, nor what perf says of a file that was replaced meanwhile."""
+    return dso if dso.startswith("[") else dso.removesuffix(" (deleted)").rpartition("/")[2]
+
 
 SHOWN = ("--symfs", "/dev/null", "-F", "pid,tid,cpu,time", "--ns", "--show-task-events", "--show-lost-events")
 """What `threads_of` reads: these words of ``perf script``, which would
@@ -42,11 +106,9 @@ class OwnThreads:
 
 
 def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -> OwnThreads:
-    """The threads of processes, and of those that they and their children started.
+    """The threads of processes, and of those that they and their children started; all where none are given.
 
-    Args:
-        printed: lines of ``perf script`` with `SHOWN`, in the order of time; read once.
-        processes: ids of those that are meant; everything in the recording, where there are none.
+    The lines are those of ``perf script`` with `SHOWN`, in the order of time.
     """
     meant = set(processes or ())
     threads: set[int] = set()
@@ -84,8 +146,7 @@ class Perf:
     def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
         """Have perf wait for the order to sample processes, their threads, and those that they start.
 
-        Args:
-            processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
+        Where whole CPUs are looked at, their ids are asked for again when sampling begins and ends.
         """
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
@@ -101,7 +162,6 @@ class Perf:
         raise AssertionError
 
     def read(self, samples: Samples) -> Recording:
-        """What was sampled, by function."""
         own = self._own_threads(samples)
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
@@ -159,7 +219,6 @@ class Perf:
 
 
 def find_perf() -> Perf:
-    """The ``perf`` of this machine."""
     program = shutil.which("perf")
     if program is None:
         raise EnvironmentFault(Refusal.of("perf-unavailable", fault="not found"))

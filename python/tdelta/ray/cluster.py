@@ -62,8 +62,6 @@ class NoNode(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """What was placed on a node, and what it said of itself."""
-
     handle: Any
     node_id: str
     said: Mapping[str, Any]
@@ -76,12 +74,7 @@ def next_free(nodes: Mapping[str, str], taken: Collection[str]) -> str | None:
 
 
 class Cluster:
-    """A Ray cluster that was joined.
-
-    Args:
-        ray: its module.
-        resumed_by: how users go on where it is lost.
-    """
+    """A Ray cluster that was joined; ``resumed_by`` is how users go on where it is lost."""
 
     def __init__(self, ray: Any, resumed_by: str) -> None:
         self.ray = ray
@@ -133,7 +126,6 @@ class Cluster:
             return fault
 
     def kill(self, handle: Any) -> None:
-        """Kill an actor, which may be gone."""
         with contextlib.suppress(Exception):
             self.ray.kill(handle)
 
@@ -275,7 +267,6 @@ class OnCluster:
         return []
 
     def handles(self) -> list[Any]:
-        """The actors that are there."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -351,7 +342,6 @@ class BridgeHost(Host):
 
 
 def end_all() -> None:
-    """Kill whatever was started below this process, which adopts orphans, and wait until it is gone."""
     give_up = time.monotonic() + STOP_SECONDS
     while time.monotonic() < give_up:
         for pid in living(os.getpid()):

@@ -32,8 +32,6 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The place of an answer from a node that was lost, with Ray's words."""
-
     words: str
 
 
@@ -90,8 +88,7 @@ class Hosts(OnCluster):
 class Nodes(Bridge):
     """Nodes of a Ray cluster with an actor on each, in whose place the process that speaks to Ray is spoken to.
 
-    Args:
-        actor: the class of the actors, ``module:Class``. It has ``hello``, ``call``, ``stop`` and ``end``.
+    The class of the actors, ``module:Class``, has ``hello``, ``call``, ``stop`` and ``end``.
     """
 
     called = "the carrier to the hosts"
@@ -118,11 +115,7 @@ class Nodes(Bridge):
         return found
 
     def answers(self, calls: Mapping[int, Call]) -> list[Any]:
-        """The values of calls on nodes, all at once and in their order; an error raised there is in its value's place.
-
-        Raises:
-            EnvironmentFault: a node was lost meanwhile.
-        """
+        """The values of calls on nodes, all at once and in their order, or errors that were raised there."""
         sent = {number: packed(call) for number, call in calls.items()}
         answers = self.invoke("carry", sent, seconds=_CALL_SECONDS)
         for number, answer in answers.items():
@@ -150,6 +143,5 @@ class Nodes(Bridge):
 
 
 def _distinct(nodes: list[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of nodes; where several have the same, with what Ray calls them."""
     names = [name for name, _ in nodes]
     return tuple(name if names.count(name) == 1 else f"{name} ({of[:8]})" for name, of in nodes)

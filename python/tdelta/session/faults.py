@@ -17,7 +17,7 @@ from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.processes.jobs import REBUILD
 from tdelta.processes.load_generator.command import passwords_in
-from tdelta.processes.storage.available import require_storage
+from tdelta.processes.storage.rooms import require_storage
 from tdelta.records import ENCRYPTION, Level
 from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest

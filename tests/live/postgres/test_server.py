@@ -30,8 +30,7 @@ from tdelta.processes.actions import Halt
 from tdelta.processes.mounts import is_mounted, mounts_below
 from tdelta.processes.process_tree import shared_memory, usage
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.recipes import Recipe, place_for
 from tdelta.processes.servers.server import Server
 
 from .servers import (

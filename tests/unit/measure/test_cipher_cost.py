@@ -6,10 +6,10 @@ import pytest
 
 from support.refused import Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import cipher_cost_levels, measure_cipher_cost
+from tdelta.measure import cipher_cost, measure_cipher_cost
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
-from tdelta.measure.page_tasks import PageTask
+from tdelta.measure.cipher_cost import PageTask
 from tdelta.records import Phase
 
 from .fakes import FakeChild, usual
@@ -195,10 +195,8 @@ def test_a_name_that_does_not_exist_starts_nothing(levels):
 def test_the_environment_of_a_level_hides_aes_or_hides_nothing(monkeypatch):
     monkeypatch.setenv("OPENSSL_ia32cap", "")  # as a user might have it: everything hidden
     others = {name: value for name, value in os.environ.items() if name != "OPENSSL_ia32cap"}
-    assert cipher_cost_levels.level_environment("on") == others
-    assert cipher_cost_levels.level_environment("off") == others | {
-        "OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"
-    }
+    assert cipher_cost.level_environment("on") == others
+    assert cipher_cost.level_environment("off") == others | {"OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"}
 
 
 def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():

@@ -2,7 +2,7 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.errors import UnknownName, UsageError
-from tdelta.measure.page_tasks import PageTask, check_levels, page_tasks
+from tdelta.measure.cipher_cost import PageTask, check_levels, page_tasks
 
 
 def test_aes_has_both_directions_and_hmac_has_one_and_no_mode():

@@ -411,7 +411,7 @@ class FakeWorker:
 def agent_and_worker(monkeypatch: pytest.MonkeyPatch) -> tuple[Agent, FakeWorker]:
     monkeypatch.setattr(load_agents, "Worker", FakeWorker)
     agent = Agent()
-    agent.open("t", {"program": "p", "connect": {}, "observe": {}, "work": {}, "patience_seconds": 1.0})
+    agent.open("t", {"program": "p", "options": {}, "connections": 1, "work": {}, "patience_seconds": 1.0})
     worker: Any = agent._workers["t"]
     worker.sent.clear()
     return agent, worker

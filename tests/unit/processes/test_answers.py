@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.measure.usage import spent
+from tdelta.measure.pressure import spent
 from tdelta.processes.answers import WORKER, client_step, embedded_step, measurement, of_embedded
 from tdelta.processes.jobs import LoadAndRebuild, PopulateJob, TrialJob
 from tdelta.processes.load_generator.trial import with_server

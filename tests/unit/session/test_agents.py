@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tdelta.errors import UsageError
-from tdelta.ray.bridge import AgentsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 
@@ -32,7 +32,7 @@ def codes(**options: Any) -> list[str]:
 def test_agents_and_the_address_of_their_cluster_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     with_ray(monkeypatch, is_there=True)
     made = plan(RunRequest(engine="mariadb", seed=1, agents=2, ray="head:6379", threads=2), "r1")
-    assert made.agents == AgentsRequest(2, "head:6379")
+    assert made.agents == NodesRequest(2, "head:6379")
     assert plan(RunRequest(engine="mariadb", seed=1), "r1").agents is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.refused import has, refused
 from tdelta.errors import UsageError
-from tdelta.ray.bridge import HostsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.session import RunRequest, dry_run
 from tdelta.session.calibrating import calibrate_machine
 from tdelta.session.calibration_lookup import key_of
@@ -31,7 +31,7 @@ def planned(**options: Any) -> Plan:
 
 def test_hosts_and_the_address_of_their_cluster_are_planned() -> None:
     made = planned()
-    assert made.hosts == HostsRequest(2, "head:6379")
+    assert made.hosts == NodesRequest(2, "head:6379")
     assert planned(hosts=None, ray=None).hosts is None
     assert planned(hosts=None, ray=None).hosts_in(0) == {}
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.duckdb.database import CATALOG, attach_sql
-from tdelta.engines.embedded.backups import NAME, FileMaker
-from tdelta.engines.embedded.site import Site
+from tdelta.engines.embedded.actions import NAME, FileMaker, Site
 from tdelta.engines.embedded.sql import literal
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
@@ -112,7 +111,6 @@ class DuckdbMaker(FileMaker):
         return used + difference(usage(other.pid), before)
 
     def let_go(self) -> None:
-        """A file that is detached still is attached again."""
         super().let_go()
         if not self.site.halt.is_asked:
             self._attach()

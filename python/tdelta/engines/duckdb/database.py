@@ -60,12 +60,7 @@ _NO_ROOM = ("No space left", "Disk quota")
 
 
 class Database:
-    """An open DuckDB with one file attached, or none.
-
-    Args:
-        options: as `tdelta.engines.duckdb.engine.DuckdbEngine.options` gives them; with ``path`` None it is in
-            memory only.
-    """
+    """An open DuckDB with one file attached (`DuckdbEngine.options`); in memory only without ``path``."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -113,7 +108,6 @@ class Database:
             self._main.execute(f"USE {CATALOG}")
 
     def detach(self) -> None:
-        """Detach the file; connections have none meanwhile."""
         with self.translated_errors():
             for cursor in (*self._cursors, self._main):
                 cursor.execute(f"USE {_MAIN}")
@@ -150,7 +144,6 @@ class Database:
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Any:
-        """A cursor; DuckDB opens a separate connection for each."""
         with self.translated_errors():
             cursor = self._main.cursor()
             cursor.execute(f"USE {self._catalog}")
@@ -182,7 +175,6 @@ class Database:
             return found
 
     def text(self, sql: str) -> str:
-        """The first value that one statement answers, as text; empty for NULL, and where there is none."""
         rows = self.rows(sql)
         return _text(rows[0][0]) if rows else ""
 
@@ -217,12 +209,7 @@ class Database:
         self.run(f"CHECKPOINT {CATALOG}")
 
     def digest(self, source: str, columns: Sequence[str]) -> tuple[int, str]:
-        """Rows and an order-independent checksum of them.
-
-        Args:
-            source: a table, quoted, or a subquery in parentheses.
-            columns: its columns, in the order in which a row is hashed.
-        """
+        """Rows of a table, quoted, or of a subquery in parentheses, and an order-independent checksum of them."""
         hashed = f"SELECT hash({', '.join(map(quoted, columns))}) AS h FROM {source}"
         sums = "count(*), coalesce(sum(CAST(h AS HUGEINT)), 0), coalesce(bit_xor(h), 0)"
         ((rows, total, parity),) = self.rows(f"SELECT {sums} FROM ({hashed})")

@@ -36,7 +36,6 @@ class DuckdbTwins(EmbeddedTwins):
         self._shown: tuple[MarkerHit, ...] | None = None
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any file of DuckDB had them."""
         if self._expected:
             return self._expected
         options = {**self.engine.loading(self._rows.path / "digest"), "path": None}
@@ -74,7 +73,6 @@ class DuckdbTwins(EmbeddedTwins):
         return super().start(settings, name, environment)
 
     def step_request(self, step: str, settings: Any) -> tuple[dict[str, Any], int]:
-        """A load is made out of the files of all rows."""
         request, rows = super().step_request(step, settings)
         if request["load"] is not None:
             request["load"] = {**self._tables(), "files": self._rows.files(), "threads": settings.threads}
@@ -107,14 +105,12 @@ class GeneratedRows:
         self.path = folder.path / "rows"
 
     def write(self, worker: Worker) -> dict[str, str]:
-        """Have a worker write them. Returns where each table's rows are."""
         self.path.mkdir()
         files = self.files()
         worker.ask("write_rows", seconds=_LOAD_SECONDS, plan=self._job.plan, seed=self._job.seed, files=files)
         return files
 
     def files(self) -> dict[str, str]:
-        """Where each table's rows are, once they are written."""
         return {table: str(self.path / f"{number}.csv") for number, (table, _) in enumerate(self._job.tables)}
 
     def check(self, found: Checksums) -> None:

@@ -36,7 +36,6 @@ class Exposure:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Within the block, markers are in files beside the database, and the workload may run."""
         yield
 
     @contextmanager
@@ -54,7 +53,6 @@ class Exposure:
             self.scan()
 
     def scan_afterwards(self) -> None:
-        """Search all files once more when the log is in the database."""
         self.scan()
 
     def scan(self) -> None:

@@ -11,21 +11,28 @@ from typing import TYPE_CHECKING, Any
 from tdelta import own_folders
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
+from tdelta.engines.embedded.actions import Site
 from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
-from tdelta.engines.embedded.site import Site
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, checksums, embedded_step, of_embedded, raise_failed, traced
+from tdelta.processes.answers import (
+    STEP_SECONDS,
+    SequentialTwins,
+    checksums,
+    embedded_step,
+    of_embedded,
+    raise_failed,
+    traced,
+)
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.openssl_calls import together
 from tdelta.processes.process_tree import usage
 from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
 from tdelta.processes.rows import generated_checksums, populate
-from tdelta.processes.servers.sequential import SequentialBlocks, work_of
 from tdelta.processes.workers import Worker
 from tdelta.records import Measurement
 
@@ -54,10 +61,6 @@ class EmbeddedTwin(Twin):
         self.path = path
         self.worker = worker
 
-    @property
-    def pid(self) -> int:
-        return self.worker.pid
-
     def facts(self) -> dict[str, str]:
         return self.worker.ask("facts", queries=dict(self._engine.facts)) | self._engine.file_facts(self.path)
 
@@ -70,18 +73,15 @@ class EmbeddedTwin(Twin):
         return checksums(self.worker, tables)
 
     def prove(self) -> CipherProof | None:
-        """What a page costs the library in this twin's own process; None where that shows nothing."""
         cipher = self._engine.proved_by(self._settings)
         return ask_proof(self.worker, self._engine, self._twins.folder, cipher, self._settings) if cipher else None
 
     def prices(self) -> dict[str, object] | None:
-        """What the library's own pages cost, in a worker like this twin's; see `ask_prices`."""
         if not self._engine.needs_key(self._settings.cipher):
             return None
         return ask_prices(self._engine, self._twins.folder, self._environment, self._settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files; search these meanwhile."""
         exposure = self._engine.exposure(self.worker, self.path, needles)
         exposure.begin()
         with exposure.under_way():
@@ -108,7 +108,7 @@ class EmbeddedTwin(Twin):
             return self._step(job.step)
         if job.step:
             act = self._act(parse_action(job.step), is_beside=False)
-            return acting.alone(act, job.step, partial(usage, self.pid), self._halt, None)
+            return acting.alone(act, job.step, partial(usage, self.worker.pid), self._halt, None)
         if job.during:
             return self._beside(job)
         more = {"is_cold": True} if is_cooled_on_the_way else {}
@@ -141,13 +141,13 @@ class EmbeddedTwin(Twin):
         act = acting.IDLE if asked.name == NOTHING_BESIDE else self._act(asked, is_beside=True)
         beside = acting.Beside(act, head_seconds=job.head_seconds)
         with acting.prepared(act, halt):
-            before = usage(self.pid)
+            before = usage(self.worker.pid)
             with beside.going_on(halt):
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self.worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             measured = self._measured(answer, job)
             if engine.acts_in_worker:
-                measured = dataclasses.replace(measured, usage=acting.difference(usage(self.pid), before))
+                measured = dataclasses.replace(measured, usage=acting.difference(usage(self.worker.pid), before))
             measured = beside.added(measured)
             measured = acting.of_recorded(measured) if engine.acts_in_worker else measured
             if not halt.is_asked:
@@ -183,7 +183,7 @@ class EmbeddedTwin(Twin):
         self._twins.remove(self.path)
 
 
-class EmbeddedTwins(SequentialBlocks):
+class EmbeddedTwins(SequentialTwins):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
     times_calls = True
@@ -216,7 +216,6 @@ class EmbeddedTwins(SequentialBlocks):
         return path, sums
 
     def fill(self, engine: Embedded, path: Path, settings: Any) -> tuple[str, Checksums]:
-        """Make a loaded file. Returns the library, for people, and the checksums of its tables."""
         with Worker(program=engine.program) as worker:
             request = engine.making(path, settings, self.key(settings.cipher))
             library: str = worker.ask("open", seconds=_OPEN_SECONDS, **request)["library"]
@@ -224,7 +223,6 @@ class EmbeddedTwins(SequentialBlocks):
             return library, checksums(worker, self.rows_job.tables)
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any database had them."""
         return generated_checksums(self.rows_job)
 
     def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> EmbeddedTwin:
@@ -237,7 +235,7 @@ class EmbeddedTwins(SequentialBlocks):
         try:
             # A key is derived for each connection, which takes at most about a tenth of a second.
             worker.ask("open", seconds=_OPEN_SECONDS + settings.threads, **engine.opening(path, settings, key))
-            worker.ask("prepare", **work_of(self._mix))
+            worker.ask("prepare", **self._mix.work)
         except BaseException:
             worker.kill()
             self.remove(path)
@@ -245,7 +243,6 @@ class EmbeddedTwins(SequentialBlocks):
         return EmbeddedTwin(self, settings, path, worker, environment)
 
     def plain(self, settings: Any) -> Path:
-        """The plain file with the rows of twins of these settings."""
         return self._loads[self.engine.template(dataclasses.replace(settings, cipher="none")).key]
 
     def step_request(self, step: str, settings: Any) -> tuple[dict[str, Any], int]:
@@ -261,7 +258,6 @@ class EmbeddedTwins(SequentialBlocks):
         return ()
 
     def environment(self, settings: Any) -> dict[str, str]:
-        """What is added to the environment of a worker whose twin has these settings."""
         if settings.aes_instructions == "on":
             return {}
         return hidden_environment(CryptoKind(self.engine.of(settings).crypto))
@@ -273,7 +269,6 @@ class EmbeddedTwins(SequentialBlocks):
         """Loaded files go with the folder."""
 
     def is_encrypted(self, path: Path) -> bool:
-        """Whether the file does not begin as a plain database does."""
         return not self.engine.shows_itself(path)
 
     def key(self, cipher: str) -> str | None:

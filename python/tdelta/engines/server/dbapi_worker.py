@@ -149,9 +149,8 @@ class DrivenHost(Host):
     def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
         watched = self._observed.get("watch", [])
-        pressure, watch = PressureMeter(), _native.Watch(watched)
-        self._external = _ExternalLoad(self._counters(), self._accounted(), _used(watched), pressure, watch)
-        pressure.start()
+        watch, used = _native.Watch(watched), _used(watched)
+        self._external = _ExternalLoad(self._counters(), self._accounted(), used, PressureMeter(), watch)
         return {}
 
     def do_end_external_load(self, _request: Request) -> Reply:

@@ -31,12 +31,11 @@ from tdelta.engines.server.twin import ServerTwin, connect_seconds
 from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, StatementFault
 from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
-from tdelta.processes.answers import checksums
+from tdelta.processes.answers import SequentialTwins, checksums
 from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums, populate
-from tdelta.processes.servers.sequential import SequentialBlocks
 from tdelta.processes.workers import Refused, Worker
 from tdelta.records import DatabaseFacts, Measurement
 from tdelta.workloads.database import Database, DatabaseTable
@@ -101,7 +100,7 @@ class _Rows:
     load_seconds: float
 
 
-class ExternalTwins(SequentialBlocks):
+class ExternalTwins(SequentialTwins):
     """Makes the twins of one run; see `tdelta.processes.protocol.Twins`.
 
     Args:

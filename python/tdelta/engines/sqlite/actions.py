@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import AskedAction
-from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
-from tdelta.engines.embedded.site import Site
+from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile, Site
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome

@@ -42,7 +42,6 @@ def ask_library(name: str) -> dict[str, str]:
 
 
 def driver(options: Mapping[str, Any]) -> SqliteEngine:
-    """SQLite with the library that is asked for."""
     asked = [str(name) for name in options.get("vary", {}).get(LIBRARY, ())]
     if asked:
         versions = _compared(asked, is_mixed=options.get("contrast") == LIBRARY)

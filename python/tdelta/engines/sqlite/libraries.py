@@ -83,7 +83,6 @@ class Library:
 
     @property
     def install(self) -> str:
-        """How to get it; empty for a library by path, which is there."""
         return f"pip install {self.distribution}" if self.distribution else ""
 
     def installed_version(self) -> str | None:
@@ -95,7 +94,6 @@ class Library:
         return {} if self.distribution is None or found is None else {self.distribution: found}
 
     def identity(self) -> str:
-        """What must be the same when a run is resumed: the wheel with its version, or the file with its digest."""
         where = self.distribution or self.name
         digest = f", sha256 {self.sha256}" if self.sha256 else ""
         return f"{where} {self.installed_version()}{digest}"

@@ -39,14 +39,7 @@ class Loaded(NamedTuple):
 
 
 def load_library(spec: str = "sqlite3mc") -> Loaded:
-    """Have a library load the client.
-
-    Args:
-        spec: ``sqlite3mc``, ``sqlcipher``, or the path of a SQLite shared library.
-
-    Raises:
-        NativeError: it cannot; the kind is ``library``, the message says what was expected and what was found.
-    """
+    """Have a library load the client: ``sqlite3mc``, ``sqlcipher``, or a SQLite shared library by its path."""
     load = _LOADERS.get(spec, partial(_by_path, spec))
     return load()
 
@@ -71,7 +64,6 @@ def library_facts() -> dict[str, str]:
 
 
 def library_digest(loaded: Loaded) -> str:
-    """SHA-256 of the file that a loaded library's code came from."""
     import hashlib  # not earlier: only who asks for it takes the time
 
     with loaded.file.open("rb") as file:

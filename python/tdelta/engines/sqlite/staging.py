@@ -62,8 +62,6 @@ _PLAIN_COPY = (
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What tells that a file has not changed."""
-
     size_bytes: int
     modified_ns: int
     inode: int
@@ -84,7 +82,6 @@ class Original:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the database with its log and journal."""
         return sum(seen.size_bytes for seen in self.files.values() if seen is not None)
 
     def as_json(self) -> dict[str, list[int] | None]:
@@ -95,14 +92,7 @@ class Original:
 
 
 def find_original(named: Path) -> Original:
-    """Look at a database's files, and at the first bytes of the database.
-
-    Args:
-        named: the file as the user named it; symbolic links are followed.
-
-    Raises:
-        DatabaseFault: there is no file, or it is no plain SQLite database; says what was found and what to do.
-    """
+    """Look at a database's files, and at the first bytes of the database; symbolic links are followed."""
     try:
         path = named.resolve(strict=True)
         found = Original(named, path, _look(path))
@@ -124,18 +114,7 @@ def copy_original(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Original:
-    """Copy a database with its log and journal under one new name, as they are at one moment.
-
-    Args:
-        target: the copy's path; log and journal go beside it.
-
-    Returns:
-        The original as it was when it was copied.
-
-    Raises:
-        DatabaseFault: it is being written, or cannot be read.
-        StorageFault: the copy cannot be written.
-    """
+    """Copy a database with its log and journal under a new name, as they are at the moment that is returned."""
     for attempt in range(_TRIES):
         if attempt:
             sleep(_PAUSE_SECONDS * 2 ** (attempt - 1))
@@ -201,7 +180,6 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
 
 
 def _copied(original: Original, descriptor: int, target: Path) -> Iterator[int]:
-    """Copy a file; yields how many bytes after each chunk."""
     try:
         with private(target) as writer:
             while chunk := _read(original, descriptor):

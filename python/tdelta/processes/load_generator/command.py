@@ -282,7 +282,6 @@ def _tool_index(words: Sequence[str]) -> int:
 
 
 def _script_index(words: Sequence[str]) -> int:
-    """Which word is a shell's script (``sh -c SCRIPT``), -1 if none."""
     is_shell = PurePath(words[0]).name in _SHELLS
     for at, word in enumerate(words[:-1]):
         if is_shell and re.fullmatch(r"-[a-z]*c", word):

@@ -61,7 +61,6 @@ class Connection:
         return named.group(1) if named else str(_MYSQL_PORT)
 
     def placeholders(self) -> dict[str, str]:
-        """What ``{socket}`` and its like stand for."""
         names = ("socket", "host", "port", "user", "database")
         return {name: str(getattr(self, name)) for name in names}
 

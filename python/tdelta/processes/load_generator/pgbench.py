@@ -97,7 +97,6 @@ class Pgbench(Tool):
         return Given({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
     def _added(self, given: Given, _protocol: str) -> tuple[Amount, list[str]]:
-        """Clients, transactions, seed and log where left out."""
         amount, ending = _amount(given)
         jobs = _jobs(given.options.get("client", "{threads}"))
         first = given.missing(client="{threads}", jobs=jobs)
@@ -124,7 +123,6 @@ class Pgbench(Tool):
             yield Caution.of("pgbench-vacuums")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
-        """Host (a socket's folder), port and user; the database where none is named."""
         given = self._given(words)
         wanted = {"host": connection.host, "port": connection.port, "username": connection.user}
         options = tuple(f"--{name}={value}" for name, value in wanted.items() if name not in given.options)
@@ -167,8 +165,8 @@ def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: i
         raise unreadable(finished, "pgbench's report with `latency average`")
     failed = int(number(_FAILED, finished.out.partition("SQL script")[0]) or 0)
     totals = {"transaction": SpanTotals(processed, round(mean_ms * 1e6 * processed))}
-    seen = {"errors": only_seen({"failed": failed}), "retries": only_seen({"retry": retries})}
-    return Measurement(processed, elapsed_ns, totals, {}, **seen)
+    errors, again = only_seen({"failed": failed}), only_seen({"retry": retries})
+    return Measurement(processed, elapsed_ns, totals, {}, errors=errors, retries=again)
 
 
 def _script_names(out: str) -> tuple[str, ...]:

@@ -53,7 +53,6 @@ class Sysbench(Tool):
         return Given(options, tuple(word for word in words if not word.startswith("--")))
 
     def _added(self, given: Given, protocol: str) -> tuple[Amount, list[str]]:
-        """Threads, events, seed, driver and histogram where left out."""
         amount, ending = _amount(given)
         first = given.missing(db_driver=_DRIVERS[protocol], threads="{threads}")
         histogram = given.missing(histogram="") if _has_histogram(given) else []
@@ -83,7 +82,6 @@ class Sysbench(Tool):
         return out.count(_REPORT) == 1 and out.count("Latency (ms):") == 1
 
     def read(self, finished: Finished) -> Measurement:
-        """Events, seconds and the sum of latencies; the histogram where there is one."""
         text = finished.out
         events, seconds, sum_ms = (number(pattern, text) for pattern in (_EVENTS, _SECONDS, _SUM_MS))
         if events is None or seconds is None or sum_ms is None:
@@ -122,7 +120,6 @@ def _amount(given: Given) -> tuple[Amount, list[str]]:
 
 
 def _is_on(given: Given, name: str) -> bool | None:
-    """A switch: on, off, or not given."""
     return None if name not in given.options else given.options[name] not in ("off", "0", "false", "no")
 
 

@@ -39,7 +39,6 @@ class Finished:
 
 
 def unreadable(finished: Finished, expected: str) -> LoadFault:
-    """A result that is not what its tool prints."""
     where = "the load generator ended, but its results cannot be read"
     return LoadFault(Refusal.of("load-output", what=expected).at(where), words=finished.last_lines)
 
@@ -149,7 +148,6 @@ class Tool(ABC):
             yield Caution.of("load-timed")
 
     def connection_words(self, _words: Sequence[str], _connection: Connection) -> tuple[str, ...]:
-        """The options that connect to one twin, less those that the user gave."""
         return ()
 
     def recognises(self, _out: str) -> bool:
@@ -167,7 +165,6 @@ def histograms_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, bytes]:
 
 
 def totals_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, SpanTotals]:
-    """Exact totals of each transaction, from how often each time in ns was seen."""
     return {
         name: SpanTotals(sum(seen.values()), sum(ns * count for ns, count in seen.items()))
         for name, seen in times.items()
@@ -176,7 +173,6 @@ def totals_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, SpanTotals]:
 
 
 def only_seen(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts without those that are 0."""
     return {name: count for name, count in counts.items() if count}
 
 

@@ -31,11 +31,9 @@ _END_SECONDS = 20.0
 
 
 class CommandLoad:
-    """One twin's side of trials by a load generator. Use as a context manager, or call `end`.
+    """One twin's side of trials by a load generator, with a private folder for logs and the file with the password.
 
-    Args:
-        parent: the folder in which a private one is made, for logs and the file with the password.
-        environment: variables to add for the command. Others can read them, so nothing secret.
+    Others can read the variables in ``environment``, so nothing secret.
     """
 
     def __init__(
@@ -73,7 +71,6 @@ class CommandLoad:
         return self._supervisor.pid
 
     def trial(self, work: Work, deadline_seconds: float) -> Measurement:
-        """Run the command once and wait for it; raises as `answer` does."""
         self.begin(work, deadline_seconds)
         return self.answer()
 
@@ -81,7 +78,6 @@ class CommandLoad:
         return self._supervisor.fileno()
 
     def begin(self, work: Work, deadline_seconds: float) -> None:
-        """Start the command and do not wait; `answer` has what came of it."""
         self._remove_logs()
         self._deadline_seconds = deadline_seconds
         self._supervisor.send(
@@ -94,12 +90,7 @@ class CommandLoad:
         )
 
     def answer(self) -> Measurement:
-        """Wait for the command's end and read its results. One that was stopped did no operations.
-
-        Raises:
-            LoadFault: it could not be started, failed, took too long, left processes behind, or said nothing useful.
-            WorkerFault: the supervisor was ended from outside.
-        """
+        """Wait for the command's end and read its results. One that was stopped did no operations."""
         name = self._command.tool.name
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
@@ -113,7 +104,6 @@ class CommandLoad:
             self._supervisor.send("stop")
 
     def end(self) -> None:
-        """End the command, if it runs, and the supervisor; remove the folder."""
         self._supervisor.close(_END_SECONDS)
         own_folders.remove(self._folder)
 
@@ -155,7 +145,6 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 
 
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
-    """What went wrong with a command that was not asked to stop."""
     if answer["ended_by"] == "deadline":
         return Refusal.of("load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s")
     (status,) = answer["statuses"]

@@ -17,8 +17,15 @@ from tdelta.measure.children import Child, Declined
 from tdelta.measure.space import disk_refusal
 from tdelta.messages import Refusal
 from tdelta.processes import process_tree as tree
-from tdelta.processes.servers.directories import has_no_room, last_of, remove_opened, waits_for_room
-from tdelta.processes.servers.recipes import Greeting, Recipe, packed
+from tdelta.processes.servers.recipes import (
+    Greeting,
+    Recipe,
+    has_no_room,
+    last_of,
+    packed,
+    remove_opened,
+    waits_for_room,
+)
 from tdelta.processes.workers import Supervisor
 from tdelta.records import Usage
 
@@ -82,7 +89,6 @@ class Server:
 
     @property
     def supervisor_pid(self) -> int:
-        """The process id of its supervisor, whose tree is the server with all that belongs to it."""
         return self._supervisor.pid
 
     def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:
@@ -102,7 +108,6 @@ class Server:
         self._await_greeting(time.monotonic() + seconds, seconds)
 
     def initialize(self, *, seconds: float = _INITIALIZE_SECONDS) -> None:
-        """Make the data directory; raises as `start` does."""
         self._ask("initialize", seconds=seconds)
 
     def alive(self) -> bool:
@@ -177,16 +182,10 @@ class Server:
         )
 
     def freeze(self) -> None:
-        """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
-
-        Raises:
-            ServerLost: the file system under it was stopped.
-            ServerFault: it does not run.
-        """
+        """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes."""
         self._ask("freeze")
 
     def thaw(self) -> None:
-        """Let the server go on; raises ``ServerFault`` where it does not run."""
         self._ask("thaw")
 
     def stop(self, *, seconds: float = _STOP_SECONDS) -> None:
@@ -273,7 +272,6 @@ def telling(lines: Sequence[str]) -> list[str]:
 
 
 def greets(path: Path, greeting: Greeting) -> bool:
-    """Whether a server answers on its socket as it does when it takes connections."""
     wanted = greeting.at + len(greeting.answer)
     found = b""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:

@@ -20,20 +20,14 @@ from tdelta.processes import process_tree as tree
 from tdelta.processes.files import is_of_a_run
 from tdelta.processes.mounts import is_mounted, unmount
 from tdelta.processes.rpc import Failed, Reply, Request, serve
-from tdelta.processes.servers.directories import ServerDirectories, waits_for_room
-from tdelta.processes.servers.recipes import Command, Mount, Recipe, unpacked
+from tdelta.processes.servers.recipes import Command, Mount, Recipe, ServerDirectories, unpacked, waits_for_room
 from tdelta.processes.supervisor import Supervisor, launch
 
 _SIBLINGS = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Path("/")) -> frozenset[int]:
-    """So many CPUs, of every physical core one before there is a second.
-
-    Args:
-        allowed: the CPUs to choose from; None: those that this thread may use.
-        root: where the system's files are.
-    """
+    """So many of the CPUs that this thread may use, or of those allowed: of every core one before there is a second."""
     found = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
     if cores > len(found):
         raise ValueError(f"expected at most {len(found)} CPUs, found {cores}")
@@ -64,8 +58,6 @@ _KILL_SECONDS = 30.0
 
 
 class ServerHost(Supervisor):
-    """The state of one supervisor: its recipe, once it has one, and the processes it started."""
-
     def __init__(self) -> None:
         super().__init__()
         self._recipe: Recipe | None = None
@@ -83,7 +75,6 @@ class ServerHost(Supervisor):
         """The bytes of file systems that have ended."""
 
     def do_adopt(self, request: Request) -> Reply:
-        """Take charge of a server's folders: make them and write its files, readable by their owner only."""
         recipe = unpacked(request["recipe"])
         self._directories = ServerDirectories(recipe.place)
         if recipe.cores:  # whatever is started here inherits it

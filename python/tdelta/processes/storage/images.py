@@ -67,7 +67,6 @@ _GOCRYPTFS_SECONDS = 30.0
 
 
 def make_image(path: Path, size_bytes: int) -> None:
-    """Make an image, empty; raises ``StorageFault`` where it cannot be made."""
     try:
         with private(path) as file:
             file.truncate(size_bytes)
@@ -76,7 +75,6 @@ def make_image(path: Path, size_bytes: int) -> None:
 
 
 def make_file_system(device: Path) -> None:
-    """Make an ext4 that could hold encrypted folders, whether it is to or not."""
     features = ["-O", "encrypt", "-J", f"size={_JOURNAL_MIB}", "-m", "0", "-b", str(BLOCK_BYTES)]
     lazily = ["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"]
     run_tool((MAKER, "-q", "-F", *features, *lazily, str(device)), device)
@@ -95,7 +93,6 @@ def run_tool(argv: tuple[str, ...], image: Path, secret: bytes | None = None) ->
 
 @contextmanager
 def attached(image: Path) -> Iterator[tuple[Path, bool]]:
-    """A loop device over an image, freed after the block unless it was mounted; and whether it does direct I/O."""
     try:
         file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
         try:

@@ -11,8 +11,7 @@ from tdelta.engines.server.mysql_family import MySqlPair
 from tdelta.engines.server.replicas import Behind, Link
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.recipes import Command, Recipe, place_for
 
 STATUS = {
     "Master_Log_File": "binlog.000002",
