@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
@@ -24,14 +24,7 @@ _NO_MEMORY = 2
 """The status with which the native module ends a process that gets no more memory."""
 
 
-class _Source(Protocol):
-    def fileno(self) -> int: ...
-
-
-_S = TypeVar("_S", bound=_Source)
-
-
-def ready(sources: Sequence[_S], seconds: float) -> list[_S]:
+def ready(sources: Sequence[Any], seconds: float) -> list[Any]:
     """Those that have something to be read, or have ended, within so many seconds.
 
     By ``poll``: ``select`` takes no descriptor beyond 1023, and whoever holds 2048 connections has such.

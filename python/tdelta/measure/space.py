@@ -99,8 +99,7 @@ def require_memory(
 def require_open_files(needed: int) -> None:
     """Make sure that a process of this user may have so many files and connections open.
 
-    Only the hard limit counts: whoever needs more than the soft one raises that for itself
-    (`tdelta.measure.starting.raise_open_files`).
+    Only the hard limit counts: processes raise the soft one (`tdelta.measure.starting.raise_open_files`).
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < needed:

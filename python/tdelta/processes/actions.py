@@ -155,13 +155,9 @@ def alone(
         if ready is not None:
             ready()
         before, meter = usage(), PressureMeter()
-        began_ns = time.monotonic_ns()
-        outcome = act.perform()
-        elapsed_ns = time.monotonic_ns() - began_ns
+        outcome, elapsed_ns = _performed(act)
         pressure = meter.stop()
         used = difference(usage(), before)
-        if outcome.seconds is not None:
-            elapsed_ns = round(outcome.seconds * 1e9)
         measured = Measurement.of_one(
             level,
             elapsed_ns,
@@ -173,8 +169,7 @@ def alone(
 
 
 def inspected(act: Act, measured: Measurement) -> Measurement:
-    found = {f"{COUNTED}{name}": value for name, value in act.inspect().items()}
-    return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **found})
+    return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **_named(act.inspect())})
 
 
 def of_recorded(measured: Measurement) -> Measurement:
@@ -188,10 +183,7 @@ def of_recorded(measured: Measurement) -> Measurement:
 class Beside:
     """An action that goes on in a thread of its own while a load runs; it is prepared before, and undone after.
 
-    Args:
-        act: the action; `IDLE` where there is none.
-        executed: how many statements of loads the database has executed so far, where it counts them.
-        head_seconds: how long after the load the action begins.
+    ``executed`` says how many statements of loads the database has executed so far, where it counts them.
     """
 
     def __init__(self, act: Act, executed: Callable[[], int] | None = None, head_seconds: float = 0.0) -> None:
@@ -206,15 +198,12 @@ class Beside:
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
         self._elapsed_ns = 0
-        self._thread: threading.Thread | None = None
 
     def _run(self, halt: Halt) -> None:
         try:
             halt.pause(self._head_seconds)
             self._began = self._mark()
-            began_ns = time.monotonic_ns()
-            self._outcome = self._act.perform()
-            self._elapsed_ns = time.monotonic_ns() - began_ns
+            self._outcome, self._elapsed_ns = _performed(self._act)
             self._ended = None if self._act is IDLE else self._mark()
         except BaseException as error:
             self._error = error
@@ -222,17 +211,17 @@ class Beside:
     @contextlib.contextmanager
     def going_on(self, halt: Halt) -> Iterator[None]:
         """Within the block, the load, the action goes on; after it, it has ended: by itself, or when halted."""
-        self._thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
+        thread.start()
         try:
             yield
         except BaseException:
             halt.ask()
-            self._thread.join(ACTION_SECONDS)
+            thread.join(ACTION_SECONDS)
             raise
         self._load_ended_ns = time.monotonic_ns()
-        self._thread.join(ACTION_SECONDS)
-        if self._thread.is_alive():
+        thread.join(ACTION_SECONDS)
+        if thread.is_alive():
             halt.ask()
             what = f"the end of an action, for {ACTION_SECONDS:.0f} s"
             raise EnvironmentFault(Refusal.of("action-stopped", what=what))
@@ -245,8 +234,7 @@ class Beside:
             return measured
         counters, outcome = {**measured.engine_counters, **self._while()}, self._outcome
         if self._act is not IDLE:
-            elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
-            counters |= _counted(outcome, elapsed_ns)
+            counters |= _counted(outcome, self._elapsed_ns)
         return dataclasses.replace(
             measured,
             engine_counters=counters,
@@ -269,8 +257,20 @@ class Beside:
         return {WHILE_NS: max(0, ended_ns - self._began[0]), WHILE_WORK: work - self._began[1]}
 
 
+def _performed(act: Act) -> tuple[Outcome, int]:
+    """What came of an action, and how long it took, ns."""
+    began_ns = time.monotonic_ns()
+    outcome = act.perform()
+    elapsed_ns = time.monotonic_ns() - began_ns
+    return outcome, elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
+
+
 def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:
-    return {SECONDS: elapsed_ns, **{f"{COUNTED}{name}": value for name, value in outcome.counters.items()}}
+    return {SECONDS: elapsed_ns, **_named(outcome.counters)}
+
+
+def _named(counters: Mapping[str, int]) -> dict[str, int]:
+    return {f"{COUNTED}{name}": value for name, value in counters.items()}
 
 
 def difference(later: Usage, earlier: Usage) -> Usage:

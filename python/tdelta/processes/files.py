@@ -169,12 +169,11 @@ def _opened(folder: Path) -> Iterator[tuple[int, int]]:
 def _owned(folder: Path) -> tuple[int, int]:
     try:
         _remember(folder)
-        lock = _make_owned(folder)
+        if (held := _make_owned(folder)) is not None:
+            return held
     except OSError as error:
         raise StorageFault(Refusal.of("folder-unusable", folder=folder, fault=error.strerror)) from error
-    if lock is None:
-        raise StorageFault(Refusal.of("folder-in-use", folder=folder))
-    return lock
+    raise StorageFault(Refusal.of("folder-in-use", folder=folder))
 
 
 def _make_owned(folder: Path) -> tuple[int, int] | None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.duckdb.database import CATALOG, attach_sql
-from tdelta.engines.embedded.actions import NAME, FileMaker, Site
+from tdelta.engines.embedded.actions import NAME, FileMaker
 from tdelta.engines.embedded.sql import literal
+from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.processes.actions import Act, difference
@@ -36,7 +37,7 @@ BESIDE: Mapping[str, BackupTool] = {name: tool for name, tool in TOOLS.items() i
 _OTHER = "backup"
 
 
-def backup_act(site: Site, asked: AskedAction) -> Act:
+def backup_act(site: EmbeddedTwin, asked: AskedAction) -> Act:
     return DuckdbMaker.act(site, asked, BESIDE if site.is_beside else TOOLS)
 
 

@@ -8,23 +8,21 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.engines.embedded.pricing import new_key
-from tdelta.engines.embedded.sql import quoted
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, TwinFile, search
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
 from tdelta.messages import Refusal
-from tdelta.processes.actions import ACTION_SECONDS, Act, Halt, Outcome
+from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
 from tdelta.processes.answers import checksums
 from tdelta.processes.backups import NONE, Backup, BackupRequest, BackupTool, Restore, tool_of, unpacked
-from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import PopulateJob
 from tdelta.processes.pipelines import Programs
 from tdelta.processes.process_tree import entries
@@ -33,37 +31,7 @@ from tdelta.processes.workers import Worker
 from tdelta.records import Usage
 
 if TYPE_CHECKING:
-    from tdelta.engines.embedded.engine import Embedded
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One embedded twin, as an action sees it.
-
-    Its ``path`` is open in its ``worker``, ``plain`` is a plain file with the same rows. An action ``is_beside`` where
-    it goes on beside a trial, which keeps the worker busy. ``environment`` is added to that of a worker.
-    """
-
-    engine: Embedded
-    settings: Any
-    key: str | None
-    path: Path
-    plain: Path
-    folder: TwinFolder
-    worker: Worker
-    job: PopulateJob
-    environment: Mapping[str, str]
-    halt: Halt
-    is_beside: bool = False
-
-    @property
-    def table(self) -> str:
-        return quoted(self.job.tables[0][0])
-
-    def opening(self, path: Path, key: str | None, **changed: object) -> dict[str, Any]:
-        """The request to open another file, plain or with a key; ``changed`` are settings."""
-        settings = self.settings if key is not None else replace(self.settings, cipher="none")
-        return self.engine.opening(path, replace(settings, **changed), key)
+    from tdelta.engines.embedded.twins import EmbeddedTwin
 
 
 REWRITES = ("encrypt", "rekey", "decrypt")
@@ -85,7 +53,7 @@ class FileAction:
     where it goes on beside a load; None where it cannot.
     """
 
-    make: Callable[[Site, AskedAction], Act]
+    make: Callable[[EmbeddedTwin, AskedAction], Act]
     knobs: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: Mapping[str, tuple[str, ...]] | None = None
@@ -94,7 +62,7 @@ class FileAction:
 class Reopen(Act):
     """The file is closed, what the log held being moved into it, and opened again until it answers."""
 
-    def __init__(self, site: Site, _asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, _asked: AskedAction) -> None:
         self._site = site
 
     def prepare(self) -> None:
@@ -116,7 +84,7 @@ class RewriteFile(Act):
     What is encrypted is a plain file with the same rows, else the twin's own.
     """
 
-    def __init__(self, site: Site, asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, asked: AskedAction) -> None:
         self.site = site
         self.change = asked.name
         self.place = site.path.with_suffix(".action")
@@ -233,13 +201,13 @@ NAME = "backup.db"
 class FileMaker(ABC):
     """Makes and restores backups of one twin; see `tdelta.processes.backups.Maker`."""
 
-    def __init__(self, site: Site, tool: str) -> None:
+    def __init__(self, site: EmbeddedTwin, tool: str) -> None:
         self.site = site
         self.tool = tool
         self._helper: Worker | None = None
 
     @classmethod
-    def act(cls, site: Site, asked: AskedAction, tools: Mapping[str, BackupTool]) -> Act:
+    def act(cls, site: EmbeddedTwin, asked: AskedAction, tools: Mapping[str, BackupTool]) -> Act:
         tool, compress = tool_of(asked.choices, tools)
         folder = site.path.parent / f"{site.path.name}-backup"
         request = BackupRequest(tools[tool], compress, folder, tuple(markers_of(site.job)))
