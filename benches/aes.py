@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
+from tdelta.measure.aes import CryptoKind, cannot_hide, hidden_environment
 from tdelta.processes import TwinFolder, Worker
 
 SEED = 20_26

@@ -20,8 +20,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from tdelta.measure import measure_cipher_cost
-from tdelta.measure.cipher_cost import LEVELS, RING_BYTES, level_environment
+from tdelta.measure.cipher_cost import LEVELS, RING_BYTES, level_environment, measure_cipher_cost
 
 SEED = 20_26
 SPEED = re.compile(r"^\+F:.*:([\d.]+)$", re.MULTILINE)

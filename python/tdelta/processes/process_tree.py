@@ -26,7 +26,7 @@ _LOOK_AGAIN_SECONDS = 0.002
 _GONE = "ZX"
 _STOPPED = "T" + _GONE
 _STAT_BYTES = 4096
-_SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
+SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
 _THREADS = 17
 """Behind the name and its bracket (proc(5): num_threads is field 20)."""
 
@@ -75,10 +75,6 @@ def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
     return tuple(process.pid for process in below(root, spare) if process.lives)
 
 
-def named_memory() -> frozenset[Path]:
-    return frozenset(_SHARED.glob("*"))
-
-
 def shared_memory(root: int) -> frozenset[Path]:
     """POSIX shared memory that processes below ``root`` write to, by its names: it outlives those that are killed.
 
@@ -88,7 +84,7 @@ def shared_memory(root: int) -> frozenset[Path]:
     for pid in living(root):
         for line in (read_text(Path(f"/proc/{pid}/maps")) or "").splitlines():
             _, rights, *_, name = line.split(maxsplit=5)
-            if rights.startswith("rw") and rights.endswith("s") and Path(name).parent == _SHARED:
+            if rights.startswith("rw") and rights.endswith("s") and Path(name).parent == SHARED:
                 found.add(Path(name))
     return frozenset(found)
 

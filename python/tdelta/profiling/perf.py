@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
@@ -42,7 +42,7 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
 
     Functions of a file that does not name them are added up under no symbol.
     """
-    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    found = []
     has_kernel = True
     for line in printed:
         if event := _EVENT.match(line):
@@ -54,28 +54,24 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
             continue
         level = _LEVEL.fullmatch(fields[4])
         symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[4], False)
-        key = (_file_name(fields[3]), "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol, is_kernel)
-        samples, period = found.get(key, (0, 0))
-        found[key] = (samples + int(fields[0]), period + int(fields[1]))
-    functions = tuple(Sampled(*key[:2], *counted, is_kernel=key[2]) for key, counted in found.items())
-    return Recording(functions, has_kernel)
+        symbol = "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol
+        found.append(Sampled(_file_name(fields[3]), symbol, int(fields[0]), int(fields[1]), is_kernel=is_kernel))
+    return Recording(_summed(found), has_kernel)
 
 
-def added(recordings: Iterable[Recording]) -> Recording:
-    found: dict[Sampled, tuple[int, int]] = {}
-    has_kernel = True
-    is_lost = False
-    for recording in recordings:
-        has_kernel = has_kernel and recording.has_kernel
-        is_lost = is_lost or recording.is_lost
-        for one in recording.functions:
-            key = dataclasses.replace(one, samples=0, cpu_ns=0)
-            samples, cpu_ns = found.get(key, (0, 0))
-            found[key] = (samples + one.samples, cpu_ns + one.cpu_ns)
-    functions = tuple(
-        dataclasses.replace(key, samples=samples, cpu_ns=cpu_ns) for key, (samples, cpu_ns) in found.items()
-    )
+def added(recordings: Collection[Recording]) -> Recording:
+    functions = _summed(one for recording in recordings for one in recording.functions)
+    has_kernel, is_lost = all(one.has_kernel for one in recordings), any(one.is_lost for one in recordings)
     return Recording(functions, has_kernel, is_lost)
+
+
+def _summed(functions: Iterable[Sampled]) -> tuple[Sampled, ...]:
+    found: dict[tuple[str, str, bool], list[int]] = {}
+    for one in functions:
+        sums = found.setdefault((one.dso, one.symbol, one.is_kernel), [0, 0])
+        sums[0] += one.samples
+        sums[1] += one.cpu_ns
+    return tuple(Sampled(dso, symbol, *sums, is_kernel=is_kernel) for (dso, symbol, is_kernel), sums in found.items())
 
 
 def _file_name(dso: str) -> str:
@@ -94,19 +90,12 @@ _FORK = "PERF_RECORD_FORK"
 _LOST = "PERF_RECORD_LOST"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnThreads:
-    """``threads`` are those that were sampled of the processes and of what these started; None where all are meant.
-
-    ``is_lost`` says that perf could not write everything down, samples included.
-    """
-
-    threads: frozenset[int] | None = None
-    is_lost: bool = False
+Threads: TypeAlias = tuple[frozenset[int] | None, bool]
+"""Those that are meant, None for all, and whether perf could not write everything down, samples included."""
 
 
-def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -> OwnThreads:
-    """The threads of processes, and of those that they and their children started; all where none are given.
+def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -> Threads:
+    """The threads of processes that were sampled, and of those that they and their children started.
 
     The lines are those of ``perf script`` with `SHOWN`, in the order of time.
     """
@@ -126,7 +115,7 @@ def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -
             has_begun = True
             if process in meant:
                 threads.add(thread)
-    return OwnThreads(None if processes is None else frozenset(threads), is_lost)
+    return None if processes is None else frozenset(threads), is_lost
 
 
 _TRIES = 3
@@ -162,16 +151,16 @@ class Perf:
         raise AssertionError
 
     def read(self, samples: Samples) -> Recording:
-        own = self._own_threads(samples)
+        threads, is_lost = self._own_threads(samples)
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
         # have for the first that it sees there.
         words = ["--stdio", "--sort", "pid,dso,sym", "-F", "sample,period,pid,dso,sym", "-t", "\t"]
         with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
-            recording = parse_report(printed, own.threads)
-        return dataclasses.replace(recording, is_lost=own.is_lost)
+            recording = parse_report(printed, threads)
+        return dataclasses.replace(recording, is_lost=is_lost)
 
-    def _own_threads(self, samples: Samples) -> OwnThreads:
+    def _own_threads(self, samples: Samples) -> Threads:
         try:
             with self._telling("script", samples.file, *SHOWN) as printed:
                 return threads_of(printed, samples.processes)
@@ -179,7 +168,7 @@ class Perf:
             if samples.processes is not None:
                 raise
             # Functions are worth having without it, where nobody else's are among them.
-            return OwnThreads()
+            return None, False
 
     @contextlib.contextmanager
     def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:

@@ -99,7 +99,11 @@ class Nodes(Bridge):
 
     def __init__(self, address: str | None, count: int, actor: str) -> None:
         super().__init__(address, count, actor)
-        self.names = _distinct([(one["node"], one["id"]) for one in self.placed])
+        names = [one["node"] for one in self.placed]
+        self.names = tuple(
+            name if names.count(name) == 1 else f"{name} ({one['id'][:8]})"
+            for name, one in zip(names, self.placed, strict=True)
+        )
 
     def call(self, number: int, call: Call) -> Any:
         """Make a call on one node: its value; raises what it raises there, and ``EnvironmentFault`` of a lost node."""
@@ -140,8 +144,3 @@ class Nodes(Bridge):
             found.refusals = tuple(said.at(place) for said in found.refusals)
             found.args = (f"{place}: {found}",)
         return found
-
-
-def _distinct(nodes: list[tuple[str, str]]) -> tuple[str, ...]:
-    names = [name for name, _ in nodes]
-    return tuple(name if names.count(name) == 1 else f"{name} ({of[:8]})" for name, of in nodes)

@@ -27,7 +27,7 @@ from tdelta.engines.server.external_twins import (
 from tdelta.engines.server.pairs import ReachedServers
 from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
-from tdelta.measure import require_space, require_writable
+from tdelta.measure.space import require_space, require_writable
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import TwinFolder, default_base, sweep
 from tdelta.processes.answers import checksums

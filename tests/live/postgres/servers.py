@@ -14,8 +14,7 @@ import pytest
 from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
-from tdelta.measure import hidden_environment
-from tdelta.measure.aes import CryptoKind
+from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.processes.servers.recipes import place_for
 from tdelta.processes.servers.server import Server
 

@@ -22,8 +22,7 @@ from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.actions import TwinRows
 from tdelta.engines.server.base import ServerSettings, recipe_of
 from tdelta.errors import EnvironmentFault, ServerFault, UsageError
-from tdelta.measure import hidden_environment
-from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta.measure.aes import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
 from tdelta.measure.procfs import read_text
 from tdelta.processes.actions import Halt

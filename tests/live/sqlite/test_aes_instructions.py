@@ -15,8 +15,7 @@ import pytest
 from support.running import PATIENCE_SECONDS, Place
 from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
-from tdelta.measure.aes import OPENSSL_WORD, PreloadMode
+from tdelta.measure.aes import OPENSSL_WORD, CryptoKind, PreloadMode, cannot_hide, hidden_environment
 from tdelta.processes import TwinFolder, Worker
 from tdelta.processes.protocol import CipherProof
 

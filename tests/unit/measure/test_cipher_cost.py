@@ -6,10 +6,10 @@ import pytest
 
 from support.refused import Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import cipher_cost, measure_cipher_cost
+from tdelta.measure import cipher_cost
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
-from tdelta.measure.cipher_cost import PageTask
+from tdelta.measure.cipher_cost import PageTask, measure_cipher_cost
 from tdelta.records import Phase
 
 from .fakes import FakeChild, usual

@@ -1,6 +1,6 @@
 import pytest
 
-from tdelta.measure import PressureMeter
+from tdelta.measure.pressure import PressureMeter
 
 from .machines import machine
 

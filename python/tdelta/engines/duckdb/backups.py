@@ -53,20 +53,14 @@ class DuckdbMaker(FileMaker):
             self._run([f"EXPORT DATABASE {CATALOG} TO {literal(str(folder))} (FORMAT csv)"], "an export")
         else:
             folder.mkdir(FOLDER_MODE, exist_ok=True)
-            self._run(self._copying(folder / NAME), "a copy of all rows")
+            options = self.site.opening(folder / NAME, self.site.key)["options"]
+            copy = f"COPY FROM DATABASE {CATALOG} TO {_OTHER}"
+            copying = [attach_sql(options, _OTHER), copy, f"CHECKPOINT {_OTHER}", f"DETACH {_OTHER}"]
+            self._run(copying, "a copy of all rows")
         if compress != NONE:
             for file in sorted(folder.iterdir()):
                 used += packed(programs, file, into)
         return used
-
-    def _copying(self, target: Path) -> list[str]:
-        options = self.site.opening(target, self.site.key)["options"]
-        return [
-            attach_sql(options, _OTHER),
-            f"COPY FROM DATABASE {CATALOG} TO {_OTHER}",
-            f"CHECKPOINT {_OTHER}",
-            f"DETACH {_OTHER}",
-        ]
 
     def _copied(self, into: Path, compress: str, programs: Programs) -> Usage:
         path = self.site.path

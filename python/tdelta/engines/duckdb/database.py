@@ -124,10 +124,6 @@ class Database:
         self.attach()
         self.rejoin()
 
-    @property
-    def is_attached(self) -> bool:
-        return bool(self.rows(f"SELECT 1 {OF_DATABASE}"))
-
     def take(self, options: Options) -> None:
         with self.translated_errors(options["key"]):
             self._main.execute(f"DETACH DATABASE IF EXISTS {_SOURCE}")
@@ -233,7 +229,8 @@ def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str])
 
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:
     """A query for the rows of a file of `write_files`, with the types of a table's columns."""
-    listed = ", ".join(f"{literal(name)}: {literal(_read_as(types[name]))}" for name in columns)
+    read_as = {name: "VARCHAR" if types[name] == "BLOB" else types[name] for name in columns}
+    listed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in read_as.items())
     selected = ", ".join(
         f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns
     )
@@ -242,10 +239,6 @@ def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> 
 
 def taken(table: str) -> str:
     return f"{_SOURCE}.{table}"
-
-
-def _read_as(kind: str) -> str:
-    return "VARCHAR" if kind == "BLOB" else kind
 
 
 def as_client_error(error: Exception, key: str | None) -> ClientError:

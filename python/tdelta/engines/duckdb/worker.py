@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.duckdb.database import BLOCK_BYTES, Database, reading_sql, taken, write_files
+from tdelta.engines.duckdb.database import BLOCK_BYTES, OF_DATABASE, Database, reading_sql, taken, write_files
 from tdelta.engines.embedded.prices import PricedFile, PricingHost
 from tdelta.engines.embedded.sql import quoted
 from tdelta.measure.caches import empty_page_cache
@@ -86,18 +86,6 @@ The driver has no prepared statement: each execution is parsed and planned, as i
 """
 
 
-def load_twin(database: Database, connections: int) -> _native.DbApiTwin:
-    return _native.DbApiTwin(
-        json.dumps(STYLE),
-        partial(_connect, database),
-        connections,
-        database.explained,
-        cool=partial(database.cool, empty_page_cache),
-        files=database.file_sizes,
-        settle=database.settle,
-    )
-
-
 def _connect(database: Database, old: object) -> Any:
     if old is not None:
         raise ClientError("script", r"\connect: DuckDB runs within the process, which connects to nothing")
@@ -152,9 +140,17 @@ class Host(PricingHost, TwinHost):
 
     def do_open(self, request: Request) -> Reply:
         self.do_close({})
-        self._database = Database(request["options"])
+        self._database = database = Database(request["options"])
         if connections := request.get("connections", 0):
-            self.twin = load_twin(self._database, connections)
+            self.twin = _native.DbApiTwin(
+                json.dumps(STYLE),
+                partial(_connect, database),
+                connections,
+                database.explained,
+                cool=partial(database.cool, empty_page_cache),
+                files=database.file_sizes,
+                settle=database.settle,
+            )
         return {"library": self.library()}
 
     def library(self) -> str:
@@ -222,7 +218,7 @@ class Host(PricingHost, TwinHost):
         """Let go of other files, attach the twin's where it is not, and have its connections use it."""
         database = self._open()
         database.let_go()
-        if not database.is_attached:
+        if not database.rows(f"SELECT 1 {OF_DATABASE}"):
             database.attach()
         database.rejoin()
         return {}

@@ -47,7 +47,7 @@ class Protection:
     """The levels of the factor ``scope``; a file system knows nothing of tables and logs."""
 
     crypto = "none"
-    """Whose code encrypts: a value of `tdelta.measure.CryptoKind`, or a name from which nothing can hide AES."""
+    """Whose code encrypts: a value of `CryptoKind`, or a name from which nothing can hide AES."""
 
     encrypts_folder = False
     """Whether a file system does, under the data directory."""

@@ -20,8 +20,8 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.engines.registry import driver
 from tdelta.errors import Defect, EnvironmentFault, StorageFault, TdeltaError
-from tdelta.measure import require_memory, require_space, require_writable
 from tdelta.measure.private import UMASK
+from tdelta.measure.space import require_memory, require_space, require_writable
 from tdelta.messages import Refusal
 from tdelta.processes import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.processes.answers import SequentialTwins

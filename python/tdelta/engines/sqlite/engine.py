@@ -320,7 +320,8 @@ class SqliteEngine(Embedded):
 
     def given_key(self, settings: TwinSettings, key: str | None) -> str | None:
         """A key as the library is given it: to derive its own from, or in its notation of one that is used as it is."""
-        return _raw(key) if key is not None and settings.key_kind == RAW else key
+        is_raw = key is not None and settings.key_kind == RAW
+        return f"x'{key}'" if is_raw else key  # https://www.zetetic.net/sqlcipher/sqlcipher-api/#key
 
     def _cipher_pragmas(self, settings: TwinSettings) -> list[str]:
         return _of_page(self.ciphers[settings.cipher].pragmas, settings)
@@ -422,8 +423,3 @@ def _page_size(layout: RunLayout) -> int:
     own = layout.copy.layout.page_size if isinstance(layout.copy, FileCopy) else DEFAULT_PAGE_SIZE
     asked: int | None = layout.options["page_size"]
     return own if asked is None else asked
-
-
-def _raw(key: str) -> str:
-    """SQLCipher's notation of a key that is used as it is (https://www.zetetic.net/sqlcipher/sqlcipher-api/#key)."""
-    return f"x'{key}'"

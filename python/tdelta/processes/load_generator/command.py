@@ -147,8 +147,8 @@ PLACEHOLDERS: Mapping[str, str] = {
 }
 """What may stand in braces, and for what."""
 
-LOG_NAME = "load-log"
-"""What ``{log}`` ends in."""
+PASSFILE, LOG_NAME = "passfile", "load-log"
+"""What ``{passfile}`` and ``{log}`` end in."""
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 _WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])
@@ -207,7 +207,7 @@ class LoadGenerator:
 
     def argv(self, connection: Connection, work: Work, folder: Path) -> tuple[str, ...]:
         """The words for one trial on one twin. ``folder`` is the private one, with the file ``passfile`` in it."""
-        files = {"folder": str(folder), "passfile": str(passfile(folder)), "log": str(folder / LOG_NAME)}
+        files = {"folder": str(folder), "passfile": str(folder / PASSFILE), "log": str(folder / LOG_NAME)}
         work = work if self.filled.threads is None else dataclasses.replace(work, threads=self.filled.threads)
         values = connection.placeholders() | work.placeholders() | files
         words = self.head[1:] + self.filled.words
@@ -216,10 +216,6 @@ class LoadGenerator:
         at = len(self.head) - 1  # behind the tool's own name, where no option of a wrapper can be meant
         added = self.tool.connection_words(self.filled.words, connection)
         return (self.head[0], *rest[:at], *added, *rest[at:])
-
-
-def passfile(folder: Path) -> Path:
-    return folder / "passfile"
 
 
 def parse_load(
@@ -247,14 +243,8 @@ def parse_load(
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
     filled = tool.fill(words[at + 1 :], protocol, threads_levels)
-    secrets = [
-        Refusal.of(
-            "load-option",
-            option=f"{option}…",
-            why="every user of this machine can read a password there, and tdelta passes it on unseen",
-        )
-        for option in passwords_in(text)
-    ]
+    why = "every user of this machine can read a password there, and tdelta passes it on unseen"
+    secrets = [Refusal.of("load-option", option=f"{option}…", why=why) for option in passwords_in(text)]
     faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
         raise LoadGeneratorError(PurePath(words[at]).name, faults)
@@ -299,12 +289,8 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
     for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            yield Refusal.of(
-                "unknown",
-                kind="placeholder",
-                found=name,
-                hint=f" Expected one of {listed}. Double braces are literal ones.",
-            )
+            hint = f" Expected one of {listed}. Double braces are literal ones."
+            yield Refusal.of("unknown", kind="placeholder", found=name, hint=hint)
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
         yield Refusal.of("load-shell-sign", sign=sign)
 
@@ -312,14 +298,11 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
 def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     if text is None:
         return None, []
+    where, what = f"--load-operations {text!r}", "the number of groups, as in 'done ([0-9]+)',"
     try:
         pattern = re.compile(text, re.MULTILINE)
     except re.error as error:
-        return None, [Refusal.of("invalid", kind="regular expression", fault=error).at(f"--load-operations {text!r}")]
-    if pattern.groups != 1:
-        return None, [
-            Refusal.of(
-                "out-of-range", what="the number of groups, as in 'done ([0-9]+)',", wanted="1", found=pattern.groups
-            ).at(f"--load-operations {text!r}")
-        ]
-    return pattern, []
+        return None, [Refusal.of("invalid", kind="regular expression", fault=error).at(where)]
+    if pattern.groups == 1:
+        return pattern, []
+    return None, [Refusal.of("out-of-range", what=what, wanted="1", found=pattern.groups).at(where)]

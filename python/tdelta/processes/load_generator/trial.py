@@ -19,7 +19,7 @@ from tdelta.measure.children import Declined
 from tdelta.measure.private import private
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
-from tdelta.processes.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
+from tdelta.processes.load_generator.command import LOG_NAME, PASSFILE, LoadGenerator, Work
 from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home
 from tdelta.processes.load_generator.tools import Finished
 from tdelta.processes.workers import Supervisor
@@ -48,8 +48,9 @@ class CommandLoad:
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
         self._deadline_seconds = 0.0
+        passfile = self._folder / PASSFILE
         try:
-            with private(passfile(self._folder)) as file:
+            with private(passfile) as file:
                 file.write(connection.passfile_text().encode())
             home = make_home(self._folder / "home", connection.option_file())
             self._supervisor = Supervisor("a load generator's supervisor")
@@ -57,7 +58,7 @@ class CommandLoad:
         except BaseException:
             own_folders.remove(self._folder)
             raise
-        own = connection.environment(passfile(self._folder))
+        own = connection.environment(passfile)
         self._environment = {**inherited_environment(), **(environment or {}), **home, **own}
 
     def __enter__(self) -> CommandLoad:
@@ -145,14 +146,13 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 
 
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
-    if answer["ended_by"] == "deadline":
-        return Refusal.of("load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s")
     (status,) = answer["statuses"]
-    if status < 0:
-        return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-status}")
-    if status > 0:
-        return Refusal.of("load-failed", tool=name, how=f"failed with exit status {status}")
-    if answer["left"]:
-        listed = ", ".join(answer["left"])
-        return Refusal.of("load-failed", tool=name, how=f"left running: {listed}")
-    return None
+    if answer["ended_by"] == "deadline":
+        how = f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s"
+    elif status:
+        how = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
+    elif answer["left"]:
+        how = f"left running: {', '.join(answer['left'])}"
+    else:
+        return None
+    return Refusal.of("load-failed", tool=name, how=how)

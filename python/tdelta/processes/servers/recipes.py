@@ -151,26 +151,6 @@ _LAST_BYTES = 8192
 _WAITING = b"aiting for someone to free"
 
 
-class ServerDirectories:
-    def __init__(self, place: ServerPaths) -> None:
-        self._place = place
-        self._held: dict[Path, int] = {}
-        self._make(place.folder)
-        place.keys.mkdir(mode=0o700)
-        place.temporary.mkdir(mode=0o700)
-        if place.socket.parent != place.folder:
-            self._make(place.socket.parent)
-
-    def clear(self) -> None:
-        for folder, descriptor in self._held.items():
-            remove_opened(folder, descriptor)
-            os.close(descriptor)
-        self._held.clear()
-
-    def _make(self, folder: Path) -> None:
-        self._held[folder] = own_folders.make(folder, is_new=True)
-
-
 def remove_opened(folder: Path, descriptor: int) -> None:
     """Undo what is mounted below an opened folder, and remove it with all that is in it."""
     unmount_below(descriptor)

@@ -214,8 +214,3 @@ def open_luks(device: Path, name: str) -> Path:
     run_tool(("cryptsetup", "luksFormat", *by_key, *cipher, *quickly, str(device)), device, key)
     run_tool(("cryptsetup", "open", *by_key, str(device), name), device, key)
     return Path("/dev/mapper", name)
-
-
-def close_luks_when_unused(device: Path, name: str) -> None:
-    """Have an open device close itself when nobody uses it any more: with its mount, whoever undoes that."""
-    run_tool(("cryptsetup", "close", "--deferred", name), device)

@@ -213,8 +213,8 @@ def _mounted(level: str, image: Path, at: Path) -> bool:
         try:
             images.make_file_system(opened)
             images.mount_ext4(opened, at)
-        finally:
-            images.close_luks_when_unused(device, name)
+        finally:  # it closes itself when nobody uses it any more: with its mount, whoever undoes that
+            images.run_tool(("cryptsetup", "close", "--deferred", name), device)
         return is_direct
 
 
