@@ -54,11 +54,8 @@ def taken(answer: Mapping[str, Any]) -> Any:
 class Child:
     """One such process. Use as a context manager; at the end of the block it is ended, whatever it is at.
 
-    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle.
-
-    Args:
-        module: what it runs; calls `tdelta.measure.starting.die_with_parent` first.
-        environment: its whole environment.
+    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle. The
+    module calls `tdelta.measure.starting.die_with_parent` first.
     """
 
     called = "a process of tdelta's own"

@@ -47,15 +47,7 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-RELEVANT_FLAGS = (
-    "aes",
-    "pclmulqdq",
-    "vaes",
-    "vpclmulqdq",
-    "avx2",
-    "avx512f",
-    "sha_ni",
-)
+RELEVANT_FLAGS = ("aes", "pclmulqdq", "vaes", "vpclmulqdq", "avx2", "avx512f", "sha_ni")
 """The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
 
 

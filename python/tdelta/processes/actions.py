@@ -40,13 +40,10 @@ load it is the stretch from when that would begin: after the head of the trial t
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action.
+    """What came of an action: what it counted by name, how many ``seconds`` it took where that is not all of them.
 
-    Attributes:
-        counters: what it counted, by name: whole numbers.
-        seconds: how long it took, where that is not the whole of it; None: all of it.
-        programs: what was used by processes that are not the database's: they are part of what the action costs.
-        stops: whether it stopped the database's processes now and then, which is then no standstill of theirs.
+    ``programs`` were used that are not the database's: they are part of what the action costs. One that ``stops`` has
+    stopped the database's processes now and then, which is then no standstill of theirs.
     """
 
     counters: Mapping[str, int] = field(default_factory=dict)

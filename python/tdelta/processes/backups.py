@@ -37,13 +37,9 @@ _SUFFIX = ".zst"
 
 @dataclass(frozen=True, slots=True)
 class BackupTool:
-    """One way to make backups of an engine.
+    """One way to make backups of an engine, in words for people, and the programs that must be installed.
 
-    Attributes:
-        words: what it is, for people.
-        is_logical: whether it writes rows, and not the files in which they lie.
-        compresses: whether it can compress by itself.
-        programs: what must be installed.
+    One that ``is_logical`` writes rows, and not the files in which they lie; one that ``compresses`` can do so itself.
     """
 
     words: str

@@ -32,6 +32,11 @@ class PopulateJob:
     indexes_sql: tuple[str, ...]
     tables: tuple[tuple[str, tuple[str, ...]], ...]
 
+    def request(self, threads: int) -> dict[str, Any]:
+        """The request ``load`` to a worker."""
+        made = {"tables": self.tables_sql, "indexes": self.indexes_sql}
+        return {"plan": self.plan, "seed": self.seed, "threads": threads, **made}
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseJob:
@@ -77,11 +82,7 @@ AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob
 
 @dataclass(frozen=True, slots=True)
 class LoadAndRebuild:
-    """What the phases ``load`` and ``rebuild`` of a run are made of.
-
-    Args:
-        rebuild: the statements that rebuild the tables, in the engine's own words; none where there is nothing to.
-    """
+    """What the phases ``load`` and ``rebuild`` of a run are made of: rows, and statements of the engine's."""
 
     job: PopulateJob
     rebuild: tuple[str, ...] = ()
@@ -94,15 +95,8 @@ class LoadAndRebuild:
     def request(self, step: str, threads: int) -> dict[str, Any]:
         if step == REBUILD:
             return {"before": [], "load": None, "statements": list(self.rebuild)}
-        job = self.job
-        load = {
-            "plan": job.plan,
-            "seed": job.seed,
-            "threads": threads,
-            "tables": job.tables_sql,
-            "indexes": job.indexes_sql,
-        }
-        return {"before": [f"DROP TABLE IF EXISTS {name}" for name, _ in job.tables], "load": load, "statements": []}
+        before = [f"DROP TABLE IF EXISTS {name}" for name, _ in self.job.tables]
+        return {"before": before, "load": self.job.request(threads), "statements": []}
 
 
 @dataclass(frozen=True, slots=True)

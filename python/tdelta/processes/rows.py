@@ -42,15 +42,7 @@ POPULATE_SECONDS = 24 * 3600.0
 
 def populate(worker: Worker, job: PopulateJob) -> None:
     """Have a worker make the tables, fill them and build the indexes; raises as `Worker.ask` does."""
-    worker.ask(
-        "load",
-        seconds=POPULATE_SECONDS,
-        plan=job.plan,
-        seed=job.seed,
-        threads=os.cpu_count() or 1,
-        tables=job.tables_sql,
-        indexes=job.indexes_sql,
-    )
+    worker.ask("load", seconds=POPULATE_SECONDS, **job.request(os.cpu_count() or 1))
 
 
 def generated_checksums(job: PopulateJob) -> Checksums:

@@ -63,12 +63,8 @@ class Worker(_Process):
     """One worker process. Use as a context manager, or call `end`.
 
     Its environment is the parent's, less what would silently change the level of a factor, and what is given here.
-    Nothing of the twin is in it or in the arguments.
-
-    Args:
-        environment: variables to add. Others can read them, so nothing secret.
-        program: the module that it runs.
-        failed: what a database's answer is as an exception, by its kind and message; None: see `failure`.
+    Nothing of the twin is in it or in the arguments, which others can read. ``failed`` makes exceptions of a database's
+    answers, by kind and message, in place of `failure`.
     """
 
     called = "a worker process"

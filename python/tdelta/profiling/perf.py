@@ -59,10 +59,10 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
     return Recording(_summed(found), has_kernel)
 
 
-def added(recordings: Collection[Recording]) -> Recording:
-    functions = _summed(one for recording in recordings for one in recording.functions)
-    has_kernel, is_lost = all(one.has_kernel for one in recordings), any(one.is_lost for one in recordings)
-    return Recording(functions, has_kernel, is_lost)
+def added(recordings: Iterable[Recording]) -> Recording:
+    kept = tuple(recordings)
+    functions = _summed(one for recording in kept for one in recording.functions)
+    return Recording(functions, all(one.has_kernel for one in kept), any(one.is_lost for one in kept))
 
 
 def _summed(functions: Iterable[Sampled]) -> tuple[Sampled, ...]:

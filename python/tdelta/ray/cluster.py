@@ -138,12 +138,8 @@ class Cluster:
     ) -> dict[Name, Actor]:
         """Start actors at the same time, and again those that are lost meanwhile: elsewhere where their node died.
 
-        Args:
-            calls: how many of an actor's methods run at once.
-            choose: the next node, by the nodes' names by id and the nodes' ids by what is placed by now; None: none.
-
-        Returns:
-            Those for which there was a node.
+        So many ``calls`` of an actor's methods run at once; ``choose`` gives the next node, by the nodes' names by id
+        and the nodes' ids by what is placed by now. Returns those for which there was one.
 
         Raises:
             NodeRefused: one that is alive does not take them; then none of them stays, nor in the following cases.

@@ -34,12 +34,10 @@ _PRICE_SECONDS = 300.0
 class Pricing:
     """How unit costs are measured, and what they are of.
 
-    Attributes:
-        files: how a worker makes a ``plain`` and an ``encrypted`` file, and a ``bare`` one where there is the same
-            cipher without its MAC. They hold keys.
-        effort: the arguments of `tdelta.engines.embedded.prices.prices`.
-        facts: ``page_bytes`` of a page or block, which is encrypted at once; what they are ``counted`` by in a trial
-            (``bytes``, ``cache`` or ``blocks``); the ``cipher``, for people; the ``mac``, empty where there is none.
+    ``files`` say how a worker makes a ``plain`` and an ``encrypted`` file, and a ``bare`` one where there is the same
+    cipher without its MAC; they hold keys. ``effort`` are the arguments of `tdelta.engines.embedded.prices.prices`. In
+    the facts are ``page_bytes`` of what is encrypted at once, what that is ``counted`` by in a trial (``bytes``,
+    ``cache`` or ``blocks``), and the ``cipher`` and ``mac`` for people.
     """
 
     files: Mapping[str, object]

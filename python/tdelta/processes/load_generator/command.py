@@ -129,23 +129,11 @@ class AnyCommand(Tool):
         return Measurement(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)}, {})
 
 
-PLACEHOLDERS: Mapping[str, str] = {
-    "socket": "the file of the copy's Unix socket",
-    "host": "the copy's host; for PostgreSQL's clients the folder of its socket",
-    "port": "the copy's port",
-    "user": "whom to connect as",
-    "database": "the database with the copy's tables",
-    "passfile": "a private file with the password: libpq's, or one for MySQL's clients (--defaults-extra-file)",
-    "threads": "the connections of the condition",
-    "jobs": "the connections, but no more than there are cores",
-    "operations": "the number of operations of the trial",
-    "operations_per_thread": "the same divided by the connections",
-    "seconds": "how long a trial is to take",
-    "seed": "a number that is the same for every copy in a block, and differs between blocks",
-    "folder": "a private folder, removed when the run ends",
-    "log": "a path in that folder, for files of a trial; removed behind it",
-}
-"""What may stand in braces, and for what."""
+PLACEHOLDERS = (
+    *("socket", "host", "port", "user", "database", "passfile", "threads", "jobs"),
+    *("operations", "operations_per_thread", "seconds", "seed", "folder", "log"),
+)
+"""What may stand in braces; docs/workloads.md says for what."""
 
 PASSFILE, LOG_NAME = "passfile", "load-log"
 """What ``{passfile}`` and ``{log}`` end in."""

@@ -91,13 +91,7 @@ class Given:
 
 
 class Tool(ABC):
-    """A load tool.
-
-    Attributes:
-        name: the program's.
-        install: how people get it.
-        threads: its option for the number of connections.
-    """
+    """A load tool: the name of its program, how people get it, its option for the number of connections."""
 
     name: str
     install: str

@@ -55,10 +55,8 @@ _FULL = (
 class Server:
     """One private server. Use as a context manager, or call `end`; a tdelta that dies takes it along.
 
-    Args:
-        recipe: how it is made and run. Its folder must not be there yet.
-        environment: variables for the server, what hides AES instructions say. Others can read them: nothing secret.
-        pulse_seconds: how long it may be frozen without a break.
+    Its folder must not be there yet. Others can read the variables of its environment, so nothing secret. It may be
+    frozen for ``pulse_seconds`` without a break.
     """
 
     def __init__(
@@ -92,11 +90,7 @@ class Server:
         return self._supervisor.pid
 
     def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:
-        """Start the server and wait until it takes connections.
-
-        Args:
-            initialize: make its data directory first; False where a loaded one was copied.
-            seconds: how long that may take, each.
+        """Start the server and wait until it takes connections; make its data directory first where none was copied.
 
         Raises:
             ServerFault: it does not start, or takes no connection in time; the message has its log's last lines.

@@ -101,11 +101,8 @@ _KERNEL_CIPHER = "xts(aes)"
 class Room:
     """The folder of one instance. What is in it can be read in the clear as long as it is mounted.
 
-    Attributes:
-        path: the folder.
-        found: what it was found to be.
-        kept: what lies below it: the image, or a folder of files; None where that is the user's.
-        process: what encrypts; None where the kernel does.
+    What lies below it is ``kept``, the image or a folder of files; None where that is the user's. The ``process`` is
+    what encrypts; None where the kernel does.
     """
 
     path: Path
@@ -128,9 +125,7 @@ class Room:
             paths = [path for path in self.kept.rglob("*") if path.is_file() and not path.is_symlink()]
             name = f"{self.kept.name}/ ({len(paths)} files)"
         found = search([_file(path) for path in paths], needles)
-        scanned, markers = (
-            sum(counts) for counts in zip(*((f.scanned_bytes, f.markers_found) for f in found), strict=True)
-        )
+        scanned, markers = sum(one.scanned_bytes for one in found), sum(one.markers_found for one in found)
         return (MarkerHit(name, FileClass.STORAGE, scanned, markers),)
 
 
