@@ -41,8 +41,9 @@ from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.mysql.driver import MySql
-from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
-from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
+from tdelta.engines.postgres.driver import gocryptfs_program
+from tdelta.engines.postgres.server import EVIDENCE as OF_POSTGRES
+from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.server.evidence import ServerEvidence, ServerFiles
@@ -402,7 +403,7 @@ def _in_clear(evidence: ServerEvidence, server: Server) -> set[str]:
 def _backups(folder: Path, seed: int, numbers: range) -> int:
     """Tries of base backups; the exit code."""
     binary = find_servers("postgres")[0]
-    engine, found = Postgres(binary, Gocryptfs(gocryptfs_program())), Found()
+    engine, found = Gocryptfs(binary, gocryptfs_program()), Found()
     print(f"{BACKUP}: {binary.version}", flush=True)
     with _loaded(engine, folder / "m", _POSTGRES_FILL) as made:
         with _copied(engine, made, folder / "s") as source, _target(engine, source, folder / "t") as target:

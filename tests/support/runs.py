@@ -119,6 +119,15 @@ def servers_of(place: ServerPlace, name: str) -> list[tuple[int, str]]:
     return found
 
 
+def at_work(place: ServerPlace, program: str) -> int:
+    """The server that is not frozen, once there is one."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not (awake := [pid for pid, state in servers_of(place, program) if state not in "TZX"]):
+        assert time.monotonic() < give_up, "no server was ever at work"
+        time.sleep(0.01)
+    return awake[0]
+
+
 def place_of(engine: str, base: Path) -> ServerPlace:
     """A place for runs on that engine, or a skip; a failure where nothing may be missing."""
     if engine == "postgres":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
-from tdelta.engines.takes import Takes
+from tdelta.engines.takes import SERVER_DEFAULTS, Takes
 from tdelta.profiling.functions import Names
 from tdelta.workloads.dialect import Dialect
 
@@ -127,6 +128,10 @@ class Profile:
     def cache_setting(self) -> str:
         """Which setting of its servers is the size of their cache; empty where there is none."""
         return "" if self.program is None else self.program.cache_setting
+
+
+server_profile = partial(Profile, defaults=SERVER_DEFAULTS, is_server=True, client_factors=CLIENT_FACTORS)
+"""The profile of an engine whose twins are servers."""
 
 
 @dataclass(frozen=True, slots=True)

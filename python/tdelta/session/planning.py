@@ -19,7 +19,7 @@ from tdelta.engines.base import Engine
 from tdelta.engines.estimates import templates
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
-from tdelta.engines.server.external_driver import ExternalDriver
+from tdelta.engines.server.driver import ExternalDriver
 from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tdelta.engines.base import Engine
 from tdelta.engines.registry import profile
-from tdelta.engines.server.external_actions import data_bytes
 from tdelta.engines.server.external_twins import (
     BASELINE_PLACE,
     ENCRYPTED_PLACE,
@@ -25,6 +24,7 @@ from tdelta.engines.server.external_twins import (
     described,
 )
 from tdelta.engines.server.pairs import ReachedServers
+from tdelta.engines.server.schema_actions import data_bytes
 from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import Markers
 from tdelta.measure.space import require_space, require_writable

@@ -9,7 +9,7 @@ import pytest
 
 from support.codes import cautions, check_refused
 from support.running import ANSWERED, SELDOM, read_until, waited_for
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks, occupied
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-time", "1s", "--blocks", "2", "--rounds", "1..1")
@@ -24,19 +24,11 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
     yield from occupied("mariadb", tmp_path)
 
 
-def kill_the_one_at_work(place: ServerPlace) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
-        assert time.monotonic() < give_up, "no server was ever at work"
-        time.sleep(0.01)
-    os.kill(awake[0], signal.SIGKILL)
-
-
 def test_a_server_that_is_killed_in_warm_up_in_a_block_or_under_a_search_is_made_up_for(place: ServerPlace) -> None:
     process = place.start("run", "--json", *place.options(*LONG_ENOUGH))
     for stage in ("warm-up: round 1", "round 2: 2 blocks", "evidence"):
         read_until(process, stage)
-        kill_the_one_at_work(place)
+        os.kill(at_work(place, "mariadbd"), signal.SIGKILL)
         read_until(process, "lost: ")
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
@@ -58,7 +50,7 @@ def test_a_server_that_is_killed_under_a_command_of_the_users_is_made_up_for(pla
     process = place.start("run", "--json", *place.options(*LONG_TRIALS, *load))
     read_until(process, "round 1: 2 blocks")
     time.sleep(0.2)  # sysbench has connected
-    kill_the_one_at_work(place)
+    os.kill(at_work(place, "mariadbd"), signal.SIGKILL)
     read_until(process, "lost: block 1")
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err

@@ -10,6 +10,7 @@ import pytest
 from support.data import text_of
 from support.processes import is_gone
 from support.refused import Part, check_messages, has, refused
+from support.restoring import check_choices
 from support.running import require
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.server.catalog import describe
@@ -18,16 +19,12 @@ from tdelta.engines.server.restore import RestoreTarget, restore
 from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import RestoreFault
 from tdelta.processes import signals
-from tdelta.processes.answers import checksums
-from tdelta.processes.jobs import TrialJob
-from tdelta.processes.workers import Worker
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
-from tdelta.workloads.keys import key_sql, key_variables
+from tdelta.workloads.keys import key_sql
 from tdelta.workloads.proposal import TransactionKind, propose
 
 from .own import INSTALL, Server, install, programs, root, running
 
-TRIAL = TrialJob(1, 1, 5, first_op=1, deadline_seconds=30.0)
 DUMP = text_of("dumps/mariadb.sql")
 
 
@@ -117,19 +114,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
     by_name = {choice.name: choice for choice in proposal.choices}
     assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= by_name.keys()
     assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= by_name.keys()
-    with Worker() as worker:
-        worker.ask("connect", options=options, connections=1)
-        tables = tuple((table.name, table.stored_columns) for table in database.tables)
-        constants = {**database.variables(), **key_variables(proposal.keys, database)}
-        for choice in proposal.choices:
-            before = checksums(worker, tables)
-            for script in choice.scripts:
-                given = {"name": choice.name, "weight": 1.0, "text": script}
-                answer = worker.ask("try", transaction=given, constants=constants, trial=TRIAL.as_json())
-                assert answer["said"] is None, script
-            changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
-            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
-            assert changed == ({choice.table} if is_write else set()), choice
+    check_choices(options, database, proposal)
 
 
 def test_a_range_over_a_key_of_several_columns_follows_the_key(
@@ -236,14 +221,4 @@ def test_money_is_updated_and_tables_that_keep_their_history_are_tables(
     proposal = propose(database, PROFILE.dialect)
     writes = [choice for choice in proposal.choices if choice.kind is TransactionKind.UPDATE]
     assert {choice.name for choice in writes} == {"update_account", "update_price"}
-    with Worker() as worker:
-        worker.ask("connect", options=options, connections=1)
-        tables = tuple((table.name, table.stored_columns) for table in database.tables)
-        for choice in proposal.choices:
-            before = checksums(worker, tables)
-            given = {"name": choice.name, "weight": 1.0, "text": choice.scripts[0]}
-            answer = worker.ask("try", transaction=given, constants=database.variables(), trial=TRIAL.as_json())
-            assert answer["said"] is None, answer
-            changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
-            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
-            assert changed == ({choice.table} if is_write else set()), choice
+    check_choices(options, database, proposal)

@@ -2,15 +2,18 @@ import contextlib
 import shlex
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from shutil import which
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 from support.codes import cautions, check_refused, details, messages
-from support.refused import Part, check_messages, has
-from support.running import ANSWERED, Answered, Place, require
-from support.runs import failed_checks
+from support.refused import has
+from support.restoring import RestoredRuns
+from support.running import Answered, Place, require
 
 from .own import ROOT_PASSWORD, install, root, running
 
@@ -56,35 +59,22 @@ def restoring(dump: Path) -> str:
     return f"mariadb --no-defaults -u {{user}} -S {{socket}} {{database}} < {shlex.quote(str(dump))}"
 
 
-@pytest.fixture(scope="module")
-def answered(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    place = Place(tmp_path_factory.mktemp("restored"))
-    ran = place.tdelta("run", "--json", *SHORT, "--restore", restoring(dump))
-    assert ran.code in ANSWERED, failed_checks(ran.document) if ran.out else ran.err
-    return Answered(place, ran.code, ran.document)
+class TestMariadbRestoredRuns(RestoredRuns):
+    short = SHORT
+    facts = MappingProxyType({"restored": True, "proposed": True, "tables": 2, "rows": 2 * ROWS, "page_size": 16384})
 
+    @pytest.fixture(scope="class")
+    def command(self, dump: Path) -> str:
+        return restoring(dump)
 
-def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
-    checks = {check["code"]: check for check in answered.document["validity"]}
-    before = checks["rows-before"]
-    assert before["ok"]
-    check_messages(details(answered.document, "rows-before"), "rows-same", source=Part("1"))
-    assert has(details(answered.document, "rows-after"), "rows-after-not-tables", tables="line items")
-    assert checks["files-encrypted"]["ok"]
-    (absent,) = details(answered.document, "no-marker", "markers-absent")
-    assert "tables" in str(absent.parameters["classes"]).split(", ")
-    types = {verdict["transaction"] for verdict in answered.document["verdicts"]}
-    assert {"read_customers", "read_line_items", "update_customers"} <= types
+    def check_rows_after(self, answered: Answered, _check: Mapping[str, Any]) -> None:
+        """A trigger stamps rows with the time."""
+        assert has(details(answered.document, "rows-after"), "rows-after-not-tables", tables="line items")
 
-
-def test_what_was_restored_is_told(answered: Answered, dump: Path) -> None:
-    facts = answered.document["settings"]["database"]
-    assert (facts["restored"], facts["proposed"], facts["tables"], facts["rows"]) == (True, True, 2, 2 * ROWS)
-    assert facts["page_size"] == 16384
-    assert facts["size_bytes"] > ROWS * 20
-    assert shlex.quote(restoring(dump)) in answered.document["settings"]["repeat"]
-    assert cautions(answered.document, "proposed-workload")
-    assert list(answered.place.twins.iterdir()) == []
+    def test_the_command_is_repeated_and_what_is_proposed_is_said(self, answered: Answered, dump: Path) -> None:
+        assert answered.document["settings"]["database"]["size_bytes"] > ROWS * 20
+        assert shlex.quote(restoring(dump)) in answered.document["settings"]["repeat"]
+        assert cautions(answered.document, "proposed-workload")
 
 
 def test_the_proposal_is_written_and_given_back_with_statements_of_the_engines(dump: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.running import ANSWERED, SELDOM, read_until
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks, occupied
 
 LONG_TRIALS = (
     *("--workload", "point-select", "--size", "2MB", "--scope", "data"),
@@ -20,25 +20,17 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
     yield from occupied("mariadb", tmp_path)
 
 
-def the_one_at_work(place: ServerPlace) -> int:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
-        assert time.monotonic() < give_up, "no server was ever at work"
-        time.sleep(0.01)
-    return awake[0]
-
-
 def test_a_server_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: ServerPlace) -> None:
     process = place.start("run", "--json", *place.options(*LONG_TRIALS, "--blocks", "2", "--rounds", "1..1"))
     read_until(process, "round 1: 2 blocks")
     time.sleep(0.5)
-    server = the_one_at_work(place)
+    server = at_work(place, "mariadbd")
     os.kill(server, signal.SIGSTOP)
     time.sleep(1.5)
     os.kill(server, signal.SIGCONT)
     read_until(process, "again: block 1, since the server was stopped by a signal")
     time.sleep(0.5)
-    os.kill(the_one_at_work(place), signal.SIGSTOP)
+    os.kill(at_work(place, "mariadbd"), signal.SIGSTOP)
     read_until(process, "lost: block 1, since the server was stopped by a signal for 10 s")
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.postgres.driver import Postgres, gocryptfs_program
+from tdelta.engines.postgres.driver import gocryptfs_program
+from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.measure.aes import CryptoKind, hidden_environment
@@ -38,7 +39,7 @@ def require(there: object) -> None:
 def stock_engine() -> Postgres:
     """The newest PostgreSQL here, its encrypted twins on gocryptfs."""
     require(shutil.which("gocryptfs"))
-    return Postgres(stock_binary(), Gocryptfs(gocryptfs_program()))
+    return Gocryptfs(stock_binary(), gocryptfs_program())
 
 
 def stock_binary() -> ServerBinary:

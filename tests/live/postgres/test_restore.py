@@ -1,30 +1,26 @@
 import contextlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.data import text_of
 from support.refused import Part, check_messages, refused
+from support.restoring import check_choices
 from support.running import require
 from tdelta.engines.postgres.catalog import PostgresCatalog
-from tdelta.engines.postgres.driver import client_target
 from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.postgres.server import client_target
 from tdelta.engines.server.catalog import Described, describe
 from tdelta.engines.server.restore import RestoreTarget, restore
 from tdelta.engines.server.sessions import asking
 from tdelta.errors import RestoreFault
-from tdelta.processes.answers import checksums
-from tdelta.processes.jobs import TrialJob
-from tdelta.processes.workers import Worker
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
-from tdelta.workloads.keys import key_sql, key_variables
+from tdelta.workloads.keys import key_sql
 from tdelta.workloads.proposal import TransactionKind, propose
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
 
-TRIAL = TrialJob(1, 1, 5, first_op=1, deadline_seconds=30.0)
 DUMP = text_of("dumps/postgres.sql")
 
 
@@ -52,6 +48,12 @@ def session(server: Server, database: str) -> Session:
     socket = server.sockets / f".s.PGSQL.{server.port}"
     given = {"socket": socket, "port": server.port, "user": "postgres", "password": ROOT_PASSWORD}
     return Session({**given, "database": database})
+
+
+def options(server: Server) -> dict[str, object]:
+    socket = server.sockets / f".s.PGSQL.{server.port}"
+    whom = {"protocol": "postgres", "user": "postgres", "password": ROOT_PASSWORD, "database": "twin"}
+    return {**whom, "socket": str(socket), "port": server.port}
 
 
 @pytest.fixture
@@ -102,13 +104,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(described: De
     with contextlib.closing(session(server, "twin")) as asked:
         for statement in (sql for key in proposal.keys for sql in key_sql(key, database, PROFILE.dialect)):
             asked.run(statement)
-        constants = {**database.variables(), **key_variables(proposal.keys, database), "op": 1}
-        for choice in proposal.choices:
-            before = asked.rows(f"SELECT * FROM {quoted(choice.table)} ORDER BY 1, 2")
-            for script in choice.scripts:
-                asked.run(drawn(script, constants))
-            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
-            assert (asked.rows(f"SELECT * FROM {quoted(choice.table)} ORDER BY 1, 2") != before) is is_write, choice
+    check_choices(options(server), database, proposal, seed=2)
 
 
 def test_a_range_over_a_key_of_several_columns_follows_the_key(described: Described, server: Server) -> None:
@@ -123,21 +119,6 @@ def test_a_range_over_a_key_of_several_columns_follows_the_key(described: Descri
         assert "Index Cond: (ROW(customer, n) >= ROW($0, $1))" in str(plan)
         _, rows = asked.rows(statement.rstrip(";"))
         assert [row[0] for row in rows] == [str(number) for number in range(90, 101)]
-
-
-def quoted(name: str) -> str:
-    return PostgresCatalog().quoted(name)
-
-
-def drawn(script: str, constants: Mapping[str, int]) -> str:
-    """The statement of a script with the lowest of everything it draws."""
-    known = dict(constants)
-    *commands, statement = [line for line in script.splitlines() if not line.startswith("--")]
-    for command in commands:
-        found = re.fullmatch(r"\\set (\w+) random\(([\w:]+), .*\)", command)
-        assert found is not None, command
-        known[found[1]] = known[found[2][1:]] if found[2].startswith(":") else int(found[2])
-    return re.sub(r"(?<!:):(\w+)", lambda match: str(known[match[1]]), statement).rstrip(";")
 
 
 def test_a_dump_that_fails_is_told_with_the_last_lines(target: RestoreTarget) -> None:
@@ -163,16 +144,4 @@ def test_every_insert_and_every_update_of_money_works_as_it_is_prepared(
     proposal = propose(database, PROFILE.dialect)
     kinds = [choice.kind for choice in proposal.choices]
     assert (kinds.count(TransactionKind.UPDATE), kinds.count(TransactionKind.INSERT)) == (3, 3)
-    socket = server.sockets / f".s.PGSQL.{server.port}"
-    options = {"protocol": "postgres", "socket": str(socket), "user": "postgres", "password": ROOT_PASSWORD}
-    with Worker() as worker:
-        worker.ask("connect", options={**options, "port": server.port, "database": "twin"}, connections=1)
-        tables = tuple((table.name, table.stored_columns) for table in database.tables)
-        for choice in proposal.choices:
-            before = checksums(worker, tables)
-            given = {"name": choice.name, "weight": 1.0, "text": choice.scripts[0]}
-            answer = worker.ask("try", transaction=given, constants=database.variables(), trial=TRIAL.as_json())
-            assert answer["said"] is None, answer
-            changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
-            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
-            assert changed == ({choice.table} if is_write else set()), choice
+    check_choices(options(server), database, proposal)

@@ -4,13 +4,13 @@ import shlex
 import subprocess
 from pathlib import Path
 from shutil import which
+from types import MappingProxyType
 
 import pytest
 
-from support.codes import details
 from support.own_scripts import write_workload
-from support.refused import Part, check_messages
-from support.running import ANSWERED, Answered, Place, require
+from support.restoring import RestoredRuns
+from support.running import Place, require
 
 from .own import ROOT_PASSWORD, install, programs, root, running
 
@@ -53,31 +53,13 @@ def restoring(dump: Path) -> str:
     return f"psql -X -q -1 -v ON_ERROR_STOP=1 -f {shlex.quote(str(dump))}"
 
 
-@pytest.fixture(scope="module")
-def answered(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    place = Place(tmp_path_factory.mktemp("restored"))
-    ran = place.tdelta("run", "--json", *SHORT, "--restore", restoring(dump))
-    assert ran.code in ANSWERED, ran.err
-    return Answered(place, ran.code, ran.document)
+class TestPostgresRestoredRuns(RestoredRuns):
+    short = SHORT
+    facts = MappingProxyType({"restored": True, "tables": 2, "rows": 2 * ROWS, "page_size": 8192})
 
-
-def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
-    checks = {check["code"]: check for check in answered.document["validity"]}
-    before = checks["rows-before"]
-    assert before["ok"]
-    check_messages(details(answered.document, "rows-before"), "rows-same", source=Part("1"))
-    assert checks["rows-after"]["ok"]
-    assert checks["files-encrypted"]["ok"]
-    (absent,) = details(answered.document, "no-marker", "markers-absent")
-    assert "tables" in str(absent.parameters["classes"]).split(", ")
-    types = {verdict["transaction"] for verdict in answered.document["verdicts"]}
-    assert {"read_customers", "read_line_items", "update_customers"} <= types
-
-
-def test_what_was_restored_is_told_and_nothing_stays(answered: Answered) -> None:
-    facts = answered.document["settings"]["database"]
-    assert (facts["restored"], facts["tables"], facts["rows"], facts["page_size"]) == (True, 2, 2 * ROWS, 8192)
-    assert list(answered.place.twins.iterdir()) == []
+    @pytest.fixture(scope="class")
+    def command(self, dump: Path) -> str:
+        return restoring(dump)
 
 
 def test_statements_that_only_the_engine_reads_are_tried_on_what_was_restored(dump: Path, tmp_path: Path) -> None:

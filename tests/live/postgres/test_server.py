@@ -16,7 +16,8 @@ import pytest
 from support.acting import check_backups, check_restarts, performed
 from support.processes import until
 from support.refused import Part, has, refused
-from tdelta.engines.postgres.driver import Postgres, protection_for
+from tdelta.engines.postgres.driver import protected
+from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import EncryptedFolder
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.actions import TwinRows
@@ -313,7 +314,7 @@ def test_the_proof_reads_pages_through_the_file_system(engine: Postgres, encrypt
 
 def test_the_proof_of_pg_tde_encrypts_in_the_servers_own_process(plain: Server) -> None:
     psql(plain, "CREATE EXTENSION pgcrypto")
-    assert [psql(plain, sql) for sql in PgTde().proof_sql(PLAIN, 7).values()] == [str(7 * 16384)] * 2
+    assert [psql(plain, sql) for sql in PgTde(stock_binary()).proof_sql(PLAIN, 7).values()] == [str(7 * 16384)] * 2
 
 
 @pytest.fixture
@@ -356,10 +357,9 @@ def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_pat
     assert encryption_of(fscrypt.parent) is None
     with pytest.raises(UsageError, match=r"requires a folder with dm-crypt.*found ext4"):
         require_encrypted(fscrypt.parent)
-    protection = protection_for(stock_binary(), fscrypt)
-    assert isinstance(protection, EncryptedFolder)
-    assert (protection.path, protection.encryption) == (fscrypt, "fscrypt (AES-256-XTS) under ext4")
-    engine, settings = Postgres(stock_binary(), protection), ServerSettings("directory", "all")
+    engine, settings = protected(stock_binary(), {"encrypted_dir": fscrypt}), ServerSettings("directory", "all")
+    assert isinstance(engine, EncryptedFolder)
+    assert (engine.path, engine.found) == (fscrypt, "fscrypt (AES-256-XTS) under ext4")
     home = engine.home(settings)
     assert home == fscrypt
     assert engine.home(PLAIN) is None

@@ -3,7 +3,7 @@ import pytest
 from support.data import rows_of
 from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
-from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
+from tdelta.engines.postgres.server import EVIDENCE as OF_POSTGRES
 from tdelta.engines.server.evidence import server_file_class
 from tdelta.evidence import FileClass
 

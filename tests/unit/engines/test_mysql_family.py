@@ -8,7 +8,7 @@ from support.refused import Part, has, refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import PERCONA, MySql
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
+from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, wanted_switches
 from tdelta.errors import UnknownName
 from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
@@ -149,12 +149,12 @@ def test_loading_has_memory_to_sort_in() -> None:
 
 
 def test_a_switch_reads_as_a_word_or_as_a_digit() -> None:
-    assert (
-        switch_fault({"a": "ON", "b": "OFF", "c": "FORCE", "d": "4"}, {"a": "1", "b": "0", "c": "FORCE", "d": "4"})
-        is None
-    )
-    fault = switch_fault({"a": "ON", "b": "OFF"}, {"a": "ON", "b": "1"})
-    assert has([fault], "settings-not-in-force", settings="b")
+    settings = ServerSettings("aes-256", "data")
+    wanted = wanted_switches(MARIADB.switches, settings)
+    found = {name: {"ON": "1", "OFF": "0"}.get(value, value) for name, value in wanted.items()}
+    assert MARIADB.switches_fault(settings, found) is MARIADB.switches_fault(settings, wanted) is None
+    fault = MARIADB.switches_fault(settings, {**found, "encrypt_binlog": "1"})
+    assert has([fault], "settings-not-in-force", settings="encrypt_binlog")
 
 
 @pytest.mark.parametrize(

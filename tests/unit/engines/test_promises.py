@@ -1,6 +1,6 @@
 from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
-from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
+from tdelta.engines.postgres.server import EVIDENCE as OF_POSTGRES
 from tdelta.engines.server.base import ServerSettings
 from tdelta.engines.server.driver import covered
 from tdelta.evidence import FileClass

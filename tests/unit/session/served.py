@@ -29,7 +29,7 @@ def engine(name: str = "mariadb") -> ServerEngine:
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every request for a server get these."""
-    monkeypatch.setattr("tdelta.engines.server.driver.newest", lambda profile, _: BINARIES[profile.name])
+    monkeypatch.setattr("tdelta.engines.server.driver.find_servers", lambda name, _: (BINARIES[name],))
 
 
 def facts(settings: ServerSettings) -> dict[str, str]:

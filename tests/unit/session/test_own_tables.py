@@ -10,7 +10,7 @@ from support.refused import check_messages, refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
 from tdelta.engines.oracle.driver import Oracle
-from tdelta.engines.postgres.driver import Postgres
+from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.server import external_twins as own_tables
 from tdelta.engines.server.base import Identity
 from tdelta.engines.server.discovery import schema_name

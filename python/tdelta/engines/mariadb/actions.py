@@ -199,8 +199,8 @@ _KNOBS = ("threads", "iops")
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
     **backups(TOOLS),
-    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", _KNOBS, is_during=True),
-    "decrypt": ServerAction(Decrypt, "innodb_encrypt_tables = OFF", _KNOBS, is_during=True),
-    "alter": ServerAction(Alter, "ALTER TABLE ... ENCRYPTED = YES", is_during=True),
-    "rekey": ServerAction(Rekey, f"ALTER TABLE ... ENCRYPTION_KEY_ID = {NEW_KEY}", is_during=True),
+    "encrypt": ServerAction(Encrypt, _KNOBS, is_during=True),
+    "decrypt": ServerAction(Decrypt, _KNOBS, is_during=True),
+    "alter": ServerAction(Alter, is_during=True),
+    "rekey": ServerAction(Rekey, is_during=True),
 }

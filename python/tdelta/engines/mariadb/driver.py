@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.profile import PROFILE
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
 from tdelta.engines.server import mysql_family as family
 from tdelta.engines.server.base import (
     DATA,
@@ -27,11 +24,11 @@ from tdelta.engines.server.base import (
     DumpEncryption,
     Encryption,
     NewSchema,
-    ServerCipher,
     ServerResources,
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.server.driver import started
 from tdelta.engines.server.evidence import SPILL, ServerEvidence, Settling, parts, steps
 from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, literal
@@ -46,7 +43,7 @@ _REPLICATION = family.MySqlReplication(
     replica="SLAVE",
     change="CHANGE MASTER TO",
     more=", MASTER_USE_GTID = no",
-    position="SHOW MASTER STATUS",
+    position_sql="SHOW MASTER STATUS",
     status_table=_STATUS_TABLE,
 )
 
@@ -73,7 +70,6 @@ found" all the same.
 
 EVIDENCE = ServerEvidence(_PLAN, family.FILES, {"": _PARTS}, family.CHANGE_SQL, family.inflated)
 
-_PLAIN = "none"
 _PLUGIN = "file_key_management"
 _ALGORITHM = f"{_PLUGIN}_encryption_algorithm"
 _INSTALLERS = (
@@ -138,19 +134,15 @@ _AWAIT_ENCRYPTION = (
 """One statement that ends when no tablespace waits for InnoDB's encryption threads; they are of encrypted servers."""
 
 
-@dataclass(frozen=True, slots=True)
-class MariadbCipher(ServerCipher):
-    digits: int
-    mode: str
-
-
-_CIPHERS: Mapping[str, ServerCipher] = {
-    _PLAIN: ServerCipher("no encryption"),
-    "aes-128": MariadbCipher("AES_CBC, key of 128 bits", 32, "AES_CBC"),
-    "aes-256": MariadbCipher("AES_CBC, key of 256 bits", 64, "AES_CBC"),
-    "aes-128-ctr": MariadbCipher("AES_CTR, key of 128 bits", 32, "AES_CTR"),
-    "aes-256-ctr": MariadbCipher("AES_CTR, key of 256 bits", 64, "AES_CTR"),
-}
+_CIPHERS: Mapping[str, tuple[int, str]] = MappingProxyType(
+    {
+        "aes-128": (32, "AES_CBC"),
+        "aes-256": (64, "AES_CBC"),
+        "aes-128-ctr": (32, "AES_CTR"),
+        "aes-256-ctr": (64, "AES_CTR"),
+    }
+)
+"""Of each the hexadecimal digits of its key, and what the plugin calls the mode."""
 
 
 _SWITCHES: family.Switches = {
@@ -184,7 +176,7 @@ class MariaDb(family.MySqlFamily):
     """
 
     crypto = "openssl"
-    ciphers = _CIPHERS
+    ciphers = (PLAIN_SCOPE, *_CIPHERS)
     actions = ACTIONS
     replication = _REPLICATION
     compressions = ("none", "zlib")
@@ -226,7 +218,8 @@ class MariaDb(family.MySqlFamily):
 
     def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
         """The key goes to a file that only its owner reads."""
-        lines = _key_lines(self._cipher(settings), key)
+        digits, _ = self._cipher(settings)
+        lines = _key_lines(digits, key)
         return dataclasses.replace(recipe, files={**recipe.files, _key_file(recipe.place): lines})
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
@@ -249,29 +242,27 @@ class MariaDb(family.MySqlFamily):
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch, the plugin's mode or a tablespace that is not as asked."""
+        mode = {_ALGORITHM: self._cipher(settings)[1]} if settings.is_encrypted else {}
         return (
             self.switches_fault(settings, found)
-            or (self._mode_fault(settings, found) if settings.is_encrypted else None)
+            or settings_fault(found, mode, str.upper)
             or family.tablespaces_fault(settings, found)
             or family.compression_fault(settings, found)
         )
 
-    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
-        return settings_fault(found, {_ALGORITHM: self._cipher(settings).mode}, str.upper)
-
-    def _cipher(self, settings: ServerSettings) -> MariadbCipher:
-        cipher = self.ciphers.get(settings.keyed_cipher)
-        if not isinstance(cipher, MariadbCipher):
+    def _cipher(self, settings: ServerSettings) -> tuple[int, str]:
+        if settings.keyed_cipher not in _CIPHERS:
             raise UnknownName("cipher of MariaDB", settings.keyed_cipher, self.ciphers)
-        return cipher
+        return _CIPHERS[settings.keyed_cipher]
 
     def _encryption(self, place: ServerPaths, settings: ServerSettings) -> family.Options:
         if not settings.keyed_cipher:
             return {}
+        _, mode = self._cipher(settings)
         return {
             "plugin_load_add": _PLUGIN,
             "file_key_management_filename": _key_file(place),
-            _ALGORITHM: self._cipher(settings).mode,
+            _ALGORITHM: mode,
             **family.switched_on(self.switches, settings),
         }
 
@@ -308,7 +299,7 @@ class MariaDb(family.MySqlFamily):
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
-        return (f"CREATE SCHEMA {family.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
+        return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES_ENCRYPTION``: a tablespace that is not in it has no encryption header at all."""
@@ -346,22 +337,14 @@ def _key_file(place: ServerPaths) -> Path:
     return place.keys / "keys.txt"
 
 
-def _key_lines(cipher: MariadbCipher, key: str) -> str:
+def _key_lines(digits: int, key: str) -> str:
     """Key 1 is for data and logs, key 2 for temporary files (mariadb.com/kb, "Encryption Key Management").
 
     One more is there for tables whose key is changed.
     """
-    digits, others = key[: cipher.digits], hashlib.sha256(key.encode()).hexdigest()[: cipher.digits]
-    return f"1;{digits}\n2;{digits}\n{NEW_KEY};{others}\n"
+    ours, others = key[:digits], hashlib.sha256(key.encode()).hexdigest()[:digits]
+    return f"1;{ours}\n2;{ours}\n{NEW_KEY};{others}\n"
 
 
 SERVER = MariaDb
-
-
-def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
-    """The newest server that is found, or those that are asked for; raises as `private.made` does."""
-    return private.made(PROFILE, options, MariaDb)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed(PROFILE, MariaDb)
+driver, listed = started(PROFILE, lambda binary, _options: MariaDb(binary))

@@ -132,6 +132,6 @@ class Rotate(SiteAct):
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
     **backups(TOOLS),
-    "encrypt": ServerAction(Encrypt, "ALTER TABLE ... ENCRYPTION = 'Y', table after table", is_during=True),
-    "rotate": ServerAction(Rotate, "ALTER INSTANCE ROTATE INNODB MASTER KEY", ("times",), is_during=True),
+    "encrypt": ServerAction(Encrypt, is_during=True),
+    "rotate": ServerAction(Rotate, ("times",), is_during=True),
 }

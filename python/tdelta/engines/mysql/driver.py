@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from tdelta.design.factors import COMPRESSIONS
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.profile import PROFILE
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
 from tdelta.engines.server import mysql_family as family
 from tdelta.engines.server.base import (
     DATA,
@@ -35,11 +32,11 @@ from tdelta.engines.server.base import (
     NewSchema,
     PageList,
     ServerBinary,
-    ServerCipher,
     ServerResources,
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.server.driver import started
 from tdelta.engines.server.evidence import ServerEvidence, Settling, parts
 from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, first, literal
@@ -95,17 +92,13 @@ def _replication(version: str) -> family.MySqlReplication:
         replica="REPLICA",
         change="CHANGE REPLICATION SOURCE TO",
         more=", GET_SOURCE_PUBLIC_KEY = 1",
-        position="SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS",
+        position_sql="SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS",
         status_table=_STATUS_TABLE,
         primary_options={"plugin_load_add": _SOURCE},
         replica_options={"plugin_load_add": _REPLICA, "replica_checkpoint_period": _CHECKPOINT_MS},
         plugins=(_SOURCE, _REPLICA),
-        replica_files=_own_uuid,
+        replica_files=lambda place: {place.data / "auto.cnf": _SERVER_UUID},
     )
-
-
-def _own_uuid(place: ServerPaths) -> dict[Path, str]:
-    return {place.data / "auto.cnf": _SERVER_UUID}
 
 
 PERCONA = "Percona Server"
@@ -143,10 +136,6 @@ _PERCONA_SWITCHES: family.Switches = {
 (docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
 of index builds. No Percona server was available to test them."""
 
-_CIPHERS: Mapping[str, ServerCipher] = {
-    "none": ServerCipher("no encryption"),
-    "aes-256": ServerCipher("ENCRYPTION='Y', AES with 256 bits"),
-}
 _STATUS_TABLE = "performance_schema.global_status"
 _STATUS = {
     "innodb_pages_read": "pages_read",
@@ -202,7 +191,7 @@ class MySql(family.MySqlFamily):
     """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
 
     crypto = "openssl"
-    ciphers = _CIPHERS
+    ciphers = (PLAIN_SCOPE, "aes-256")
     actions = ACTIONS
     compressions = COMPRESSIONS
     compresses_new_tables = False
@@ -292,7 +281,7 @@ class MySql(family.MySqlFamily):
         """A switch, the keyring or a tablespace that is not as asked; with scope ``all`` the server's own, too."""
         return (
             self.switches_fault(settings, found)
-            or (_keyring_fault(found) if settings.is_encrypted else None)
+            or (settings_fault(found, {"keyring": "Active"}) if settings.is_encrypted else None)
             or family.tablespaces_fault(settings, found)
             or (_system_fault(found) if settings.scope == "all" else None)
             or family.compression_fault(settings, found)
@@ -366,7 +355,7 @@ class MySql(family.MySqlFamily):
         default = (
             "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
         )
-        return (f"CREATE SCHEMA {family.quoted(schema.name)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema))
+        return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4{default}", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By ``INNODB_TABLESPACES``."""
@@ -413,10 +402,6 @@ def _isolation(settings: ServerSettings) -> family.Options:
     return {"transaction_isolation": "READ-COMMITTED"} if settings.becomes else {}
 
 
-def _keyring_fault(found: Mapping[str, str]) -> Detail | None:
-    return settings_fault(found, {"keyring": "Active"})
-
-
 def _system_fault(found: Mapping[str, str]) -> Detail | None:
     encrypted = found["encrypted_system_tablespaces"]
     if encrypted == found["system_tablespaces"]:
@@ -438,12 +423,4 @@ def _keyring_files(place: ServerPaths) -> dict[Path, str]:
 
 
 SERVER = MySql
-
-
-def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
-    """The newest server that is found, or those that are asked for; raises as `private.made` does."""
-    return private.made(PROFILE, options, MySql)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed(PROFILE, MySql)
+driver, listed = started(PROFILE, lambda binary, _options: MySql(binary))

@@ -8,15 +8,13 @@ are shared by all its tablespaces; what belongs to an encrypted one is encrypted
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
 
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.worker import DRIVER, written
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
+from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -34,9 +32,11 @@ from tdelta.engines.server.base import (
     ServerBinary,
     SettingsRule,
     Tracing,
+    leftover_schemas,
 )
-from tdelta.engines.server.external_actions import DECRYPT, ENCRYPT, MODE, OFFLINE, ONLINE, REKEY
-from tdelta.engines.server.sessions import Ask, first, literal, one, statements
+from tdelta.engines.server.driver import reached_only
+from tdelta.engines.server.schema_actions import DECRYPT, ENCRYPT, MODE, OFFLINE, ONLINE, REKEY, Change
+from tdelta.engines.server.sessions import Ask, by_name, first, literal, one, statements
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.workers import Refused
 
@@ -46,11 +46,12 @@ _NEEDED = (
     *("COMMENT ANY TABLE", "SELECT ANY TABLE", "INSERT ANY TABLE", "UPDATE ANY TABLE", "DELETE ANY TABLE"),
     *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
 )
-BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+_MODES = {MODE: (ONLINE, OFFLINE)}
+ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
     {
-        ENCRYPT: MappingProxyType({MODE: (ONLINE, OFFLINE)}),
-        REKEY: MappingProxyType({}),
-        DECRYPT: MappingProxyType({MODE: (ONLINE, OFFLINE)}),
+        ENCRYPT: ServerAction(Change, is_during=True, choices=_MODES),
+        REKEY: ServerAction(Change, is_during=True),
+        DECRYPT: ServerAction(Change, is_during=True, choices=_MODES),
     }
 )
 """What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION``.
@@ -58,7 +59,7 @@ BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
 Offline is in place, without room for a second copy; there is no other key for an offline tablespace.
 """
 
-_CONVERTED = re.compile(rf"_({'|'.join(BESIDE)})(_{MODE}_({ONLINE}|{OFFLINE}))?\Z")
+_CONVERTED = re.compile(rf"_({'|'.join(ACTIONS)})(_{MODE}_({ONLINE}|{OFFLINE}))?\Z")
 """How the schemas of these are called; a name that ends like this by chance has no tablespace made for it."""
 
 _NEEDED_TO_CONVERT = ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "ALTER USER")
@@ -84,21 +85,16 @@ _CLIENT_INFO_CHARACTERS = 64
 _PLAN_HASH = re.compile(r"Plan hash value: (\d+)")
 _PLAN_STEP = re.compile(r"\|[* ]*\d+ *\|([^|]+)\|([^|]*)\|")
 _SESSION = re.compile(r"\d+,\d+\Z")
-_LEFT_OUT = re.compile(
-    r"(.*_dest|.*_dest_\d+|.*_dest_state_\d+|.*_name|.*_names|.*_file|.*_files|.*_dir|db_domain|instance_.*|.*listener.*"
+_RULE = SettingsRule(
+    r".*_dest|.*_dest_\d+|.*_dest_state_\d+|.*_name|.*_names|.*_file|.*_files|.*_dir|db_domain|instance_.*|.*listener.*"
     r"|dispatchers|wallet_root|tde_configuration|tablespace_encryption.*|encrypt_new_tablespaces|.*_location|spfile"
-    r"|dg_broker_.*|log_archive_.*|fal_.*|service_.*|local_.*|remote_listener|thread|undo_tablespace|processor_group.*)\Z"
-)
-_IMPORTANT = tuple(
-    re.compile(pattern + r"\Z")
-    for pattern in (
-        r"sga_.*|db_cache_size|memory_.*|pga_.*|db_.*_cache_size|inmemory_size",
-        r"db_block_size|db_block_checking|db_block_checksum",
-        r"filesystemio_options|disk_asynch_io|db_writer_processes|log_buffer|fast_start_.*",
-        r"cpu_count|parallel_.*|resource_manager_.*",
-        r"optimizer_.*|cursor_sharing|session_cached_cursors|open_cursors|statistics_level",
-        r"commit_.*|compatible|processes|sessions",
-    )
+    r"|dg_broker_.*|log_archive_.*|fal_.*|service_.*|local_.*|remote_listener|thread|undo_tablespace|processor_group.*",
+    r"sga_.*|db_cache_size|memory_.*|pga_.*|db_.*_cache_size|inmemory_size",
+    r"db_block_size|db_block_checking|db_block_checksum",
+    r"filesystemio_options|disk_asynch_io|db_writer_processes|log_buffer|fast_start_.*",
+    r"cpu_count|parallel_.*|resource_manager_.*",
+    r"optimizer_.*|cursor_sharing|session_cached_cursors|open_cursors|statistics_level",
+    r"commit_.*|compatible|processes|sessions",
 )
 
 
@@ -126,8 +122,8 @@ class Oracle(ConvertsSchemas):
     profile = PROFILE
     shared = "buffer cache, redo, undo, temporary files and background processes"
 
-    beside = BESIDE
-    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    schema_actions = ACTIONS
+    rule = _RULE
     executed_sql: str = SQL["executed"]
     converts_in_statement = True
     session_sql: tuple[str, ...] = (SQL["session_format"], SQL["session_zone"], SQL["session_isolation"])
@@ -271,7 +267,7 @@ class Oracle(ConvertsSchemas):
         return _Tablespace(tablespace, encrypted == "YES", algorithm, status)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        return {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
+        return by_name(ask(SQL["settings"]), "value")
 
     def probe(self, name: str) -> Probe:
         """A lock of DBMS_LOCK by the hash of the name, which the session keeps."""
@@ -288,7 +284,7 @@ class Oracle(ConvertsSchemas):
         """
         name, mark = schema.name, literal(MARK + schema.run_id)
         return (
-            SQL["make_schema"].format(schema=name, tablespace=_quoted(self.place)),
+            SQL["make_schema"].format(schema=name, tablespace=self.quoted(self.place)),
             SQL["make_mark"].format(schema=name),
             SQL["write_mark"].format(schema=name, mark=mark),
             *(
@@ -303,13 +299,8 @@ class Oracle(ConvertsSchemas):
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
-        marked = {row["name"] or "": row["mark"] or "" for row in ask(SQL["marks"])}
-        runs = {name: mark.removeprefix(MARK) for name, mark in marked.items() if mark.startswith(MARK)}
         named = [row["name"] or "" for row in ask(SQL["unmarked"])]
-        return (
-            *(LeftoverSchema(name, run) for name, run in sorted(runs.items())),
-            *(LeftoverSchema(name, None) for name in sorted(named)),
-        )
+        return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)
 
     def drop_sql(self, schema: str) -> str:
         """What removes the user with all that is in it, and then the tablespace that was made for it, empty by now."""
@@ -362,17 +353,5 @@ class Oracle(ConvertsSchemas):
         return cls(identity, one(ask(SQL["default_tablespace"]))["tablespace"] or "")
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 SERVER = Oracle
-
-
-def driver(_options: Mapping[str, Any]) -> NoReturn:
-    """Raises ``UsageError``: two servers are wanted."""
-    private.refuse(PROFILE)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed_external(PROFILE, DRIVER)
+driver, listed = reached_only(PROFILE, DRIVER)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress
-from tdelta.engines.takes import SERVER_DEFAULTS, Takes
+from tdelta.engines.profile import ServerAddress, server_profile
+from tdelta.engines.takes import Takes
 from tdelta.workloads.dialect import Dialect
 
-PROFILE = Profile(
+PROFILE = server_profile(
     name="oracle",
     product="Oracle Database",
     dialect=Dialect(
@@ -16,9 +16,6 @@ PROFILE = Profile(
         names_keys=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
-    defaults=SERVER_DEFAULTS,
-    is_server=True,
-    client_factors=CLIENT_FACTORS,
     headings={
         "physical": (("physical reads",), "disk: blocks read from files (physical reads)"),
         "logical": (("consistent gets",), "query: blocks read as of a moment (consistent gets)"),

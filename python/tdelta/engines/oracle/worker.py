@@ -60,43 +60,21 @@ def fetching(cursor: Any, rows: int) -> None:
     cursor.prefetchrows = rows
 
 
-_KINDS = {
-    1: "constraint",
-    18: "too_many_connections",
-    20: "too_many_connections",
-    28: "connection",
-    54: "locked",
-    60: "conflict",
-    372: "offline",
-    376: "offline",
-    1012: "connection",
-    1013: "endless",
-    1017: "auth",
-    1031: "denied",
-    1045: "denied",
-    1400: "constraint",
-    1536: "full",
-    1542: "offline",
-    1652: "full",
-    1653: "full",
-    1654: "full",
-    1688: "full",
-    2290: "constraint",
-    2291: "constraint",
-    2292: "constraint",
-    3113: "connection",
-    3114: "connection",
-    3135: "connection",
-    4030: "out_of_memory",
-    4031: "out_of_memory",
-    8177: "conflict",
-    12516: "too_many_connections",
-    12519: "too_many_connections",
-    16000: "read_only",
-    28000: "auth",
-    28001: "auth",
-    30006: "locked",
+_NUMBERS = {
+    "constraint": (1, 1400, 2290, 2291, 2292),
+    "too_many_connections": (18, 20, 12516, 12519),
+    "connection": (28, 1012, 3113, 3114, 3135),
+    "locked": (54, 30006),
+    "conflict": (60, 8177),
+    "offline": (372, 376, 1542),
+    "endless": (1013,),
+    "auth": (1017, 28000, 28001),
+    "denied": (1031, 1045),
+    "full": (1536, 1652, 1653, 1654, 1688),
+    "out_of_memory": (4030, 4031),
+    "read_only": (16000,),
 }
+_KINDS = {number: kind for kind, numbers in _NUMBERS.items() for number in numbers}
 """Kinds by the number behind ``ORA-``: https://docs.oracle.com/error-help/db/."""
 
 _THIN = {

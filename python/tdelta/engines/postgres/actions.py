@@ -172,9 +172,5 @@ class Encrypt(LeavesRows):
 
 
 RESTARTS: Mapping[str, ServerAction] = restarts(_LOG)
-CONVERSIONS: Mapping[str, ServerAction] = {
-    "encrypt": ServerAction(
-        Encrypt, "pg_basebackup into encrypted storage, a server started on it", ("rate",), is_during=True
-    )
-}
+CONVERSIONS: Mapping[str, ServerAction] = {"encrypt": ServerAction(Encrypt, ("rate",), is_during=True)}
 """Where a file system encrypts."""

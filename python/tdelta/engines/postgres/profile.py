@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import re
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
-from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
+from tdelta.engines.profile import ServerAddress, ServerProgram, server_profile
+from tdelta.engines.takes import SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import FLIPPED, Dialect
 
-PROFILE = Profile(
+PROFILE = server_profile(
     name="postgres",
     product="PostgreSQL",
     dialect=Dialect(
@@ -31,9 +31,6 @@ PROFILE = Profile(
         explain="EXPLAIN (FORMAT JSON)",
     ),
     takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},
-    defaults=SERVER_DEFAULTS,
-    is_server=True,
-    client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
     not_timed="this server's own processes encrypt nothing",
     unsearched="the kernel shows their files as it decrypts them",

@@ -11,7 +11,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
+from tdelta.engines.server.replicas import Behind, Link, Replication
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
@@ -29,8 +29,9 @@ _AS_STANDBY = ("/bin/sh", "-c", 'touch "$0" && exec "$@"')
 """The file that makes a standby lies in the data directory, which may be a mount that is there at the start only."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class PostgresReplication(Replication):
+    _conninfo = ""
+
     def recipes(self, primary: Recipe, replica: Recipe, _link: Link) -> tuple[Recipe, Recipe]:
         """The primary lets replicas in by its socket; the replica starts as a standby that knows no primary."""
         standby = dataclasses.replace(
@@ -41,53 +42,43 @@ class PostgresReplication(Replication):
             dataclasses.replace(_with_lines(replica, _REPLICA), serve=standby),
         )
 
-    def pair(self, primary: Session, replica: Session) -> PostgresPair:
-        return PostgresPair(primary, replica)
-
-
-class PostgresPair(Pair):
-    def __init__(self, primary: Session, replica: Session) -> None:
-        self._primary = primary
-        self._replica = replica
-        self._conninfo = ""
-
     def join(self, link: Link) -> None:
         """Make the slot, which keeps the primary's log from here on: both hold the same rows."""
         socket = link.primary.socket
         host = str(socket.parent).replace("\\", "\\\\").replace("'", "\\'")
         port = socket.name.rpartition(".")[2]
         self._conninfo = f"host='{host}' port={port} user=postgres application_name={_SLOT}"
-        self._primary.rows(f"SELECT pg_create_physical_replication_slot('{_SLOT}', true)")
-        _set(self._replica, primary_slot_name=_SLOT)
+        self.on_primary.rows(f"SELECT pg_create_physical_replication_slot('{_SLOT}', true)")
+        _set(self.on_replica, primary_slot_name=_SLOT)
 
     def connect(self, *, confirms: bool) -> None:
-        _set(self._replica, recovery_min_apply_delay="0", primary_conninfo=self._conninfo)
+        _set(self.on_replica, recovery_min_apply_delay="0", primary_conninfo=self._conninfo)
         self._await(self._is_streaming)
         if confirms:
-            _set(self._primary, synchronous_standby_names="*")
-            self._await(lambda: self._primary.text("SHOW synchronous_standby_names") == "*")
-            self._await(lambda: self._primary.text("SELECT sync_state FROM pg_stat_replication") == "sync")
+            _set(self.on_primary, synchronous_standby_names="*")
+            self._await(lambda: self.on_primary.text("SHOW synchronous_standby_names") == "*")
+            self._await(lambda: self.on_primary.text("SELECT sync_state FROM pg_stat_replication") == "sync")
 
     def receive(self) -> None:
         """Have it stream, and stop at the first commit."""
-        _set(self._replica, recovery_min_apply_delay=_HELD, primary_conninfo=self._conninfo)
+        _set(self.on_replica, recovery_min_apply_delay=_HELD, primary_conninfo=self._conninfo)
         self._await(self._is_streaming)
 
     def apply(self) -> None:
-        _set(self._replica, recovery_min_apply_delay="0")
+        _set(self.on_replica, recovery_min_apply_delay="0")
 
     def disconnect(self) -> None:
-        _set(self._primary, synchronous_standby_names="")
-        _set(self._replica, primary_conninfo="")
+        _set(self.on_primary, synchronous_standby_names="")
+        _set(self.on_replica, primary_conninfo="")
         self._await(lambda: not self._is_streaming())
 
     def position(self) -> int:
-        return int(self._primary.text("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
+        return int(self.on_primary.text("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
 
     def behind(self) -> Behind:
         end = self.position()
         received, applied = (
-            self._replica.number(f"SELECT pg_wal_lsn_diff(pg_last_wal_{which}_lsn(), '0/0')")
+            self.on_replica.number(f"SELECT pg_wal_lsn_diff(pg_last_wal_{which}_lsn(), '0/0')")
             for which in ("receive", "replay")
         )
         return Behind(end - max(received, applied), end - applied)
@@ -96,7 +87,7 @@ class PostgresPair(Pair):
         """Ask again and again: no function waits for a position in all versions."""
         end, give_up = self.position(), time.monotonic() + seconds
         query = f"SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') >= {end}"
-        while self._replica.text(query) != "t":
+        while self.on_replica.text(query) != "t":
             if time.monotonic() > give_up:
                 return False
             time.sleep(_LOOK_AGAIN_SECONDS)
@@ -104,7 +95,7 @@ class PostgresPair(Pair):
 
     def fault(self) -> str:
         """A standby says nothing of why it does not stream but in its log."""
-        paused = self._replica.text("SELECT pg_is_wal_replay_paused()") == "t"
+        paused = self.on_replica.text("SELECT pg_is_wal_replay_paused()") == "t"
         return "its recovery is paused" if paused else ""
 
     def confirmations(self) -> None:
@@ -112,7 +103,7 @@ class PostgresPair(Pair):
         return
 
     def _is_streaming(self) -> bool:
-        return self._replica.text("SELECT status FROM pg_stat_wal_receiver") == "streaming"
+        return self.on_replica.text("SELECT status FROM pg_stat_wal_receiver") == "streaming"
 
     def _await(self, is_so: Callable[[], bool]) -> None:
         give_up = time.monotonic() + _CONNECT_SECONDS

@@ -3,16 +3,18 @@
 Its fork open_pg_tde, for patched PostgreSQL 16 to 18, has the same functions and settings under its own name, ciphers
 of data files apart from those of keys, all of them XTS, and encrypts temporary files. Written from the documentation
 and source of pg_tde 2.2 and of open_pg_tde 2.4, and never run: Debian has no server with either. What the server reads
-back of itself (`PgTde.facts`) must therefore agree with what was asked before anything is measured.
+back of itself (`PgTde.cipher_facts`) must therefore agree with what was asked before anything is measured.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from tdelta.engines.base import settings_fault
-from tdelta.engines.postgres.storage import Protection
-from tdelta.engines.server.base import PLAIN_SCOPE, ServerCipher, ServerSettings
+from tdelta.engines.postgres.server import EVIDENCE, PARTS, Postgres
+from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerSettings
+from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
 
 EXTENSION, FORK = "pg_tde", "open_pg_tde"
@@ -35,8 +37,11 @@ SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespa
 WHERE relkind IN ('r', 'i') AND nspname = 'public' AND {extension}_is_encrypted(pg_class.oid) IS NOT TRUE
 """.strip()
 
+_WITH_TEMPORARY = dataclasses.replace(EVIDENCE, parts={"": {**PARTS, "temp": frozenset((FileClass.TEMP,))}})
+"""Where temporary files can be encrypted: those of sorts and joins. Temporary tables are relations, left open."""
 
-class PgTde(Protection):
+
+class PgTde(Postgres):
     """pg_tde with a keyring file, in which the server keeps keys that it draws itself.
 
     The plain twin is the same server with the same library loaded, and plain tables.
@@ -47,17 +52,19 @@ class PgTde(Protection):
 
     crypto = "openssl"
 
-    def __init__(self, extension: str = EXTENSION) -> None:
+    ciphers = (PLAIN_SCOPE, *_KEYS)
+
+    def __init__(self, binary: ServerBinary, extension: str = EXTENSION) -> None:
+        super().__init__(binary)
         self.extension = extension
         self._is_fork = extension == FORK
-        name, values = ("data_cipher", _DATA) if self._is_fork else ("cipher", _KEYS)
-        made = {level: ServerCipher(f"{extension}.{name} = {value}") for level, value in values.items()}
-        self.ciphers = {"none": ServerCipher("no encryption"), **made}
+        if self._is_fork:
+            self.evidence = _WITH_TEMPORARY
         temporary = ("+temp",) if self._is_fork else ()
         self.scopes = (PLAIN_SCOPE, "data", "+log", *temporary, "all")
         """Catalogs stay as they are, and temporary files of pg_tde: ``all`` is tables, indexes and the WAL there."""
 
-    def options(self, settings: ServerSettings) -> Mapping[str, str]:
+    def more_options(self, settings: ServerSettings) -> Mapping[str, str]:
         """The WAL's encryption needs a key, which is made while the data is loaded: it begins with the next start."""
         options = {"shared_preload_libraries": f"'{self.extension}'"}
         if not settings.is_encrypted:
@@ -90,7 +97,7 @@ class PgTde(Protection):
         summed = "SELECT sum(length({made})) FROM generate_series(1, {pages}) AS number"
         return {"encrypted": summed.format(made=encrypted, pages=pages), "plain": summed.format(made=page, pages=pages)}
 
-    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
+    def cipher_facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         names = [f"{self.extension}.cipher", f"{self.extension}.wal_encrypt"]
         names += [f"{self.extension}.data_cipher", _TEMPORARY] if self._is_fork else []
         version = (
@@ -104,7 +111,7 @@ class PgTde(Protection):
             "plain tables and indexes": _PLAIN_TABLES.format(extension=self.extension),
         }
 
-    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin must have all its tables encrypted by the cipher asked for, a plain one none."""
         log = {f"{self.extension}.wal_encrypt": _wal(settings) if settings.is_encrypted else "off"}
         wanted = log | self._wanted_temporary(settings)
@@ -112,11 +119,11 @@ class PgTde(Protection):
             wanted |= {**self._wanted_ciphers(settings), "plain tables and indexes": "0"}
         return settings_fault(found, wanted)
 
-    def differing(self, settings: ServerSettings) -> tuple[str, ...]:
+    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
         """The settings that only encrypted twins have."""
         if not settings.is_encrypted:
             return ()
-        options = self.options(settings)
+        options = self.more_options(settings)
         return tuple(f"{name} = {value}" for name, value in options.items() if name != "shared_preload_libraries")
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ServerFiles, Settling
@@ -72,7 +72,6 @@ class Site:
         return tuple(name for name, _ in self.rows.tables)
 
     def files(self) -> ServerFiles:
-        """All that the server has."""
         recipe = self.recipe
         return ServerFiles(self.engine.evidence.files, recipe.place, self.server.pids, recipe.mount)
 
@@ -95,29 +94,30 @@ class Site:
                 asking.run(statement)
 
 
-MakeAct: TypeAlias = Callable[[Site], Act]
-
-
 @dataclass(frozen=True, slots=True)
 class ServerAction:
-    """An action of an engine: what makes it, what it does in the engine's words, and the knobs that it has.
+    """An action of an engine: what makes it for a `Site`, or a schema of a user's server, and the knobs that it has.
 
-    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take numbers;
+    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take numbers, all but
+    where ``numbers`` has those that one takes; ``choices`` take one of the words that are given, the default first.
     ``tools`` are those that make its backups, of which it takes one as a choice.
     """
 
-    make: MakeAct
-    words: str
+    make: Callable[[Any], Act]
     knobs: tuple[str, ...] = ()
     is_during: bool = False
     is_work: bool = False
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, range] = field(default_factory=dict)
     tools: Mapping[str, BackupTool] = field(default_factory=dict)
 
 
 def knobs_of(actions: Mapping[str, ServerAction], factor: str) -> dict[str, Mapping[str, tuple[str, ...]]]:
     """Those that are levels of a factor, by name, with their knobs (`tdelta.engines.base.Engine.actions`)."""
     found = {n: one for n, one in actions.items() if (one.is_during if factor == "during" else one.is_work)}
-    return {name: {**dict.fromkeys(one.knobs, ()), **choices_of(one.tools)} for name, one in found.items()}
+    return {
+        name: {**dict.fromkeys(one.knobs, ()), **one.choices, **choices_of(one.tools)} for name, one in found.items()
+    }
 
 
 class SiteAct(Act):
@@ -171,7 +171,6 @@ class DiskPeak:
 
     @property
     def more_bytes(self) -> int:
-        """The most so far beyond what there was, bytes."""
         return self._most - self._before
 
     @contextlib.contextmanager
@@ -355,8 +354,6 @@ class Started:
 
 
 class StartedAct(SiteAct):
-    """An action that starts a server."""
-
     started: Started
 
     def prepare(self) -> None:
@@ -469,13 +466,8 @@ def storm_connections(knobs: Mapping[str, int]) -> int:
 def restarts(log: LogSql) -> dict[str, ServerAction]:
     """The actions of this module, for a server whose log is filled and read like this."""
     return {
-        "restart": ServerAction(Restart, "stopped by a signal, started, asked for a row", is_work=True),
-        "recovery": ServerAction(
-            lambda site: Recovery(site, log),
-            "killed with its log full, started, asked for a row",
-            ("mb",),
-            is_work=True,
-        ),
-        "storm": ServerAction(Storm, "connections opened, a few at a time", ("connections",), is_work=True),
-        "throttle": ServerAction(Throttle, "stopped and let go on by signals", ("percent", "seconds"), is_during=True),
+        "restart": ServerAction(Restart, is_work=True),
+        "recovery": ServerAction(lambda site: Recovery(site, log), ("mb",), is_work=True),
+        "storm": ServerAction(Storm, ("connections",), is_work=True),
+        "throttle": ServerAction(Throttle, ("percent", "seconds"), is_during=True),
     }

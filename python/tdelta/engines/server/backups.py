@@ -72,8 +72,8 @@ def backups(tools: Tools) -> dict[str, ServerAction]:
     """The actions ``backup`` and ``restore`` by these tools, the first of which is the default."""
     known = {name: one.tool for name, one in tools.items()}
     return {
-        "backup": ServerAction(partial(_act, tools, Backup), "a backup", is_work=True, is_during=True, tools=known),
-        "restore": ServerAction(partial(_act, tools, Restore), "a restore", is_work=True, tools=known),
+        "backup": ServerAction(partial(_act, tools, Backup), is_work=True, is_during=True, tools=known),
+        "restore": ServerAction(partial(_act, tools, Restore), is_work=True, tools=known),
     }
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +31,6 @@ from tdelta.messages import Caution, Detail, Refusal
 from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
 if TYPE_CHECKING:
-    from tdelta.design.actions import AskedAction
     from tdelta.engines.server.actions import ServerAction
     from tdelta.engines.server.catalog import Catalog
     from tdelta.engines.server.replicas import Replication
@@ -128,7 +127,6 @@ class ServerSettings:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the twin has a cipher."""
         return self.scope != PLAIN_SCOPE
 
     @property
@@ -138,7 +136,6 @@ class ServerSettings:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether pages of tables are compressed."""
         return self.compression not in ("", "none")
 
     @property
@@ -149,13 +146,6 @@ class ServerSettings:
     def covers(self, part: str) -> bool:
         """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""
         return self.scope == "all" or (self.is_encrypted and part == "data") or self.scope == f"+{part}"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCipher:
-    """One level of the factor ``cipher`` on a server. ``asked`` is what the engine is told, for people."""
-
-    asked: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,15 +317,24 @@ class LeftoverSchema:
     run_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsRule:
-    """Which settings are compared: ``left_out`` are identity, paths, encryption and the session's own.
+def leftover_schemas(marks: Mapping[str, str], unmarked: Iterable[str] = ()) -> tuple[LeftoverSchema, ...]:
+    """Those whose mark is tdelta's, by name; and those of its name that were made but not marked."""
+    runs = {name: mark.removeprefix(MARK) for name, mark in marks.items() if mark.startswith(MARK)}
+    marked = (LeftoverSchema(name, run) for name, run in sorted(runs.items()))
+    return (*marked, *(LeftoverSchema(name, None) for name in sorted(unmarked)))
 
-    ``important`` are the patterns of those that decide speed, the most important first.
+
+class SettingsRule:
+    """Which settings are compared, by patterns of their names.
+
+    Args:
+        left_out: identity, paths, encryption and the session's own.
+        important: those that decide speed, the most important first.
     """
 
-    left_out: re.Pattern[str]
-    important: tuple[re.Pattern[str], ...] = field(default=())
+    def __init__(self, left_out: str, *important: str) -> None:
+        self.left_out = re.compile(rf"(?:{left_out})\Z")
+        self.important = tuple(re.compile(rf"(?:{pattern})\Z") for pattern in important)
 
     def rank(self, name: str) -> int:
         """The place of the first pattern that matches; all that is of no importance comes last."""
@@ -381,42 +380,6 @@ class ReadOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class SqlRestore:
-    """How a backup of a schema is restored as another one, until that answers.
-
-    Attributes:
-        name: given the schema, what the other one is called.
-        backup: given the schema and the action as it was asked for, what makes the backup; not measured.
-        answer: given the other schema and a table of it, a query that reads all of that table.
-        remove: given the schema, what removes the other one and the backup, as far as they are there.
-    """
-
-    name: Callable[[str], str]
-    backup: Callable[[str, AskedAction], tuple[str, ...]]
-    answer: Callable[[str, str], str]
-    remove: Callable[[str], tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlAction:
-    """An action that a server carries out by SQL alone (`tdelta.design.actions`), as a trial by itself.
-
-    Attributes:
-        knobs: its knobs, each with the words that it takes, the default first; () where it takes a number.
-        numbers: the numbers that such a knob takes.
-        sql: given the schema and the action as it was asked for, the statements that are it.
-        counted: given the schema, a query of one row, whose columns are what it came to; asked when it is over.
-        restore: what goes before a restore and after it, where it is one.
-    """
-
-    knobs: Mapping[str, tuple[str, ...]]
-    numbers: Mapping[str, range]
-    sql: Callable[[str, AskedAction], tuple[str, ...]]
-    counted: Callable[[str], str]
-    restore: SqlRestore | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Conversion:
     """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes.
 
@@ -441,7 +404,7 @@ class ServerEngine:
     catalog: Catalog
     """How it is asked what is in a database."""
 
-    counters: tuple[str, ...]
+    counters: tuple[str, ...] = ()
     """Queries whose rows are a counter's name and its value; a trial keeps the differences. They need no rights.
 
     The names that reports know: ``pages_read``, ``pages_written``, ``pages_encrypted``, ``pages_decrypted``,
@@ -472,13 +435,16 @@ class ServerEngine:
             raise Defect(f"{self.profile.product}: the identity of a server of tdelta's was asked for")
         return self.origin
 
+    def quoted(self, name: str) -> str:
+        return self.profile.dialect.quoted(name)
+
     def data_bytes_sql(self, schema: str) -> str:
         """A query for how large the tables of a schema are with their indexes, bytes."""
         raise NotImplementedError
 
     # Of servers that tdelta starts.
 
-    ciphers: Mapping[str, ServerCipher]
+    ciphers: tuple[str, ...]
     """The levels of the factor ``cipher``, ``none`` among them."""
 
     scopes: tuple[str, ...]
@@ -566,13 +532,13 @@ class ServerEngine:
         """Queries for what the server says of its encryption, by name, read back from its catalog."""
         raise NotImplementedError
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+    def cipher_fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
-        raise NotImplementedError
+        return None
 
-    def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
+    def differing_settings(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The server's own names of the settings in which this twin differs from a plain one, for people."""
-        raise NotImplementedError
+        return ()
 
     def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
         """What must be said beside every figure of such a twin."""
@@ -594,10 +560,10 @@ class ServerEngine:
     rule: SettingsRule
     """Which settings are compared."""
 
-    session_sql: tuple[str, ...]
+    session_sql: tuple[str, ...] = ()
     """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
 
-    waiting_sql: tuple[str, ...]
+    waiting_sql: tuple[str, ...] = ()
     """What the session that drops schemas runs first, so that it does not wait without end for their tables."""
 
     in_force: InForce | None = None
@@ -619,11 +585,9 @@ class ServerEngine:
     cooling_sql: tuple[str, ...] = ()
     """What empties its caches, for all who use it."""
 
-    sql_actions: ClassVar[Mapping[str, SqlAction]] = _NOTHING
-    """What can be done to a schema by SQL alone, by the names of `tdelta.design.actions`."""
-
-    beside: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = _NOTHING
-    """What can be done to a schema beside its load, each with its knobs; only of those that are `ConvertsSchemas`."""
+    schema_actions: ClassVar[Mapping[str, ServerAction]] = _NOTHING
+    """What can be done to a schema, by the names of `tdelta.design.actions`; beside its load only by those that are
+    `ConvertsSchemas`."""
 
     explained_sql = ""
     """What reads the last plan that a session had explained by `explain_sql`; empty where one statement does both."""
@@ -641,17 +605,17 @@ class ServerEngine:
         """
         return self
 
-    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
+    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only."""
-        raise NotImplementedError
+        return ()
 
-    def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
+    def disturbances(self, _ask: Ask, _option: str) -> tuple[Caution, ...]:
         """What goes on there that a measurement would disturb, or be disturbed by."""
-        raise NotImplementedError
+        return ()
 
-    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+    def missing_grants(self, _ask: Ask) -> tuple[str, ...]:
         """The statements that would give the rights that are missing, whichever schema is made."""
-        raise NotImplementedError
+        return ()
 
     def missing_schema_grants(self, _ask: Ask, _schema: str) -> tuple[str, ...]:
         """The statements that would give the rights on a schema, which is not there yet, that are missing."""
@@ -693,13 +657,16 @@ class ServerEngine:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
         raise NotImplementedError
 
-    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+    def statistics_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
         """What gathers the statistics by which statements are planned, once tables are loaded."""
-        raise NotImplementedError
+        return ()
 
     def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        """What removes these tables of tdelta's schema, where they exist; what others refer to comes last in them."""
-        raise NotImplementedError
+        """What removes these tables of tdelta's schema, where they exist; what others refer to comes last in them.
+
+        In one statement, so that it waits for other sessions once.
+        """
+        return (f"DROP TABLE IF EXISTS {', '.join(map(self.quoted, tables))}",)
 
     def presize_sql(self, _schema: str, _data_bytes: int) -> tuple[str, ...]:
         """What gives the files of a schema, which has so many bytes of rows, room for all that a run writes."""
@@ -709,21 +676,21 @@ class ServerEngine:
         """What a session runs so that more than these bytes of its sorts and temporary tables go to files."""
         return ()
 
-    def mark_session_sql(self, mark: str) -> str:
-        """What a session runs first so that others find it by its mark, and end it: that needs no rights."""
-        raise NotImplementedError
+    def mark_session_sql(self, _mark: str) -> str:
+        """What a session runs first so that others find it by its mark, and end it: that needs no rights; or empty."""
+        return ""
 
-    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+    def marked_sessions(self, _ask: Ask, _mark: str) -> tuple[str, ...]:
         """The ids of the sessions that have this mark, the one that asks left out."""
-        raise NotImplementedError
+        return ()
 
     def end_session_sql(self, session: str) -> str:
         """What ends one of them, and the statement that it is at."""
         raise NotImplementedError
 
-    def hurry_sql(self, seconds: int) -> str:
-        """What a session runs so that its statements wait no longer for what other sessions hold."""
-        raise NotImplementedError
+    def hurry_sql(self, _seconds: int) -> str:
+        """What a session runs so that its statements wait no longer for what other sessions hold; or empty."""
+        return ""
 
     def plan_hashes(self, _ask: Ask, _schema: str, _scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]] | None:
         """What distinguishes the plans of each statement of transactions that it ran, by name; None: it forgets."""

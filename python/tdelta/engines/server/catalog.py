@@ -1,6 +1,6 @@
 """Reads what is in a database on a server: the same values as of a SQLite file (`tdelta.workloads.database`).
 
-What a catalog says in its own words, an adapter puts into facts; what is made of them is the same for all. Differences
+What a catalog says, an engine's own statements put into facts; what is made of them is the same for all. Differences
 to SQLite that shape the values: columns have types, so what a sample counts is what the type allows; and no row has a
 number of its own, so a table without a primary key (or a unique one without NULL) has no key.
 
@@ -12,20 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from tdelta.engines.server.sessions import Ask, Row
+from tdelta.engines.server.sessions import Ask, Row, literal
 from tdelta.messages import Caution
-from tdelta.workloads.database import (
-    ColumnSample,
-    Database,
-    DatabaseColumn,
-    DatabaseIndex,
-    DatabaseTable,
-    IndexColumn,
-)
+from tdelta.workloads.database import ColumnSample, Database, DatabaseColumn, DatabaseIndex, DatabaseTable, IndexColumn
 from tdelta.workloads.proposal import biggest, rangeable, updatable
 
 SAMPLED_ROWS = 1000
@@ -78,18 +70,86 @@ class CatalogFacts:
     left_out: tuple[Caution, ...] = ()
 
 
-class Catalog(Protocol):
-    def facts(self, ask: Ask, schema: str) -> CatalogFacts:
-        """What is in the schema."""
+class Catalog:
+    """How an engine is asked what is in a schema: by statements whose rows have the same columns on every engine.
 
-    def quoted(self, name: str) -> str:
-        """A name as this engine quotes it."""
+    Of ``tables`` these are ``name``, ``bytes`` and ``why``: empty for a table that is described, why one is left out,
+    NULL for what is none; of ``columns`` and ``indexes``, in the order of their places, ``name`` (the table's), ``col``
+    (NULL for an expression) and what `ColumnFact` and `IndexFact` have; of ``foreign`` ``name`` and ``col``.
+    """
+
+    sql: Mapping[str, str]
+    kinds: Mapping[str, str]
+    """The kinds of columns by ``base``, the catalog's name of a type."""
+
+    quote = '"'
 
     def sample(self, table: str, share: float) -> str:
         """``FROM`` and whatever else takes that share of a table's rows, the same ones every time."""
+        raise NotImplementedError
 
     def turned_differs(self, column: str) -> str:
         """Whether a text becomes another one when its first character goes to its end."""
+        raise NotImplementedError
+
+    def refresh_sql(self, _schema: str, _tables: Sequence[str]) -> str:
+        """What brings the sizes of tables up to date; empty where they are."""
+        return ""
+
+    def elsewhere(self, _ask: Ask, _schema: str) -> Iterable[Caution]:
+        """What else is left out."""
+        return ()
+
+    def quoted(self, name: str) -> str:
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+    def facts(self, ask: Ask, schema: str) -> CatalogFacts:
+        def asked(name: str) -> dict[str, list[Row]]:
+            rows: defaultdict[str, list[Row]] = defaultdict(list)
+            for row in ask(self.sql[name].format(schema=literal(schema))):
+                rows[row["name"] or ""].append(row)
+            return rows
+
+        tables = asked("tables")
+        ours = sorted(name for name, (row, *_) in tables.items() if row["why"] == "")
+        if ours and (refresh := self.refresh_sql(schema, ours)):
+            ask(refresh)
+            tables = asked("tables")
+        columns, indexes, foreign = asked("columns"), asked("indexes"), asked("foreign")
+        left_out = (
+            Caution.of("table-left-out", table=n, why=row["why"]) for n, (row, *_) in tables.items() if row["why"]
+        )
+        return CatalogFacts(
+            tuple(
+                TableFact(
+                    name,
+                    int(tables[name][0]["bytes"] or 0) if name in tables else 0,
+                    tuple(self._column(row) for row in columns.get(name, ())),
+                    tuple(_indexes(indexes.get(name, ()))),
+                    frozenset(row["col"] or "" for row in foreign.get(name, ())),
+                )
+                for name in ours
+            ),
+            frozenset(name.lower() for name in tables),
+            (*left_out, *self.elsewhere(ask, schema)),
+        )
+
+    def _column(self, row: Row) -> ColumnFact:
+        states = (_is(row, name) for name in ("is_nullable", "is_virtual", "is_generated"))
+        return ColumnFact(row["col"] or "", row["type"] or "", self.kinds.get(row["base"] or "", ""), *states)
+
+
+def _indexes(rows: Sequence[Row]) -> Iterator[IndexFact]:
+    named: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        named[row["idx"] or ""].append(row)
+    for name, of in named.items():
+        states = (all(_is(row, state) for row in of) for state in ("is_unique", "is_primary", "is_ordered"))
+        yield IndexFact(name, tuple(row["col"] for row in of), *states)
+
+
+def _is(row: Row, name: str) -> bool:
+    return row[name] in ("1", "true")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,21 +284,3 @@ def _spread(
         index.name: dataclasses.replace(index, distinct=distinct[index.columns[0].name or ""]) for index in followed
     }
     return tuple(spread.get(index.name, index) for index in table.indexes)
-
-
-def named(row: Row) -> str:
-    return row["name"] or ""
-
-
-def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[named(row)].append(row)
-    return dict(found)
-
-
-def by_index(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[row["idx"] or ""].append(row)
-    return dict(found)

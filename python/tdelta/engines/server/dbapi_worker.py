@@ -27,14 +27,12 @@ from tdelta.processes.worker_host import TwinHost
 
 
 @dataclass(frozen=True, slots=True)
-class _ExternalLoad:
-    """What was read when a load or rebuild began."""
+class _Begun:
+    """What was read when a trial, a load or a rebuild began."""
 
     counters: Mapping[str, int]
     accounted: float
     used: Mapping[str, float]
-    pressure: PressureMeter
-    watch: _native.Watch
 
 
 class DrivenHost(Host):
@@ -49,7 +47,7 @@ class DrivenHost(Host):
         self._traced_session = ""
         self._traced_statements = ""
         self._loads_directly = False
-        self._external: _ExternalLoad | None = None
+        self._external: tuple[_Begun, PressureMeter, _native.Watch] | None = None
 
     def refused(self, error: Exception) -> list[str] | None:
         if (said := super().refused(error)) is not None:
@@ -103,21 +101,15 @@ class DrivenHost(Host):
         return super().do_prepare(self._written(request))
 
     def do_trial(self, request: Request) -> Reply:
-        watched = self._observed.get("watch", [])
-        counters, accounted, used = self._counters(), self._accounted(), _used(watched)
+        begun = self._begun()
         answer = super().do_trial(request)
-        grown = {name: now - used[name] for name, now in _used(watched).items()}
+        grown, counters = self._since(begun)
         outcome = answer["outcome"]
         client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         share = outcome["operations"] / max(1, outcome["total_operations"])
-        grown["cpu_user_seconds"] += self._accounted() - accounted
         outcome |= {name: grown.pop(name) * share for name in ("cpu_user_seconds", "cpu_system_seconds")}
-        now = self._counters()
-        answer["extra"] = {
-            **client,
-            "usage": {name: round(amount) for name, amount in grown.items()},
-            "counters": {name: now[name] - before for name, before in counters.items() if name in now},
-        }
+        usage = {name: round(amount) for name, amount in grown.items()}
+        answer["extra"] = {**client, "usage": usage, "counters": counters}
         return answer
 
     def do_trace(self, request: Request) -> Reply:
@@ -148,27 +140,22 @@ class DrivenHost(Host):
 
     def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
-        watched = self._observed.get("watch", [])
-        watch, used = _native.Watch(watched), _used(watched)
-        self._external = _ExternalLoad(self._counters(), self._accounted(), used, PressureMeter(), watch)
+        watch = _native.Watch(self._observed.get("watch", []))
+        self._external = self._begun(), PressureMeter(), watch
         return {}
 
     def do_end_external_load(self, _request: Request) -> Reply:
         """What the server used since; nothing brings a user's server to rest."""
-        began = self._external
-        if began is None:
+        if self._external is None:
             raise ValueError("the end of a step that was not begun")
-        self._external = None
-        grown = {name: now - began.used[name] for name, now in _used(self._observed.get("watch", [])).items()}
-        grown["cpu_user_seconds"] += self._accounted() - began.accounted
-        whole = {name: amount if name.startswith("cpu_") else round(amount) for name, amount in grown.items()}
-        standstill, now = began.watch.end(), self._counters()
+        (begun, pressure, watch), self._external = self._external, None
+        grown, counters = self._since(begun)
         return {
-            "usage": whole,
-            "counters": {name: now[name] - before for name, before in began.counters.items() if name in now},
-            "pressure": began.pressure.stop(),
+            "usage": {name: amount if name.startswith("cpu_") else round(amount) for name, amount in grown.items()},
+            "counters": counters,
+            "pressure": pressure.stop(),
             "run_delay_ns": None,
-            "standstill": standstill,
+            "standstill": watch.end(),
         }
 
     def do_loop_cost(self, request: Request) -> Reply:
@@ -266,6 +253,16 @@ class DrivenHost(Host):
             return request
         scripts = [{**one, "text": self.driver.script(one["text"])} for one in request["transactions"]]
         return {**request, "transactions": scripts}
+
+    def _begun(self) -> _Begun:
+        return _Begun(self._counters(), self._accounted(), _used(self._observed.get("watch", [])))
+
+    def _since(self, begun: _Begun) -> tuple[dict[str, float], dict[str, int]]:
+        """What the server used since then, and by how much its counters grew."""
+        grown = {name: now - begun.used[name] for name, now in _used(self._observed.get("watch", [])).items()}
+        grown["cpu_user_seconds"] += self._accounted() - begun.accounted
+        now = self._counters()
+        return grown, {name: now[name] - before for name, before in begun.counters.items() if name in now}
 
     def _accounted(self) -> float:
         """CPU seconds by the server's own account; 0 where that is not asked for."""

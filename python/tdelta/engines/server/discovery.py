@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdelta.engines.registry import profile, profiles, server
-from tdelta.engines.server.base import (
-    LOCK_SECONDS,
-    PREFIX,
-    SCHEMA_NAME,
-    Encryption,
-    Identity,
-    ServerEngine,
-)
+from tdelta.engines.server.base import LOCK_SECONDS, PREFIX, SCHEMA_NAME, Encryption, Identity, ServerEngine
 from tdelta.engines.server.dsn import Dsn, address_of
 from tdelta.engines.server.passwords import Passwords
 from tdelta.engines.server.sessions import Ask, Open, Row, Session, asking, one
@@ -109,7 +102,6 @@ class FoundServer:
         return asking(self.connection, _shown)(sql)
 
     def translated_errors(self) -> AbstractContextManager[None]:
-        """Within the block, what it refuses is a fault of this server."""
         return refusals_of(self.name)
 
     def failed(self, kind: str, message: str) -> TdeltaError:

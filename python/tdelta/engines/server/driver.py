@@ -1,55 +1,71 @@
-"""A private server as a run sees it: an instance is shared by the conditions that differ in the client only."""
+"""Servers as a run sees them: private ones, started for it, or two of the user's, which are what they are.
+
+An instance of a private server is shared by the conditions that differ in the client only. Nothing of a user's servers
+is configured: only the load varies.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from tdelta.design.actions import parse_action
 from tdelta.engines.base import Build, Engine, Template
-from tdelta.engines.estimates import of_servers
+from tdelta.engines.estimates import of_connections, of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
+from tdelta.engines.registry import profile, server
 from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerEngine, ServerSettings
 from tdelta.engines.server.dbapi import Driver
+from tdelta.engines.server.dsn import Dsn, address_of
 from tdelta.engines.server.evidence import Parts
-from tdelta.engines.server.installed import (
-    build_of,
-    find_servers,
-    installed_servers,
-    named_servers,
+from tdelta.engines.server.external_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    ENCRYPTED_TABLES,
+    PLAIN_TABLES,
+    ExternalSettings,
+    ExternalTwins,
+    OwnTablesTwins,
 )
+from tdelta.engines.server.installed import build_of, find_servers, installed_servers, named_servers
+from tdelta.engines.server.pairs import ReachedServers, place_of
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
-from tdelta.errors import TdeltaError, UsageError
+from tdelta.engines.takes import OWN_SERVERS_TAKE
+from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
 from tdelta.evidence import FileClass
 from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
-from tdelta.processes import AnyJob, TwinFolder, WorkloadSpec
+from tdelta.processes import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
 from tdelta.processes.backups import backup_checks
+from tdelta.processes.jobs import OwnTablesJob
 from tdelta.records import Condition, Level
 
 SERVER = "server"
-"""The factor whose levels are versions of the server."""
-
-NO_VERSIONS: Mapping[str, ServerEngine] = MappingProxyType({})
+"""The factor whose levels are versions of the server, or the user's two where neither is encrypted."""
 
 _WIDEST = "all"
 _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
 
 
-class PrivateDriver(Engine):
-    """One server engine as a run sees it."""
+class ServerDriver(Engine):
+    def described(self, _settings: Any, facts: Mapping[str, str]) -> str:
+        return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
-    def __init__(self, engine: ServerEngine, versions: Mapping[str, ServerEngine] = NO_VERSIONS) -> None:
+
+class PrivateDriver(ServerDriver):
+    """One server engine as a run sees it that starts its servers."""
+
+    def __init__(self, engine: ServerEngine, versions: Mapping[str, ServerEngine] | None = None) -> None:
         self.engine = engine
-        self._versions = versions
+        self._versions = versions or {}
 
     @property
     def profile(self) -> Profile:
@@ -98,7 +114,7 @@ class PrivateDriver(Engine):
         yield partial(self._check_compression, levels)
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
-        tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
+        tools = {name: tool for action in self.engine.actions.values() for name, tool in action.tools.items()}
         yield from backup_checks(tools, (*levels.get("work", ()), *levels.get("during", ()))) if tools else ()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
@@ -108,6 +124,7 @@ class PrivateDriver(Engine):
         factors = self.profile.client_factors
         instance = instance_key(condition, factors)
         replication = layout.replication(condition)
+        scopes = {self._scope(layout, c) for c in layout.conditions if c.level("cipher") != "none"}
         sharing = [c for c in layout.conditions if instance_key(c, factors) == instance]
         return ServerSettings(
             cipher=cipher,
@@ -117,7 +134,7 @@ class PrivateDriver(Engine):
             cache_bytes=layout.cache_bytes(condition, data_bytes),
             session_bytes=layout.options["session_memory"] or 0,
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
+            has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in scopes),
             is_cold=layout.is_cold(condition),
             becomes=self._becomes(layout),
             replication=replication,
@@ -134,10 +151,7 @@ class PrivateDriver(Engine):
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        return knobs_of(self._actions(), factor)
-
-    def _actions(self) -> Mapping[str, ServerAction]:
-        return self.engine.actions
+        return knobs_of(self.engine.actions, factor)
 
     def template(self, settings: ServerSettings) -> Template:
         words = "plain" if settings.scope == PLAIN_SCOPE else f"{settings.cipher}, scope {settings.scope}"
@@ -146,9 +160,6 @@ class PrivateDriver(Engine):
         if settings.server:
             words += f", server {settings.server}"
         return Template(settings.template_key, words)
-
-    def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
-        return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
     def fault(self, settings: ServerSettings, facts: Mapping[str, str]) -> Detail | None:
         return self._of(settings).cipher_fault(settings, facts)
@@ -171,7 +182,6 @@ class PrivateDriver(Engine):
         return of_servers(self, layout, self.engine.resources)
 
     def user_dump(self, command: str) -> UserDump:
-        """A user's dump; twins restore it themselves."""
         return UserDump(self.engine, command)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ServerTwins:
@@ -182,9 +192,6 @@ class PrivateDriver(Engine):
 
     def _scope(self, layout: RunLayout, condition: Condition) -> str:
         return str(layout.level(condition, "scope") or self._widest())
-
-    def _scopes(self, layout: RunLayout) -> set[str]:
-        return {self._scope(layout, c) for c in layout.conditions if c.level("cipher") != "none"}
 
     def _check_scope(self, scope: str) -> None:
         for engine in self._engines:
@@ -233,20 +240,34 @@ def _storm(layout: RunLayout) -> int:
     return max((storm_connections(one.knobs) + 1 for one in asked if one.name == "storm"), default=0)
 
 
-def made(profile: Profile, options: Mapping[str, Any], make: Callable[[ServerBinary], ServerEngine]) -> PrivateDriver:
-    """The newest server of an engine, ``--server-binary``, or those that ``--vary server`` sets beside each other.
+Make: TypeAlias = Callable[[ServerBinary, Mapping[str, Any]], ServerEngine]
+"""Makes a server's adapter, given a run's options (none where it is only listed); raises where this machine cannot."""
 
-    Args:
-        make: makes a server's adapter; raises where this machine cannot.
+Entry: TypeAlias = tuple[Callable[[Mapping[str, Any]], Engine], Callable[[], Iterator[EngineInfo]]]
+"""The functions ``driver`` and ``listed`` of an engine's module (`tdelta.engines.registry`)."""
+
+
+def started(profile: Profile, make: Make) -> Entry:
+    """The entry of an engine whose servers tdelta starts."""
+    return partial(_made, profile, make), partial(_listed, profile, make)
+
+
+def reached_only(profile: Profile, client: Driver) -> Entry:
+    """The entry of an engine whose servers are users' alone."""
+    return partial(_refuse, profile), partial(_listed_external, profile, client)
+
+
+def _made(profile: Profile, make: Make, options: Mapping[str, Any]) -> PrivateDriver:
+    """The newest server of an engine, ``--server-binary``, or those that ``--vary server`` sets beside each other.
 
     Raises:
         EngineUnavailable: there is none, or what is given is not that server.
     """
     paths = options["vary"].get(SERVER, ())
     if not paths:
-        return PrivateDriver(make(newest(profile, options)))
+        return PrivateDriver(make(find_servers(profile.name, options["server_binary"])[0], options))
     binaries = named_servers(profile.name, [Path(str(path)) for path in paths])
-    versions = {label: make(binary) for label, binary in _labelled(binaries).items()}
+    versions = {label: make(binary, options) for label, binary in _labelled(binaries).items()}
     return PrivateDriver(next(iter(versions.values())), versions)
 
 
@@ -260,50 +281,56 @@ def _labelled(binaries: Mapping[Path, ServerBinary]) -> dict[str, ServerBinary]:
     }
 
 
-def newest(profile: Profile, options: Mapping[str, Any]) -> ServerBinary:
-    """The newest server of an engine that is found, or ``--server-binary``.
-
-    Raises:
-        EngineUnavailable: there is none, or what is given is not that server.
-    """
-    return find_servers(profile.name, options["server_binary"])[0]
-
-
-def listed(profile: Profile, make: Callable[[ServerBinary], ServerEngine]) -> Iterator[EngineInfo]:
-    """Every server of an engine that was found, or how to come by one.
-
-    Args:
-        make: makes a server's adapter; raises where this machine cannot.
-    """
-    remedy = "" if profile.program is None else profile.program.remedy
+def _listed(profile: Profile, make: Make) -> Iterator[EngineInfo]:
+    """Every server of an engine that was found, or how to come by one."""
     found = installed_servers(profile.name)
     for binary in found:
+        library = f"{profile.product}, {binary.path}"
         try:
-            yield _listed(make(binary), remedy)
+            engine = make(binary, {})
         except TdeltaError as fault:
-            yield _unusable(binary, str(fault), profile)
+            yield EngineInfo(profile.name, False, binary.version, (), library, install="", notes=str(fault))
+            continue
+        scopes = ", ".join(scope for scope in engine.scopes if scope != "none")
+        yield EngineInfo(
+            name=profile.name,
+            available=True,
+            version=binary.version,
+            ciphers=engine.ciphers,
+            library=f"{binary.product}, {binary.path}",
+            install=_remedy(profile),
+            notes=f"server: started privately for each twin; scopes: {scopes}",
+            crypto=engine.crypto,
+        )
     if not found:
-        yield EngineInfo(profile.name, False, None, (), profile.product, remedy)
+        yield EngineInfo(profile.name, False, None, (), profile.product, _remedy(profile))
 
 
-def _unusable(binary: ServerBinary, why: str, profile: Profile) -> EngineInfo:
-    return EngineInfo(
-        profile.name, False, binary.version, (), f"{profile.product}, {binary.path}", install="", notes=why
-    )
+def _remedy(profile: Profile) -> str:
+    return "" if profile.program is None else profile.program.remedy
 
 
-def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
-    binary = engine.binary
-    scopes = ", ".join(scope for scope in engine.scopes if scope != "none")
-    return EngineInfo(
-        name=engine.profile.name,
-        available=True,
-        version=binary.version,
-        ciphers=tuple(engine.ciphers),
-        library=f"{binary.product}, {binary.path}",
-        install=remedy,
-        notes=f"server: started privately for each twin; scopes: {scopes}",
-        crypto=engine.crypto,
+UNTRIED = "never run by us on a real server; report wanted: tdelta check-servers --baseline DSN --encrypted DSN"
+
+
+def _refuse(profile: Profile, _options: Mapping[str, Any]) -> NoReturn:
+    needs = "--baseline and --encrypted: it is measured on your own two servers"
+    raise UsageError(Refusal.of("requires", what=profile.product, needs=needs))
+
+
+def _listed_external(profile: Profile, client: Driver) -> Iterator[EngineInfo]:
+    """What it takes, in a few lines; available where the driver is installed."""
+    address = address_of(profile.name)
+    found = installed_version(client.distribution)
+    needs = [*address.needs, address.publishing, *([UNTRIED] if address.is_untried else [])]
+    yield EngineInfo(
+        name=profile.name,
+        available=found is not None,
+        version=None if found is None else f"driver {client.distribution} {found}",
+        ciphers=(),
+        library=f"{profile.product}, your two servers: {address.schemes[0]}://USER@HOST:{address.port}/…",
+        install=f"pip install 'tdelta[{profile.name}]'",
+        notes="; ".join(filter(None, needs)),
     )
 
 
@@ -331,35 +358,184 @@ def covered(parts: Parts, settings: ServerSettings, *, is_folder_encrypted: bool
     return frozenset().union(*(classes for part, classes in parts.items() if settings.covers(part)))
 
 
-UNTRIED = "never run by us on a real server; report wanted: tdelta check-servers --baseline DSN --encrypted DSN"
+SHARING = ("work", "fetch_size", "load_by")
+"""Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
+
+PLAIN, OWN_CIPHER = "none", "encrypted"
+"""The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
+
+_UNSEARCHED = "your servers are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
+_NOT_TIMED = "nothing can be preloaded into a server that runs already"
 
 
-def refuse(profile: Profile) -> NoReturn:
-    """Say that two servers are wanted.
+class ExternalDriver(ServerDriver):
+    """Two servers of the user's as a run sees them.
 
-    Raises:
-        UsageError: always.
+    Args:
+        dsns: the baseline's, the encrypted one's.
+        servers: both as they were found; None while a request is only checked.
+        compares_builds: neither is encrypted, and the factor ``server`` names them.
     """
-    raise UsageError(
-        Refusal.of(
-            "requires", what=profile.product, needs="--baseline and --encrypted: it is measured on your own two servers"
+
+    def __init__(self, dsns: tuple[Dsn, Dsn], servers: ReachedServers | None, *, compares_builds: bool = False) -> None:
+        self._dsns = dsns
+        self._compares_builds = compares_builds
+        self._servers = servers
+
+    @property
+    def engine(self) -> ReachedServers | None:
+        return self._servers
+
+    @property
+    def profile(self) -> Profile:
+        """The engine's, as the servers tell it: MariaDB answers to MySQL's protocol, too."""
+        servers = self._servers
+        engine = self._dsns[0].engine if servers is None else servers.pair.baseline.identity.engine
+        found = profile(engine)
+        return replace(
+            found,
+            takes=OWN_SERVERS_TAKE | address_of(engine).takes,
+            client_factors=(*found.client_factors, *SHARING),
+            protocol="",
+            unsearched=_UNSEARCHED,
+            not_timed=_NOT_TIMED,
         )
-    )
+
+    @property
+    def product(self) -> str:
+        return self.profile.name if self._servers is None else self._servers.pair.baseline.identity.product
+
+    @property
+    def crypto(self) -> str:
+        return "unknown"
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        return PLAIN, OWN_CIPHER
+
+    def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
+        """SQL cannot read program files, so two servers with the same version are named first and second."""
+        if not self._compares_builds:
+            return {}
+        said = ["first", "second"] if self._servers is None else [one.identity.described for one in self._servers.both]
+        names = said if said[0] != said[1] else [f"{said[0]} ({dsn.where})" for dsn in self._dsns]
+        return {SERVER: {name: Build(text) for name, text in zip(names, said, strict=True)}}
+
+    def versions(self) -> dict[str, str]:
+        return {server.option: server.identity.described for server in self._reached.both}
+
+    def identity(self) -> str:
+        return self._reached.identity()
+
+    def check_cipher(self, cipher: str) -> None:
+        if cipher not in self.ciphers:
+            raise UnknownName("cipher of your server", cipher, self.ciphers)
+
+    def option_checks(
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+    ) -> Iterator[Callable[[], object]]:
+        """The engine that the DSNs name, whether their caches can be emptied, and the numbers that actions take."""
+        yield partial(_check_engine, options["engine"], self._dsns)
+        yield partial(_check_cold, options, levels, self.profile)
+        yield partial(_check_numbers, levels.get("work", ()), self._actions)
+
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        return knobs_of(self._actions, factor)
+
+    @property
+    def _actions(self) -> Mapping[str, ServerAction]:
+        found: Mapping[str, ServerAction] = server(self._dsns[0].engine).schema_actions
+        return found
+
+    def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
+        cipher, levels = str(condition.level("cipher")), dict(condition.levels)
+        is_other = cipher != PLAIN or levels.get(SERVER) in [*self.versions_compared().get(SERVER, ())][1:]
+        return ExternalSettings(
+            cipher=cipher,
+            place=place_of(condition, layout.options["inject"]),
+            threads=int(condition.level("threads")),
+            loaded=ENCRYPTED_PLACE if is_other else BASELINE_PLACE,
+            is_cold=layout.is_cold(condition),
+            session_bytes=layout.options["session_memory"] or 0,
+            fetch_size=int(levels.get("fetch_size", 0)),
+            load_by=str(levels.get("load_by", "")),
+        )
+
+    def template(self, settings: ExternalSettings) -> Template:
+        words = "the baseline's server" if settings.loaded == BASELINE_PLACE else "the other server"
+        return Template((settings.cipher, settings.loaded), words)
+
+    def estimate(self, layout: RunLayout) -> ResourceEstimate:
+        """Connections; the rows go to the user's own disks."""
+        return of_connections(self, layout)
+
+    def can_be_searched(self, _settings: ExternalSettings) -> bool:
+        return False
+
+    def settings_compared(self) -> str:
+        differing = 0 if self._servers is None else len(self._servers.pair.differences)
+        if not differing:
+            return "in all that both servers tell, but for encryption, paths and names"
+        return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
+
+    def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
+        expected = self._expected(cipher)
+        if expected is None:
+            said = "the server cannot tell" if self._compares_builds else "as the user says"
+            return f"{cipher}: {said if is_encrypted or self._compares_builds else f'plain, {said}'}"
+        return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
+
+    def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> Detail | None:
+        pair = self._reached.pair
+        expected = pair.expected(pair.baseline if settings.loaded == BASELINE_PLACE else pair.encrypted)
+        wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
+        if expected is None or facts["tables"] == wanted:
+            return None
+        return Detail.of("tables-unlike", wanted=wanted, found=facts["tables"])
+
+    def differing(self, settings: ExternalSettings) -> tuple[str, ...]:
+        if settings.cipher == PLAIN:
+            return ()
+        scopes = self._reached.pair.encrypted.encryption.scopes
+        return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
+
+    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
+        if isinstance(job, OwnTablesJob):
+            return OwnTablesTwins(self._reached.schemas, self._reached.access, job, mix)
+        if not isinstance(job, PopulateJob):
+            raise Defect("a database of the user's cannot be loaded into a server of the user's")
+        return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)
+
+    @property
+    def _reached(self) -> ReachedServers:
+        if self._servers is None:
+            raise Defect("the servers were not reached yet")
+        return self._servers
+
+    def _expected(self, cipher: str) -> bool | None:
+        pair = self._reached.pair
+        return pair.expected(pair.baseline if cipher == PLAIN else pair.encrypted)
 
 
-def listed_external(profile: Profile, driver: Driver) -> Iterator[EngineInfo]:
-    """What it takes, in a few lines; available where the driver is installed."""
-    address = profile.address
-    if address is None:
+def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]], found: Profile) -> None:
+    if found.address is not None and found.address.is_cooled:
         return
-    found = installed_version(driver.distribution)
-    needs = [*address.needs, address.publishing, *([UNTRIED] if address.is_untried else [])]
-    yield EngineInfo(
-        name=profile.name,
-        available=found is not None,
-        version=None if found is None else f"driver {driver.distribution} {found}",
-        ciphers=(),
-        library=f"{profile.product}, your two servers: {address.schemes[0]}://USER@HOST:{address.port}/…",
-        install=f"pip install 'tdelta[{profile.name}]'",
-        notes="; ".join(filter(None, needs)),
-    )
+    asked = ["--cold"] if options["cold"] else []
+    asked += ["--vary work=cold"] if "cold" in levels.get("work", ()) else []
+    if asked:
+        raise UsageError(Refusal.of("unsupported", what=", ".join(asked), by=f"your own {found.product} servers"))
+
+
+def _check_numbers(works: Sequence[Level], actions: Mapping[str, ServerAction]) -> None:
+    for asked in map(parse_action, map(str, works)):
+        for knob, takes in actions[asked.name].numbers.items() if asked.name in actions else ():
+            value = asked.knobs.get(knob, takes[0])
+            if value not in takes:
+                known = f"{takes[0]}, {takes[1]}, … {takes[-1]}"
+                fault = Refusal.of("out-of-range", what=knob, wanted=known, found=value)
+                raise UsageError(fault.at(asked.name))
+
+
+def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:
+    if engine not in {dsn.engine for dsn in dsns}:
+        raise UsageError(Refusal.of("conflict", one=f"--engine {engine}", other=f"a DSN of {dsns[0].engine}"))

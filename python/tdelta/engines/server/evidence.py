@@ -31,6 +31,7 @@ from tdelta.evidence.inflated import Inflate
 from tdelta.evidence.markers import MARKER_BYTES
 from tdelta.evidence.search import OpenFile, TwinFile, in_order, open_files
 from tdelta.messages import Refusal
+from tdelta.processes.process_tree import living
 from tdelta.processes.servers.recipes import Mount, ServerPaths
 
 _SETTLE_POLL_SECONDS = 0.02
@@ -192,7 +193,8 @@ class ServerFiles:
             EnvironmentFault: the files that it has open cannot be listed.
         """
         roots = self.pids()
-        opened = tuple(file for pid in _trees(roots) for file in _open_in(pid, is_root=pid in roots))
+        trees = dict.fromkeys(pid for root in roots for pid in (root, *living(root)))
+        opened = tuple(file for pid in trees for file in _open_in(pid, is_root=pid in roots))
         named = (*self._walked(), *(self._listed(file) for file in opened))
         found = in_order(named if self.mount is None else self._beneath(self.mount, named, opened))
         return tuple(replace(file, name=f"{self.prefix}{file.name}") for file in found) if self.prefix else found
@@ -291,29 +293,6 @@ def _open_in(pid: int, *, is_root: bool) -> Iterator[OpenFile]:
     except EnvironmentFault:
         if is_root or Path("/proc", str(pid)).exists():
             raise
-
-
-def _trees(roots: Iterable[int]) -> tuple[int, ...]:
-    """These processes and all that they started, each once."""
-    found: dict[int, None] = {}
-    left = list(roots)
-    while left:
-        pid = left.pop()
-        if pid not in found:
-            found[pid] = None
-            left += _children(pid)
-    return tuple(found)
-
-
-def _children(pid: int) -> list[int]:
-    """By proc_pid_task(5): each thread lists those that it started."""
-    listed: list[int] = []
-    for path in Path("/proc", str(pid), "task").glob("*/children"):
-        try:
-            listed += map(int, path.read_text().split())
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return listed
 
 
 _HOLD_SECONDS = 120.0

@@ -8,6 +8,7 @@ the transactions write, freshly loaded tables. An A/A twin is another schema on 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,28 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.engines.server.base import (
-    ANSWER_SECONDS,
-    PREFIX,
-    ConvertsSchemas,
-)
+from tdelta.engines.server.base import ANSWER_SECONDS, PREFIX, ConvertsSchemas
 from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.discovery import FoundServer
-from tdelta.engines.server.external_actions import ActionTarget, Change, acted, data_bytes, is_offline
+from tdelta.engines.server.schema_actions import SchemaSite, SchemaStep, data_bytes, is_offline
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Ask, Row, Session, asking, first
 from tdelta.engines.server.twin import ServerTwin, connect_seconds
 from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, StatementFault
 from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
-from tdelta.processes.answers import SequentialTwins, checksums
+from tdelta.processes import actions as acting
+from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
 from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.processes.workers import Refused, Worker
 from tdelta.records import DatabaseFacts, Measurement
-from tdelta.workloads.database import Database, DatabaseTable
+from tdelta.workloads.database import Database
 from tdelta.workloads.folder import SCHEMA
 
 _TRIES_UNTIL_DEADLINE = (1 << 32) - 1
@@ -141,7 +140,8 @@ class ExternalTwins(SequentialTwins):
 
     def start(self, settings: ExternalSettings, _name: str, _environment: Mapping[str, str] = NOTHING) -> ExternalTwin:
         rows = self._rows.get(settings.place)
-        if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):
+        may_be_kept = rows is not None and not self._mix.writes and rows.load_seconds > _QUICK_SECONDS
+        if rows is None or not (rows.is_fresh or may_be_kept):
             self._fill(settings.place)
         return self.connected(settings)
 
@@ -157,9 +157,6 @@ class ExternalTwins(SequentialTwins):
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
 
-    def _may_be_kept(self, rows: _Rows) -> bool:
-        return not self._mix.writes and rows.load_seconds > _QUICK_SECONDS
-
     def _used(self, place: str) -> None:
         self._rows[place].is_fresh = False
 
@@ -172,16 +169,12 @@ class ExternalTwins(SequentialTwins):
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             populate(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
-            self._presize(worker, place)
+            if statements := kind.presize_sql(schema.name, self.data_bytes(Path(place))):
+                _run(worker, schema, statements)
         self._kept(place, time.monotonic() - began)
 
     def _kept(self, place: str, load_seconds: float) -> None:
         self._rows[place] = _Rows(is_fresh=True, load_seconds=load_seconds)
-
-    def _presize(self, worker: Worker, place: str) -> None:
-        schema = self._schemas[place]
-        if statements := schema.server.kind.presize_sql(schema.name, self.data_bytes(Path(place))):
-            _run(worker, schema, statements)
 
 
 def connected(schema: RunSchema, access: Access) -> Worker:
@@ -242,12 +235,9 @@ class ExternalTwin(ServerTwin):
             raise
 
     def _options(self) -> Mapping[str, Any]:
-        return _options(self.schema, self._access, self._limited(), self._settings.fetch_size)
-
-    def _limited(self) -> Sequence[str]:
-        """What sessions run first so that they have no more memory than was asked."""
         session_bytes = self._settings.session_bytes
-        return self.engine.memory_sql(session_bytes) if session_bytes else ()
+        limited = self.engine.memory_sql(session_bytes) if session_bytes else ()
+        return _options(self.schema, self._access, limited, self._settings.fetch_size)
 
     def _observed(self) -> dict[str, object]:
         """Nothing brings a user's server to rest: that would take rights, and change what it does."""
@@ -305,10 +295,23 @@ class ExternalTwin(ServerTwin):
             self._run(self.engine.cooling_sql)
 
     def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
-        return acted(ActionTarget(self.schema, self._worker, self._tables, self._elsewhere), level, ready)
+        act = self._act(level)
+        assert isinstance(act, SchemaStep)  # noqa: S101 - others are not trials by themselves
+        with acting.prepared(act, self._halt):
+            if ready is not None:
+                ready()
+            self._worker.ask("begin_external_load")
+            act.perform()
+            used = self._worker.ask("end_external_load", seconds=STEP_SECONDS)
+            measured = with_server(client_step(level, act.answer), used)
+            counters = {**measured.engine_counters, acting.SECONDS: measured.elapsed_ns}
+            return acting.inspected(act, dataclasses.replace(measured, engine_counters=counters))
 
-    def _act(self, level: str) -> Change:
-        return Change(self.schema, parse_action(level), self._halt, self._unlimited)
+    def _act(self, level: str) -> acting.Act:
+        asked, unlimited = parse_action(level), partial(self._access.session, self.schema)
+        where, how = (self.schema, self._worker, self._tables), (asked, self._halt)
+        site = SchemaSite(*where, *how, self._elsewhere, unlimited)
+        return self.engine.schema_actions[asked.name].make(site)
 
     def _waits(self, level: str) -> Mapping[str, Any]:
         return {"max_tries": _TRIES_UNTIL_DEADLINE} if is_offline(parse_action(level)) else {}
@@ -356,10 +359,6 @@ class ExternalTwin(ServerTwin):
         """The server's whole tree, where its first process was found on this machine."""
         watched = self._access.watched(self.schema)
         return tuple(pid for first in watched for pid in (first, *living(first)))
-
-    def _unlimited(self) -> Session:
-        """A session in the schema, marked as the load's are, whose statements may take as long as they take."""
-        return self._access.session(self.schema)
 
 
 def _worker_of(schema: RunSchema) -> Worker:
@@ -426,7 +425,13 @@ def described(schemas: Mapping[str, RunSchema], access: Access) -> Database:
         InvalidTwins: it has not, or there are none.
     """
     found = [_described(schemas[place], access) for place in (BASELINE_PLACE, ENCRYPTED_PLACE)]
-    one, other = ({table.name: _shape(table) for table in database.tables} for database in found)
+    one, other = (
+        {
+            table.name: ([column.name for column in table.columns], table.rows, table.lowest, table.highest)
+            for table in database.tables
+        }
+        for database in found
+    )
     unlike = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
     if unlike:
         raise InvalidTwins(Refusal.of("own-tables-differ", tables=", ".join(unlike)))
@@ -452,10 +457,6 @@ def _reading(ask: Ask) -> Ask:
         return ask(sql)
 
     return asked
-
-
-def _shape(table: DatabaseTable) -> object:
-    return [column.name for column in table.columns], table.rows, table.lowest, table.highest
 
 
 def compared_tables(database: Database, *, has_keys_only: bool) -> Tables:

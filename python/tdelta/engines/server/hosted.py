@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from tdelta.messages import Refusal
 from tdelta.processes import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.processes.answers import SequentialTwins
 from tdelta.processes.files import default_base
-from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Tables, Twin
+from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Twin
 from tdelta.processes.workers import hurry
 from tdelta.ray.bridge import Node, NodesRequest, packed, unpacked
 from tdelta.ray.hosts import Call, Nodes
@@ -49,29 +49,22 @@ class OnHosts:
     versions: Mapping[str, str]
 
 
+def _there(method: str) -> Any:
+    def call(self: HostedTwin, *arguments: Any) -> Any:
+        return self._call(method, *arguments)
+
+    return call
+
+
 class HostedTwin(Twin):
     def __init__(self, nodes: Nodes, host: int, number: int) -> None:
         self._nodes = nodes
         self.host = host
         self.number = number
 
-    def facts(self) -> Any:
-        return self._call("facts")
-
-    def cipher_facts(self) -> Any:
-        return self._call("cipher_facts")
-
-    def checksums(self, tables: Tables) -> Any:
-        return self._call("checksums", tables)
-
-    def plans(self, scripts: Mapping[str, str]) -> Any:
-        return self._call("plans", dict(scripts))
-
-    def prove(self) -> Any:
-        return self._call("prove")
-
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> Any:
-        return self._call("evidence", job, list(needles))
+    facts, cipher_facts, checksums, plans, prove, evidence = map(
+        _there, ("facts", "cipher_facts", "checksums", "plans", "prove", "evidence")
+    )
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial; ``ready`` is called before it is asked for."""

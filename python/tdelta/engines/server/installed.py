@@ -47,20 +47,19 @@ _INTERPRETER = 3
 _PROGRAM_HEADER_64 = 56
 
 
-def find_servers(kind: str | None = None, given: Path | None = None) -> tuple[ServerBinary, ...]:
-    """The servers that are installed or unpacked here, the newest of each kind first.
+def find_servers(kind: str, given: Path | None = None) -> tuple[ServerBinary, ...]:
+    """The servers of an engine that are installed or unpacked here, the newest first.
 
     Args:
-        kind: only those of this engine; None for all.
         given: the one program that is to be taken (``--server-binary``).
 
     Raises:
-        EngineUnavailable: there is none of that kind, or ``given`` is none.
+        EngineUnavailable: there is none, or ``given`` is none.
     """
     if given is not None:
         return (_given(kind, given, f"--server-binary {given}"),)
     servers = installed_servers(kind)
-    if kind is not None and not servers:
+    if not servers:
         program = _programs()[kind]
         names = " or ".join(program.names)
         raise EngineUnavailable(
@@ -69,10 +68,10 @@ def find_servers(kind: str | None = None, given: Path | None = None) -> tuple[Se
     return servers
 
 
-def installed_servers(kind: str | None) -> tuple[ServerBinary, ...]:
+def installed_servers(kind: str) -> tuple[ServerBinary, ...]:
     """The same, without a complaint where there are none."""
     found = {server.path: server for server in _installed(kind)}
-    return tuple(sorted(found.values(), key=_newest_first))
+    return tuple(sorted(found.values(), key=lambda server: [-part for part in _numbers(server.version)]))
 
 
 def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
@@ -161,7 +160,7 @@ def interpreter(path: Path) -> Path | None:
     return None
 
 
-def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
+def _given(kind: str, path: Path, place: str) -> ServerBinary:
     if not path.is_file():
         raise EngineUnavailable(Refusal.of("unexpected", expected="a server's program", found="no file").at(place))
     server, said = _examined(path, _root_of(path.resolve()))
@@ -171,7 +170,7 @@ def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
                 place
             )
         )
-    if kind is not None and server.kind != kind:
+    if server.kind != kind:
         other = Refusal.of("unexpected", expected=f"a {kind} server", found=f"{server.kind} ({server.text})")
         raise EngineUnavailable(other.at(place))
     oldest = _programs()[server.kind].oldest
@@ -181,18 +180,15 @@ def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
     return server
 
 
-def _installed(kind: str | None) -> Iterator[ServerBinary]:
+def _installed(kind: str) -> Iterator[ServerBinary]:
     for path, root in _candidates(kind):
         server, _ = _examined(path, root)
-        if server is not None and kind in (None, server.kind):
+        if server is not None and server.kind == kind:
             yield server
 
 
-def _candidates(kind: str | None) -> Iterator[tuple[Path, Path | None]]:
-    programs = _programs()
-    wanted = programs.values() if kind is None else (programs[kind],)
-    names = dict.fromkeys(name for program in wanted for name in program.names)
-    for name in names:
+def _candidates(kind: str) -> Iterator[tuple[Path, Path | None]]:
+    for name in _programs()[kind].names:
         if there := shutil.which(name):
             yield Path(there), None
         for pattern in _FOLDERS:
@@ -238,10 +234,6 @@ def _said(argv: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return (ran.stdout.strip() or ran.stderr.strip()).partition("\n")[0]
-
-
-def _newest_first(server: ServerBinary) -> tuple[str, list[int]]:
-    return server.kind, [-part for part in _numbers(server.version)]
 
 
 def _numbers(version: str) -> list[int]:

@@ -14,43 +14,22 @@ from tdelta.engines.server.dbapi import Driver, Said, tls_context
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.processes.rpc import serve
 
-_KINDS = {
-    1040: "too_many_connections",
-    1203: "too_many_connections",
-    1044: "denied",
-    1045: "auth",
-    1698: "auth",
-    1049: "unknown_database",
-    1142: "denied",
-    1143: "denied",
-    1227: "denied",
-    1370: "denied",
-    1205: "locked",
-    1213: "conflict",
-    1173: "primary_key",
-    3750: "primary_key",
-    1290: "read_only",
-    1792: "read_only",
-    1836: "read_only",
-    1021: "full",
-    1114: "full",
-    1037: "out_of_memory",
-    1041: "out_of_memory",
-    1022: "constraint",
-    1048: "constraint",
-    1062: "constraint",
-    1451: "constraint",
-    1452: "constraint",
-    1053: "connection",
-    1927: "connection",
-    2002: "connection",
-    2003: "connection",
-    2006: "connection",
-    2013: "connection",
-    2014: "connection",
-    2026: "tls",
-    3159: "tls",
+_NUMBERS = {
+    "too_many_connections": (1040, 1203),
+    "denied": (1044, 1142, 1143, 1227, 1370),
+    "auth": (1045, 1698),
+    "unknown_database": (1049,),
+    "locked": (1205,),
+    "conflict": (1213,),
+    "primary_key": (1173, 3750),
+    "read_only": (1290, 1792, 1836),
+    "full": (1021, 1114),
+    "out_of_memory": (1037, 1041),
+    "constraint": (1022, 1048, 1062, 1451, 1452),
+    "connection": (1053, 1927, 2002, 2003, 2006, 2013, 2014),
+    "tls": (2026, 3159),
 }
+_KINDS = {number: kind for kind, numbers in _NUMBERS.items() for number in numbers}
 """Kinds by the number of the server's error, or of the client's own from 2000 on."""
 
 _RETRIED = frozenset({"conflict", "locked"})

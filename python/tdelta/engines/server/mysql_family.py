@@ -10,10 +10,10 @@ import dataclasses
 import getpass
 import re
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tdelta.engines.base import settings_fault
@@ -38,10 +38,11 @@ from tdelta.engines.server.base import (
     ServerEngine,
     ServerSettings,
     SettingsRule,
+    leftover_schemas,
 )
 from tdelta.engines.server.evidence import COPIES, HALF, SPILL, ExposurePlan, ExposureStep, Settling, rules, steps
-from tdelta.engines.server.replicas import Behind, Link, Pair, Replication
-from tdelta.engines.server.sessions import Ask, Row, Session, first, literal, one
+from tdelta.engines.server.replicas import Behind, Link, Replication
+from tdelta.engines.server.sessions import Ask, Row, by_name, first, literal, one, statements
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import MARKER_BYTES, TABLE
@@ -52,6 +53,8 @@ from tdelta.processes.load_generator.connections import MYSQL, Connection
 from tdelta.processes.pipelines import Program
 from tdelta.processes.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.processes.workers import Refused
+
+SQL = statements("tdelta.engines.server", "mysql.sql")
 
 
 def dumps(dumper: Program, client: Program) -> ServerTool:
@@ -226,11 +229,6 @@ def wanted_switches(switches: Switches, settings: ServerSettings) -> Mapping[str
     return {name: str(on.get(name, 0 if isinstance(value, int) else "OFF")) for name, value in every.items()}
 
 
-def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> Detail | None:
-    """The switches that do not read as they should; a server says 1 for ON and 0 for OFF."""
-    return settings_fault(found, wanted, lambda value: _WORDS.get(value, value))
-
-
 def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
     """A tablespace that is not encrypted, or that is."""
     plain, encrypted = found["plain_tablespaces"], found["encrypted_tablespaces"]
@@ -290,27 +288,11 @@ def variables(names: Iterable[str]) -> dict[str, str]:
 
 
 SHARED_FACTS = (
-    "version",
-    "innodb_page_size",
-    "innodb_buffer_pool_size",
-    "innodb_lru_scan_depth",
-    "innodb_flush_method",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_doublewrite",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_purge_threads",
-    "log_bin",
-    "sync_binlog",
-    "sort_buffer_size",
-    "join_buffer_size",
-    "tmp_table_size",
-    "max_heap_table_size",
-    "max_connections",
-    "performance_schema",
-    "character_set_server",
-    "collation_server",
-    "sql_mode",
+    *("version", "innodb_page_size", "innodb_buffer_pool_size", "innodb_lru_scan_depth"),
+    *("innodb_flush_method", "innodb_flush_log_at_trx_commit", "innodb_doublewrite", "innodb_io_capacity"),
+    *("innodb_io_capacity_max", "innodb_purge_threads", "log_bin", "sync_binlog", "sort_buffer_size"),
+    *("join_buffer_size", "tmp_table_size", "max_heap_table_size", "max_connections", "performance_schema"),
+    *("character_set_server", "collation_server", "sql_mode"),
 )
 """What twins must agree in, read back from each."""
 
@@ -361,11 +343,8 @@ def compression_facts(settings: ServerSettings, options_like: str) -> Mapping[st
     """
     if not settings.compression:
         return {}
-    count = (
-        f"SELECT COUNT(*) FROM information_schema.TABLES WHERE {IS_TABLE}"
-        f" AND TABLE_SCHEMA = '{DATABASE}' AND COALESCE(CREATE_OPTIONS, '') {{}} '{options_like}'"
-    )
-    return {_COMPRESSED: count.format("LIKE"), _UNCOMPRESSED: count.format("NOT LIKE")}
+    looks = {_COMPRESSED: "LIKE", _UNCOMPRESSED: "NOT LIKE"}
+    return {name: SQL["compressed"].format(like=f"{how} '{options_like}'") for name, how in looks.items()}
 
 
 def compression_fault(settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
@@ -397,60 +376,31 @@ def recompress(settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ..
     )
 
 
-_KINDS = {
-    **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), describing.TEXT),
-    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), describing.INTEGER),
-    "decimal": describing.DECIMAL,
-    "double": describing.REAL,
-}
+class MySqlCatalog(describing.Catalog):
+    """``information_schema``; tables that are not InnoDB's are left out, with the reason.
 
-
-_PERIOD = ("ROW START", "ROW END")
-"""Columns of tables that keep their history: each server stamps them when it loads a row, so they are not compared."""
-
-
-class MySqlCatalog:
-    """The catalog (``information_schema``), put into facts; tables that are not InnoDB's are left out, with the reason.
-
-    No engine of MySQL's encrypts them the same way. Views are no tables and are not mentioned.
+    No engine of MySQL's encrypts them the same way. Views are no tables and are not mentioned. Columns of tables that
+    keep their history, which each server stamps as it loads a row, are not compared, nor found by an index.
 
     ``analyzes``: the statistics of the tables are brought up to date first, which only tdelta's own may be."""
+
+    sql = statements("tdelta.engines.server", "mysql_catalog.sql")
+    kinds = MappingProxyType(
+        {
+            **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), describing.TEXT),
+            **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), describing.INTEGER),
+            "decimal": describing.DECIMAL,
+            "double": describing.REAL,
+        }
+    )
+    quote = "`"
 
     def __init__(self, *, analyzes: bool = True) -> None:
         self._analyzes = analyzes
 
-    def facts(self, ask: Ask, schema: str) -> describing.CatalogFacts:
-        """What is in the database ``schema``."""
-        where = f"WHERE TABLE_SCHEMA = {literal(schema)}"
-        found = ask(
-            f"SELECT TABLE_NAME AS name, TABLE_TYPE AS type, ENGINE AS engine FROM information_schema.TABLES {where}"
-        )
-        base = [row for row in found if row["type"] in BASE_TABLES and row["name"] != MARK_TABLE]
-        ours = sorted(describing.named(row) for row in base if row["engine"] == "InnoDB")
-        if ours and self._analyzes:
-            ask(f"ANALYZE TABLE {', '.join(f'{self.quoted(schema)}.{self.quoted(name)}' for name in ours)}")
-        sizes = {
-            describing.named(row): int(row["bytes"] or 0)
-            for row in ask(f"SELECT TABLE_NAME AS name, DATA_LENGTH AS bytes FROM information_schema.TABLES {where}")
-        }
-        columns, indexes, foreign = self._columns(ask, where), self._indexes(ask, where), self._foreign(ask, where)
-        return describing.CatalogFacts(
-            tuple(
-                describing.TableFact(
-                    name, sizes.get(name, 0), columns[name], indexes.get(name, ()), frozenset(foreign[name])
-                )
-                for name in ours
-            ),
-            frozenset(describing.named(row).lower() for row in found),
-            tuple(
-                Caution.of("table-left-out", table=describing.named(row), why=f"{row['engine']}, not InnoDB")
-                for row in base
-                if row["engine"] != "InnoDB"
-            ),
-        )
-
-    def quoted(self, name: str) -> str:
-        return "`" + name.replace("`", "``") + "`"
+    def refresh_sql(self, schema: str, tables: Sequence[str]) -> str:
+        named = (f"{self.quoted(schema)}.{self.quoted(name)}" for name in tables)
+        return f"ANALYZE TABLE {', '.join(named)}" if self._analyzes else ""
 
     def sample(self, table: str, share: float) -> str:
         """By a generator with a fixed seed, in the order of the primary key."""
@@ -460,53 +410,6 @@ class MySqlCatalog:
     def turned_differs(self, column: str) -> str:
         """Byte for byte: collations take upper and lower case for the same."""
         return f"CAST({column} AS BINARY) <> CAST(concat(substr({column}, 2), substr({column}, 1, 1)) AS BINARY)"
-
-    def _columns(self, ask: Ask, where: str) -> Mapping[str, tuple[describing.ColumnFact, ...]]:
-        rows = ask(
-            "SELECT TABLE_NAME AS name, COLUMN_NAME AS col, DATA_TYPE AS base, COLUMN_TYPE AS type, EXTRA AS extra,"
-            f" IS_NULLABLE AS nullable, GENERATION_EXPRESSION AS made"
-            f" FROM information_schema.COLUMNS {where} ORDER BY TABLE_NAME, ORDINAL_POSITION"
-        )
-        return {name: tuple(_mysql_column(row) for row in of) for name, of in describing.by_table(rows).items()}
-
-    def _indexes(self, ask: Ask, where: str) -> Mapping[str, tuple[describing.IndexFact, ...]]:
-        rows = ask(
-            "SELECT TABLE_NAME AS name, INDEX_NAME AS idx, NON_UNIQUE AS several, COLUMN_NAME AS col, SUB_PART AS part,"
-            f" INDEX_TYPE AS type FROM information_schema.STATISTICS s {where} AND NOT EXISTS (SELECT 1 FROM"
-            " information_schema.COLUMNS c WHERE c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME"
-            f" AND c.COLUMN_NAME = s.COLUMN_NAME AND c.GENERATION_EXPRESSION IN ({', '.join(map(literal, _PERIOD))}))"
-            " ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX"
-        )
-        return {name: tuple(_mysql_indexes(of)) for name, of in describing.by_table(rows).items()}
-
-    def _foreign(self, ask: Ask, where: str) -> Mapping[str, set[str]]:
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for row in ask(
-            f"SELECT TABLE_NAME AS name, COLUMN_NAME AS col FROM information_schema.KEY_COLUMN_USAGE {where}"
-            " AND REFERENCED_TABLE_NAME IS NOT NULL"
-        ):
-            found[describing.named(row)].add(row["col"] or "")
-        return found
-
-
-def _mysql_column(row: Row) -> describing.ColumnFact:
-    extra = (row["extra"] or "").upper()
-    is_period = (row["made"] or "").upper() in _PERIOD
-    is_virtual = "VIRTUAL GENERATED" in extra or is_period
-    is_generated = is_virtual or "STORED GENERATED" in extra
-    kind = _KINDS.get((row["base"] or "").lower(), "")
-    return describing.ColumnFact(
-        row["col"] or "", row["type"] or "", kind, row["nullable"] == "YES", is_virtual, is_generated
-    )
-
-
-def _mysql_indexes(rows: Sequence[Row]) -> Iterable[describing.IndexFact]:
-    for name, columns in describing.by_index(rows).items():
-        first = columns[0]
-        is_ordered = first["type"] == "BTREE" and all(row["part"] is None for row in columns)
-        yield describing.IndexFact(
-            name, tuple(row["col"] for row in columns), first["several"] == "0", name == "PRIMARY", is_ordered
-        )
 
 
 # Limits of the search: on MariaDB a table that a query makes comes to the disk only beyond Aria's cache (128 MiB by
@@ -646,14 +549,18 @@ _CONNECT_SECONDS = 60
 _LOOKS_A_SECOND = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class MySqlReplication(Replication):
     """How servers of the family replicate, and what a product calls things.
+
+    A replica is connected by a port of 127.0.0.1, since none can connect by a Unix socket. While the port is open no
+    account but the replica's is of any use there: names are not resolved, so that 127.0.0.1 is not ``localhost``. How
+    far it is, is told by the files and positions of the primary's log.
 
     Attributes:
         source: what it calls a primary, and ``replica`` a replica, in upper case.
         change: the statement that has a replica know its primary begins with it, and ends with ``more``.
-        position: the query for the primary's log: file and position are the first two columns.
+        position_sql: the query for the primary's log: file and position are the first two columns.
         status_table: where status counters are.
         primary_options: of the primary, beside how it waits for confirmation.
         replica_options: of the replica.
@@ -665,7 +572,7 @@ class MySqlReplication(Replication):
     replica: str
     change: str
     more: str
-    position: str
+    position_sql: str
     status_table: str
     primary_options: Options = field(default_factory=dict)
     replica_options: Options = field(default_factory=dict)
@@ -697,66 +604,49 @@ class MySqlReplication(Replication):
             _with_options(_with_plugins(follower, self.plugins), options),
         )
 
-    def pair(self, primary: Session, replica: Session) -> MySqlPair:
-        return MySqlPair(self, primary, replica)
-
-
-class MySqlPair(Pair):
-    """A primary and its replica, by the files and positions that they tell.
-
-    A replica is connected by a port of 127.0.0.1, since none can connect by a Unix socket. While the port is open no
-    account but the replica's is of any use there: names are not resolved, so that 127.0.0.1 is not ``localhost``.
-    """
-
-    def __init__(self, words: MySqlReplication, primary: Session, replica: Session) -> None:
-        self._words = words
-        self._primary = primary
-        self._replica = replica
-        self._source = words.source.capitalize()
-
     def join(self, link: Link) -> None:
         """Make the account, and have the replica begin where the primary's log is now: both hold the same rows.
 
         Nothing of the account goes to the log.
         """
-        user, source = f"'{USER}'@'127.0.0.1'", self._words.source
+        user, source = f"'{USER}'@'127.0.0.1'", self.source
         for statement in (
             "SET SESSION sql_log_bin = OFF",
             f"CREATE USER {user} IDENTIFIED BY '{link.password}'",
             f"GRANT REPLICATION SLAVE ON *.* TO {user}",
             "SET SESSION sql_log_bin = ON",
         ):
-            self._primary.run(statement)
+            self.on_primary.run(statement)
         file, position = self._log_end()
-        self._replica.run(
-            f"{self._words.change} {source}_HOST = '127.0.0.1', {source}_PORT = {link.port}, {source}_USER = '{USER}',"
+        self.on_replica.run(
+            f"{self.change} {source}_HOST = '127.0.0.1', {source}_PORT = {link.port}, {source}_USER = '{USER}',"
             f" {source}_PASSWORD = '{link.password}', {source}_LOG_FILE = '{file}', {source}_LOG_POS = {position},"
-            f" {source}_CONNECT_RETRY = 1{self._words.more}"
+            f" {source}_CONNECT_RETRY = 1{self.more}"
         )
 
     def connect(self, *, confirms: bool) -> None:
         """Switch confirmation, start both threads, and wait until the replica has connected."""
         switch = "ON" if confirms else "OFF"
-        self._replica.run(f"SET GLOBAL rpl_semi_sync_{self._words.replica.lower()}_enabled = {switch}")
-        self._primary.run(f"SET GLOBAL {self._words.semisync}_enabled = {switch}")
-        self._replica.run(f"START {self._words.replica}")
+        self.on_replica.run(f"SET GLOBAL rpl_semi_sync_{self.replica.lower()}_enabled = {switch}")
+        self.on_primary.run(f"SET GLOBAL {self.semisync}_enabled = {switch}")
+        self.on_replica.run(f"START {self.replica}")
         self._await_connection(confirms=confirms)
 
     def receive(self) -> None:
-        self._replica.run(f"START {self._words.replica} IO_THREAD")
+        self.on_replica.run(f"START {self.replica} IO_THREAD")
 
     def apply(self) -> None:
-        self._replica.run(f"START {self._words.replica} SQL_THREAD")
+        self.on_replica.run(f"START {self.replica} SQL_THREAD")
 
     def disconnect(self) -> None:
-        self._primary.run(f"SET GLOBAL {self._words.semisync}_enabled = OFF")
-        self._replica.run(f"STOP {self._words.replica}")
+        self.on_primary.run(f"SET GLOBAL {self.semisync}_enabled = OFF")
+        self.on_replica.run(f"STOP {self.replica}")
 
     def position(self) -> int:
         return self._bytes(*self._log_end())
 
     def behind(self) -> Behind:
-        end, status, source = self.position(), self._status(), self._source
+        end, status, source = self.position(), self._status(), self.source.capitalize()
         read = self._bytes(status[f"{source}_Log_File"], status[f"Read_{source}_Log_Pos"])
         return Behind(
             end - read, end - self._bytes(status[f"Relay_{source}_Log_File"], status[f"Exec_{source}_Log_Pos"])
@@ -764,7 +654,7 @@ class MySqlPair(Pair):
 
     def await_applied(self, seconds: float) -> bool:
         file, position = self._log_end()
-        found = self._replica.text(f"SELECT {self._words.source}_POS_WAIT('{file}', {position}, {seconds})")
+        found = self.on_replica.text(f"SELECT {self.source}_POS_WAIT('{file}', {position}, {seconds})")
         return found != "" and int(found) >= 0
 
     def fault(self) -> str:
@@ -777,31 +667,31 @@ class MySqlPair(Pair):
     def _await_connection(self, *, confirms: bool) -> None:
         """Wait until the replica receives, and has said that it confirms where it is to."""
         for _ in range(_CONNECT_SECONDS * _LOOKS_A_SECOND):
-            is_there = self._status()[f"{self._words.replica.capitalize()}_IO_Running"] == "Yes"
+            is_there = self._status()[f"{self.replica.capitalize()}_IO_Running"] == "Yes"
             if is_there and (not confirms or self._counter("clients") > 0):
                 return
-            self._replica.rows(f"SELECT SLEEP({1 / _LOOKS_A_SECOND})")
+            self.on_replica.rows(f"SELECT SLEEP({1 / _LOOKS_A_SECOND})")
         said = self.fault() or "nothing"
         raise EnvironmentFault(Refusal.of("replica-not-connected", seconds=_CONNECT_SECONDS, said=said))
 
     def _counter(self, name: str) -> int:
-        counter = f"{self._words.semisync.capitalize()}_{name}"
-        return self._primary.number(
-            f"SELECT VARIABLE_VALUE FROM {self._words.status_table} WHERE VARIABLE_NAME = '{counter}'"
+        counter = f"{self.semisync.capitalize()}_{name}"
+        return self.on_primary.number(
+            f"SELECT VARIABLE_VALUE FROM {self.status_table} WHERE VARIABLE_NAME = '{counter}'"
         )
 
     def _status(self) -> dict[str, str]:
-        columns, rows = self._replica.rows(f"SHOW {self._words.replica} STATUS")
+        columns, rows = self.on_replica.rows(f"SHOW {self.replica} STATUS")
         return {name: value or "" for name, value in zip(columns, rows[0], strict=True)}
 
     def _log_end(self) -> tuple[str, str]:
-        _, rows = self._primary.rows(self._words.position)
+        _, rows = self.on_primary.rows(self.position_sql)
         return rows[0][0] or "", rows[0][1] or ""
 
     def _bytes(self, file: str, position: str) -> int:
         """A position in the primary's log, bytes from the beginning of its oldest file that is kept."""
         before = 0
-        _, rows = self._primary.rows("SHOW BINARY LOGS")
+        _, rows = self.on_primary.rows("SHOW BINARY LOGS")
         for row in rows:
             if row[0] == file:
                 return before + int(position)
@@ -825,14 +715,6 @@ def _with_options(recipe: Recipe, options: Options) -> Recipe:
 
 
 MARIADB = "MariaDB"
-MARK_TABLE = "tdelta_mark"
-"""The table whose comment marks a schema: neither server can comment a schema in the statement that makes it."""
-
-BASE_TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
-"""What the catalog calls tables: MariaDB those apart that keep their history."""
-
-IS_TABLE = f"TABLE_TYPE IN ({', '.join(map(repr, BASE_TABLES))})"
-
 _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER")
 _GRANT = re.compile(r"""GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`|"(?:[^"]|"")*")\.\* TO """, re.DOTALL)
 """Names stand in double quotes where sql_mode has ANSI_QUOTES."""
@@ -842,33 +724,28 @@ _MARK_CHARACTERS = 43
 _WHO = "SELECT CURRENT_USER()"
 _ON = frozenset({"ON", "FORCE", "1", "YES"})
 
-_LEFT_OUT = re.compile(
-    r"(hostname|server_uuid|server_uid|server_id|port|socket|pid_file|basedir|datadir|.*tmpdir|.*_dir|.*_dirs?|plugin_.*"
+_RULE = SettingsRule(
+    r"hostname|server_uuid|server_uid|server_id|port|socket|pid_file|basedir|datadir|.*tmpdir|.*_dir|.*_dirs?|plugin_.*"
     r"|.*_file|.*_filename|.*_file_path|.*_basename|.*_index|.*_path|bind_address|report_.*|admin_.*|mysqlx_.*"
     r"|timestamp|pseudo_.*|last_.*|insert_id|identity|rand_seed.*|error_count|warning_count|in_transaction"
     r"|gtid_.*|.*gtid.*pos|have_.*|system_time_zone|uptime|external_user|proxy_user|statement_id|lc_.*"
     r"|.*ssl.*|tls_.*|.*_public_key.*|.*_private_key.*|.*password.*|license|version_.*|log_error.*|debug.*"
     r"|.*encrypt.*|.*keyring.*|file_key_.*|hashicorp_.*|aws_key_.*|early_plugin_load|innodb_version"
     r"|wsrep_.*|.*_data_home_dir|character_sets_dir|secure_file_priv|init_file|slow_query_log_.*|general_log_.*"
-    r"|innodb_buffer_pool_load_.*|innodb_.*_now|persisted_globals_load|partial_revokes)\Z"
-)
-_IMPORTANT = tuple(
-    re.compile(pattern + r"\Z")
-    for pattern in (
-        r"version",
-        r"innodb_buffer_pool_size",
-        r"innodb_page_size",
-        r"innodb_flush_log_at_trx_commit|sync_binlog|innodb_doublewrite|innodb_flush_method|innodb_use_fdatasync"
-        r"|innodb_data_file_buffering|innodb_log_file_buffering",
-        r"log_bin|binlog_format|binlog_row_image|binlog_.*",
-        r"innodb_(log_file_size|redo_log_capacity|log_buffer_size|log_files_in_group|log_write_ahead_size)",
-        r"innodb_io_capacity.*|innodb_(read|write)_io_threads|innodb_page_cleaners|innodb_purge_threads",
-        r"innodb_(adaptive_.*|change_buffering|file_per_table|checksum_algorithm|compression.*|thread_concurrency)",
-        r"performance_schema|thread_handling|thread_pool_size|thread_cache_size|table_open_cache.*|max_connections",
-        r"query_cache_(type|size)|sort_buffer_size|join_buffer_size|tmp_table_size|max_heap_table_size",
-        r"transaction_isolation|tx_isolation|sql_mode|optimizer_.*|autocommit",
-        r"innodb_.*",
-    )
+    r"|innodb_buffer_pool_load_.*|innodb_.*_now|persisted_globals_load|partial_revokes",
+    r"version",
+    r"innodb_buffer_pool_size",
+    r"innodb_page_size",
+    r"innodb_flush_log_at_trx_commit|sync_binlog|innodb_doublewrite|innodb_flush_method|innodb_use_fdatasync"
+    r"|innodb_data_file_buffering|innodb_log_file_buffering",
+    r"log_bin|binlog_format|binlog_row_image|binlog_.*",
+    r"innodb_(log_file_size|redo_log_capacity|log_buffer_size|log_files_in_group|log_write_ahead_size)",
+    r"innodb_io_capacity.*|innodb_(read|write)_io_threads|innodb_page_cleaners|innodb_purge_threads",
+    r"innodb_(adaptive_.*|change_buffering|file_per_table|checksum_algorithm|compression.*|thread_concurrency)",
+    r"performance_schema|thread_handling|thread_pool_size|thread_cache_size|table_open_cache.*|max_connections",
+    r"query_cache_(type|size)|sort_buffer_size|join_buffer_size|tmp_table_size|max_heap_table_size",
+    r"transaction_isolation|tx_isolation|sql_mode|optimizer_.*|autocommit",
+    r"innodb_.*",
 )
 
 
@@ -905,10 +782,7 @@ class MySqlFamily(ServerEngine):
     """Loads have nothing but prepared statements, and nothing else has any."""
 
     page_size_sql = "SELECT @@global.innodb_page_size"
-    encryption_options_sql = (
-        f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{DATABASE}'"
-        " AND CREATE_OPTIONS LIKE '%ENCRYPT%' ORDER BY TABLE_NAME"
-    )
+    encryption_options_sql = SQL["options_of_encryption"]
     switches: Switches
     own_facts: tuple[str, ...]
     """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
@@ -919,7 +793,7 @@ class MySqlFamily(ServerEngine):
 
     isolation_setting = "tx_isolation"
 
-    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    rule = _RULE
     replication_sql: tuple[str, ...] = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
     """What shows replication that is set up, as versions spell it, the first that the server knows."""
 
@@ -944,7 +818,8 @@ class MySqlFamily(ServerEngine):
         self.read_only = ReadOnly("SET SESSION TRANSACTION READ ONLY", reads_only, "1")
 
     def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
-        return switch_fault(wanted_switches(self.switches, settings), found)
+        """The switches that do not read as they should; a server says 1 for ON and 0 for OFF."""
+        return settings_fault(found, wanted_switches(self.switches, settings), lambda value: _WORDS.get(value, value))
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
         if not settings.is_encrypted:
@@ -1017,53 +892,29 @@ class MySqlFamily(ServerEngine):
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether it exists; a schema on which the user has no right at all is not seen."""
-        rows = ask("SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA")
+        rows = ask(SQL["schemas"])
         return any((row["name"] or "").lower() == schema.lower() for row in rows)
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
-        marks = ask(
-            "SELECT TABLE_SCHEMA AS name, TABLE_COMMENT AS mark FROM information_schema.TABLES"
-            f" WHERE TABLE_NAME = {literal(MARK_TABLE)}"
-        )
-        marked = {
-            row["name"] or "": (row["mark"] or "").removeprefix(MARK)
-            for row in marks
-            if (row["mark"] or "").startswith(MARK)
-        }
-        empty = ask(
-            "SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE NOT EXISTS (SELECT 1 FROM"
-            " information_schema.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME)"
-        )
-        named = [row["name"] or "" for row in empty if (row["name"] or "").startswith(PREFIX)]
-        return (
-            *(LeftoverSchema(name, run) for name, run in sorted(marked.items())),
-            *(LeftoverSchema(n, None) for n in sorted(named)),
-        )
+        empty = [row["name"] or "" for row in ask(SQL["empty_schemas"])]
+        named = [name for name in empty if name.startswith(PREFIX)]
+        return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Of every table; without histograms, which MariaDB keeps in a schema that is not tdelta's."""
-        return tuple(f"ANALYZE TABLE {quoted(table)}" for table in tables)
-
-    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        """In one statement, so that it waits for other sessions once."""
-        return (f"DROP TABLE IF EXISTS {', '.join(quoted(table) for table in tables)}",)
+        return tuple(f"ANALYZE TABLE {self.quoted(table)}" for table in tables)
 
     def data_bytes_sql(self, schema: str) -> str:
-        size = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES"
-        return f"{size} WHERE TABLE_SCHEMA = {literal(schema)}"
+        return SQL["data_bytes"].format(schema=literal(schema))
 
     def drop_sql(self, schema: str) -> str:
-        return f"DROP SCHEMA {quoted(schema)}"
+        return f"DROP SCHEMA {self.quoted(schema)}"
 
     def mark_sql(self, schema: NewSchema) -> str:
-        return (
-            f"CREATE TABLE {quoted(schema.name)}.{MARK_TABLE} (run VARCHAR(64) PRIMARY KEY)"
-            f" ENGINE = InnoDB COMMENT = {literal(MARK + schema.run_id)}"
-        )
+        return SQL["mark"].format(schema=self.quoted(schema.name), mark=literal(MARK + schema.run_id))
 
     def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
-        """What a session runs so that more than these bytes go to files."""
         names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
         return tuple(f"SET SESSION {name} = {session_bytes}" for name in names)
 
@@ -1073,17 +924,13 @@ class MySqlFamily(ServerEngine):
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
         """Those that hold the lock of their own; every user sees the sessions that are theirs."""
-        rows = ask(
-            "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()"
-            f" AND IS_USED_LOCK({_session_lock(mark, 'ID')}) = ID"
-        )
+        rows = ask(SQL["marked_sessions"].format(lock=_session_lock(mark, "ID")))
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
         return f"KILL {int(session)}"
 
     def hurry_sql(self, seconds: int) -> str:
-        """What has a session wait no longer for what others do with tables and schemas."""
         return f"SET SESSION lock_wait_timeout = {seconds}"
 
     def _held(self, ask: Ask) -> list[tuple[str, frozenset[str]]]:
@@ -1104,8 +951,7 @@ class MySqlFamily(ServerEngine):
 
 
 def identity_of(engine: str, ask: Ask) -> Identity:
-    asked = "VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user, @@hostname AS machine"
-    found = one(ask(f"SELECT {asked}"))
+    found = one(ask(SQL["identity"]))
     text = found["version"] or ""
     version = re.match(r"[\d.]+", text)
     return Identity(
@@ -1167,18 +1013,11 @@ def _session_lock(mark: str, session: str) -> str:
     return f"CONCAT({literal(mark[:_MARK_CHARACTERS])}, ' ', {session})"
 
 
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def table_of(row: Row, schema: str) -> str:
     return re.split(r"#[pP]#", (row["name"] or "").removeprefix(schema + "/"))[0]
 
 
 def every_table(ask: Ask, schema: str, states: Mapping[str, bool]) -> dict[str, bool | None]:
     """The state of each table of tdelta's schema; None for one that is in no tablespace of its own."""
-    rows = ask(
-        "SELECT TABLE_NAME AS name FROM information_schema.TABLES"
-        f" WHERE TABLE_SCHEMA = {literal(schema)} AND {IS_TABLE}"
-    )
+    rows = ask(SQL["tables"].format(schema=literal(schema)))
     return {name: states.get(name) for row in rows if (name := row["name"] or "")}

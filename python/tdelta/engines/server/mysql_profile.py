@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
-from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
+from tdelta.engines.profile import Profile, ServerAddress, ServerProgram, server_profile
+from tdelta.engines.takes import SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import FLIPPED, Dialect
@@ -54,14 +54,11 @@ def mysql_profile(name: str, product: str, program: ServerProgram) -> Profile:
         product: what it is called, or those that it stands for.
         program: its private servers'.
     """
-    return Profile(
+    return server_profile(
         name=name,
         product=product,
         dialect=mysql_dialect(name),
         takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
-        defaults=SERVER_DEFAULTS,
-        is_server=True,
-        client_factors=CLIENT_FACTORS,
         warms_until_settled=True,
         unsearched="the kernel shows their files as it decrypts them",
         headings=NEAREST,

@@ -13,11 +13,8 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.engines.server.base import (
-    ANSWER_SECONDS,
-    DATA,
-    PREFIX,
-)
+from tdelta.engines.registry import profile
+from tdelta.engines.server.base import ANSWER_SECONDS, DATA, PREFIX
 from tdelta.engines.server.discovery import (
     BASELINE,
     ENCRYPTED,
@@ -441,14 +438,10 @@ def external_dsns(baseline: str | None, encrypted: str | None, contrast: str) ->
         except DsnFault as fault:
             faults.append(fault)
     raise_together(faults)
-    if len({_protocol(dsn) for dsn in dsns}) > 1:
+    if len({profile(dsn.engine).protocol for dsn in dsns}) > 1:
         found = " and ".join(dsn.engine for dsn in dsns)
         raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(names), found=found))
     return dsns[0], dsns[1]
-
-
-def _protocol(dsn: Dsn) -> str:
-    return str(dsn.options(None)["protocol"])
 
 
 def place_of(condition: Condition, injected: Sequence[float]) -> str:

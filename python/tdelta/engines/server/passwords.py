@@ -58,8 +58,10 @@ class Passwords:
         faults: list[tuple[str, Refusal]] = []
         for option, dsn in dsns:
             try:
-                if (password := self._named_secret(dsn)) is not None:
-                    self._known[_whose(dsn)] = password
+                if dsn.password_env is not None:
+                    self._known[_whose(dsn)] = self._variable(dsn.password_env)
+                elif dsn.password_file is not None:
+                    self._known[_whose(dsn)] = _in_file(dsn.password_file)
             except _Unreadable as unreadable:
                 faults.append((option, unreadable.said))
         if faults:
@@ -91,11 +93,6 @@ class Passwords:
         except (EOFError, OSError) as error:
             raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
         return self._known.setdefault(_whose(dsn), password)
-
-    def _named_secret(self, dsn: Dsn) -> str | None:
-        if dsn.password_env is not None:
-            return self._variable(dsn.password_env)
-        return _in_file(dsn.password_file) if dsn.password_file is not None else None
 
     def _variable(self, name: str) -> str:
         if name not in self._variables:

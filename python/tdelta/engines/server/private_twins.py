@@ -8,7 +8,6 @@ import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tdelta.engines.server.actions import TwinRows, allocated_bytes
@@ -32,9 +31,6 @@ from tdelta.processes.servers.server import Server
 from tdelta.processes.templates import NO_FOLDER, Template, digest_of
 from tdelta.processes.workers import Worker
 
-NOTHING_ELSE: Mapping[str, ServerEngine] = MappingProxyType({})
-"""Of a run with one server."""
-
 _START_SECONDS = 120.0
 _NEEDLE_BYTES = 16
 _NEEDLES_APART = 16
@@ -51,7 +47,7 @@ class ServerTwins(SequentialTwins):
         folder: TwinFolder,
         job: AnyJob,
         mix: WorkloadSpec,
-        versions: Mapping[str, ServerEngine] = NOTHING_ELSE,
+        versions: Mapping[str, ServerEngine],
     ) -> None:
         super().__init__(mix)
         self.why_not_timed = engine.profile.not_timed

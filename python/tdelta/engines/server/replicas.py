@@ -9,12 +9,14 @@ is its own process tree's, apart from the primary's; how far it is, it says itse
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import secrets
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ExposurePlan, ServerFiles, Settling
@@ -66,8 +68,24 @@ class Behind:
     unapplied: int
 
 
-class Pair:
-    """A primary and its replica, connected to."""
+class Replication:
+    """How an engine's servers replicate, and a primary with its replica, once it is bound to both by `pair`."""
+
+    kept_until_applied: Sequence[str] = ()
+    """Which statements of the primary's settling remove log: they wait until the replica has applied it."""
+
+    on_primary: Session
+    on_replica: Session
+
+    def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:
+        """Both with what replicating takes."""
+        raise NotImplementedError
+
+    def pair(self, primary: Session, replica: Session) -> Self:
+        """The same, bound to two servers."""
+        bound = copy.copy(self)
+        bound.on_primary, bound.on_replica = primary, replica
+        return bound
 
     def join(self, link: Link) -> None:
         """Have the replica know its primary. It does not connect yet."""
@@ -108,19 +126,6 @@ class Pair:
     def confirmations(self) -> tuple[int, int] | None:
         """Commits so far that waited for the replica, and those that were to and did not; None where none ever does."""
         return None
-
-
-class Replication:
-    kept_until_applied: Sequence[str] = ()
-    """Which statements of the primary's settling remove log: they wait until the replica has applied it."""
-
-    def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:
-        """Both with what replicating takes."""
-        raise NotImplementedError
-
-    def pair(self, primary: Session, replica: Session) -> Pair:
-        """Both, connected to."""
-        raise NotImplementedError
 
 
 class Replica:
@@ -200,10 +205,10 @@ class Replica:
         return EnvironmentFault(Refusal.of("replica-too-slow", server=self._name, seconds=_PATIENCE_SECONDS))
 
     @contextlib.contextmanager
-    def following(self, halt: Halt, *, confirms: bool = False) -> Iterator[None]:
+    def following(self, halt: Halt) -> Iterator[None]:
         """Within the block the replica follows, and what came before was applied; after it, it rests."""
         self.synchronize(halt)
-        self.pair.connect(confirms=confirms)
+        self.pair.connect(confirms=False)
         yield
         self.catch_up(halt)
         self.rest()

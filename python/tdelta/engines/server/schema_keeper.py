@@ -109,7 +109,8 @@ def drop(server: KeptServer, open_session: Callable[[], Session], give_up: float
 def _hurried(server: KeptServer, open_session: Callable[[], Session]) -> LastingSession:
     """A session that waits for others' locks a while only: in a server the waiting would outlive this process."""
     session = LastingSession(open_session)
-    session.keep(_kind(server, asking(session)).hurry_sql(_LOCK_SECONDS))
+    if hurry := _kind(server, asking(session)).hurry_sql(_LOCK_SECONDS):
+        session.keep(hurry)
     return session
 
 

@@ -52,7 +52,8 @@ class RunSchema:
         """
         kind = self.server.kind
         sessions = kind.sessions(self._new)
-        setup = (*kind.session_sql, *kind.waiting_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
+        marking = filter(None, (kind.mark_session_sql(self.sessions),))
+        setup = (*kind.session_sql, *kind.waiting_sql, *marking, *sessions.setup, *further)
         in_force = kind.in_force
         if self.is_own:
             if kind.read_only is None or in_force is None:

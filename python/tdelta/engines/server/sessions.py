@@ -224,6 +224,11 @@ def first(rows: Sequence[Row]) -> str:
     return next(iter(rows[0].values()), None) or "" if rows else ""
 
 
+def by_name(rows: Sequence[Row], column: str) -> dict[str, str]:
+    """What a column has for each ``name``."""
+    return {row["name"] or "": row[column] or "" for row in rows}
+
+
 def is_true(rows: Sequence[Row]) -> bool:
     return first(rows) in _TRUE
 

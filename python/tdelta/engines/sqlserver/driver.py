@@ -7,15 +7,11 @@ then, which is why twins are two instances.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
 
-from tdelta.design.actions import AskedAction
-from tdelta.engines.profile import EngineInfo
-from tdelta.engines.server import driver as private
+from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -31,15 +27,16 @@ from tdelta.engines.server.base import (
     Scope,
     ServerBinary,
     SettingsRule,
-    SqlAction,
-    SqlRestore,
     Tracing,
+    leftover_schemas,
 )
-from tdelta.engines.server.sessions import Ask, Row, first, literal, one, statements
+from tdelta.engines.server.driver import reached_only
+from tdelta.engines.server.schema_actions import Change, SchemaRestore, SchemaStep
+from tdelta.engines.server.sessions import Ask, Row, by_name, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.worker import DRIVER, bare, named
 from tdelta.errors import Defect
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution
 
 SQL = statements("tdelta.engines.sqlserver")
 
@@ -52,65 +49,55 @@ _KIB = 1024
 _UNCOMPRESSED = "none"
 
 
-def _restored(schema: str) -> str:
-    return f"{schema}_restored"
+class _Backup(SchemaStep):
+    def statements(self) -> tuple[str, ...]:
+        return (self.to("DISK = N'NUL'"),)
+
+    def counted_sql(self) -> str:
+        return self.filled("backed_up")
+
+    def to(self, device: str) -> str:
+        """A copy-only backup: the chain of backups knows nothing of it."""
+        asked = self.site.asked
+        size, compress = asked.knobs.get("transfer"), asked.choices.get("compress", _UNCOMPRESSED)
+        transfer = f", MAXTRANSFERSIZE = {size * _KIB}" if size else ""
+        compression = "NO_COMPRESSION" if compress == _UNCOMPRESSED else "COMPRESSION"
+        return self.filled("backup", device=device, compression=compression, transfer=transfer)
+
+    def filled(self, statement: str, **more: str) -> str:
+        schema, restored = self.site.schema.name, self.restored
+        named = {"named": f"N{literal(schema)}", "restored_named": f"N{literal(restored)}"}
+        return SQL[statement].format(schema=schema, restored=restored, **named, **more)
+
+    @property
+    def restored(self) -> str:
+        return f"{self.site.schema.name}_restored"
 
 
-def _given(schema: str) -> dict[str, str]:
-    restored = _restored(schema)
-    names = {"schema": schema, "restored": restored}
-    return {**names, "named": f"N{literal(schema)}", "restored_named": f"N{literal(restored)}"}
+class _Restore(_Backup, SchemaRestore):
+    def backup(self) -> tuple[str, ...]:
+        return self.filled("make_device"), self.to(f"[{self.site.schema.name}]")
+
+    def statements(self) -> tuple[str, ...]:
+        return self.filled("restore"), self.filled("answer", first_table=self.site.tables[0][0])
+
+    def remove(self) -> tuple[str, ...]:
+        return self.filled("drop_restored"), self.filled("drop_device")
 
 
-def _to(schema: str, asked: AskedAction, device: str) -> str:
-    """A copy-only backup: the chain of backups knows nothing of it."""
-    size = asked.knobs.get("transfer")
-    transfer = f", MAXTRANSFERSIZE = {size * _KIB}" if size else ""
-    compression = "NO_COMPRESSION" if asked.choices.get("compress", _UNCOMPRESSED) == _UNCOMPRESSED else "COMPRESSION"
-    return SQL["backup"].format(schema=schema, device=device, compression=compression, transfer=transfer)
-
-
-def _backup_sql(schema: str, asked: AskedAction) -> tuple[str, ...]:
-    return (_to(schema, asked, "DISK = N'NUL'"),)
-
-
-def _backup_to_restore(schema: str, asked: AskedAction) -> tuple[str, ...]:
-    return SQL["make_device"].format(**_given(schema)), _to(schema, asked, f"[{schema}]")
-
-
-def _restore_sql(schema: str, _asked: AskedAction) -> tuple[str, ...]:
-    return (SQL["restore"].format(**_given(schema)),)
-
-
-def _remove(schema: str) -> tuple[str, ...]:
-    return tuple(SQL[name].format(**_given(schema)) for name in ("drop_restored", "drop_device"))
-
-
-def _counted(schema: str) -> str:
-    return SQL["backed_up"].format(**_given(schema))
-
-
-_KNOBS = MappingProxyType({"compress": (_UNCOMPRESSED, "server"), "transfer": ()})
-_NUMBERS = MappingProxyType({"transfer": range(64, 4097, 64)})
-
-ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
+_TRANSFER = MappingProxyType({"transfer": range(64, 4097, 64)})
+_COMPRESS = MappingProxyType({"compress": (_UNCOMPRESSED, "server")})
+ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
     {
-        "backup": SqlAction(knobs=_KNOBS, numbers=_NUMBERS, sql=_backup_sql, counted=_counted),
-        "restore": SqlAction(
-            knobs=_KNOBS,
-            numbers=_NUMBERS,
-            sql=_restore_sql,
-            counted=_counted,
-            restore=SqlRestore(
-                name=_restored,
-                backup=_backup_to_restore,
-                answer=lambda restored, table: SQL["answer"].format(restored=restored, first_table=table),
-                remove=_remove,
-            ),
-        ),
+        "backup": ServerAction(_Backup, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
+        "restore": ServerAction(_Restore, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
+        "encrypt": ServerAction(Change, ("pause",), is_during=True),
+        "rekey": ServerAction(Change, is_during=True),
+        "decrypt": ServerAction(Change, is_during=True),
     }
 )
-"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096."""
+"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096; ``pause``
+is for how many seconds the scan that encrypts is suspended."""
 
 
 _UNENCRYPTED, _ENCRYPTED = "1", "3"
@@ -142,15 +129,12 @@ _NEAREST = {
 }
 _HELD = frozenset({"1", "t"})
 _RIGHTS = {"state": "VIEW SERVER STATE", "makes": "CREATE ANY DATABASE", "ends": "ALTER ANY CONNECTION"}
-_LEFT_OUT = re.compile(r"(default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*)\Z")
-_IMPORTANT = tuple(
-    re.compile(pattern + r"\Z")
-    for pattern in (
-        r"max server memory.*|min server memory.*|memory kB|CPUs",
-        r"instant file initialization: .*",
-        r"max degree of parallelism|cost threshold for parallelism|max worker threads|affinity.*",
-        r"backup compression default|recovery interval.*|lightweight pooling|priority boost|optimize for ad hoc.*",
-    )
+_RULE = SettingsRule(
+    r"default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*",
+    r"max server memory.*|min server memory.*|memory kB|CPUs",
+    r"instant file initialization: .*",
+    r"max degree of parallelism|cost threshold for parallelism|max worker threads|affinity.*",
+    r"backup compression default|recovery interval.*|lightweight pooling|priority boost|optimize for ad hoc.*",
 )
 
 
@@ -162,23 +146,16 @@ class Encryptor:
     algorithm: str
 
 
-BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"encrypt": MappingProxyType({"pause": ()}), "rekey": MappingProxyType({}), "decrypt": MappingProxyType({})}
-)
-"""What goes on with tdelta's database while its load runs. ``pause`` is for how many seconds the scan is suspended."""
-
-
 class SqlServer(ConvertsSchemas):
-    """SQL Server instances of users.
+    """SQL Server instances of users. Databases of tdelta's are in no availability group, so that any can be a twin.
 
     Args:
         encryptor: what encrypts databases there; None where nothing does.
     """
 
     profile = PROFILE
-    beside = BESIDE
-    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
-    sql_actions = ACTIONS
+    rule = _RULE
+    schema_actions = ACTIONS
     session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
     in_force = InForce(SQL["in_force"], _SESSION)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
@@ -194,9 +171,8 @@ class SqlServer(ConvertsSchemas):
         super().__init__(origin)
         self._encryptor = encryptor
 
-    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
-        """None: databases of tdelta's are in no availability group."""
-        return ()
+    def quoted(self, name: str) -> str:
+        return "[" + name.replace("]", "]]") + "]"
 
     def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         others = int(first(ask(SQL["others"])) or 0)
@@ -208,7 +184,7 @@ class SqlServer(ConvertsSchemas):
             return ()
         lacking = [right for column, right in _RIGHTS.items() if held[column] not in _HELD]
         lacking += ["CONTROL SERVER"] if self._encryptor is not None else []  # a key by a certificate of master's
-        return (f"GRANT {', '.join(lacking)} TO {_quoted(self.identity.user)}",) if lacking else ()
+        return (f"GRANT {', '.join(lacking)} TO {self.quoted(self.identity.user)}",) if lacking else ()
 
     def encryption(self, ask: Ask) -> Encryption:
         """Whether a certificate encrypts a database there, with the algorithm read back; and tempdb."""
@@ -226,7 +202,7 @@ class SqlServer(ConvertsSchemas):
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
         """All configuration in use, whether files are initialized at once, and what the machine has."""
-        found = {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
+        found = by_name(ask(SQL["settings"]), "value")
         for row in ask(SQL["services"]):
             found[f"instant file initialization: {(row['name'] or '').split(' (')[0]}"] = row["value"] or ""
         machine = one(ask(SQL["machine"]))
@@ -253,13 +229,10 @@ class SqlServer(ConvertsSchemas):
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Databases with tdelta's mark, and those of its name without one."""
-        found = []
-        for row in ask(SQL["databases"]):
-            name = row["name"] or ""
-            mark = first(ask(SQL["mark"].format(schema=name.replace("]", "]]"))))
-            if mark.startswith(MARK):
-                found.append(LeftoverSchema(name, mark.removeprefix(MARK)))
-        return tuple(sorted(found, key=lambda one: one.schema))
+        names = [row["name"] or "" for row in ask(SQL["databases"])]
+        return leftover_schemas(
+            {name: first(ask(SQL["mark"].format(schema=name.replace("]", "]]")))) for name in names}
+        )
 
     def drop_sql(self, schema: str) -> str:
         """What ends the sessions in the database and removes it, once no conversion goes on that would forbid that."""
@@ -298,11 +271,9 @@ class SqlServer(ConvertsSchemas):
         return SQL["encrypt" if is_encrypted else "decrypt"].format(schema=schema)
 
     def suspend_sql(self, schema: str) -> str:
-        """Since SQL Server 2019."""
         return SQL["suspend"].format(schema=schema) if self._can_suspend else ""
 
     def resume_sql(self, schema: str) -> str:
-        """Since SQL Server 2019."""
         return SQL["resume"].format(schema=schema)
 
     @property
@@ -339,9 +310,6 @@ class SqlServer(ConvertsSchemas):
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         return tuple(SQL["statistics"].format(table=table) for table in tables)
 
-    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
-
     def data_bytes_sql(self, schema: str) -> str:
         return SQL["data_bytes"].format(schema=schema)
 
@@ -373,21 +341,9 @@ class SqlServer(ConvertsSchemas):
         return cls(Identity(PROFILE.name, product, version, who, machine), encryptor)
 
 
-def _quoted(name: str) -> str:
-    return "[" + name.replace("]", "]]") + "]"
-
-
 def _hex(mark: str) -> str:
     return mark.encode()[:_CONTEXT_BYTES].hex()
 
 
 SERVER = SqlServer
-
-
-def driver(_options: Mapping[str, Any]) -> NoReturn:
-    """Raises ``UsageError``: two servers are wanted."""
-    private.refuse(PROFILE)
-
-
-def listed() -> Iterator[EngineInfo]:
-    return private.listed_external(PROFILE, DRIVER)
+driver, listed = reached_only(PROFILE, DRIVER)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress
-from tdelta.engines.takes import SERVER_DEFAULTS, Takes
+from tdelta.engines.profile import ServerAddress, server_profile
+from tdelta.engines.takes import Takes
 from tdelta.workloads.dialect import Dialect
 
-PROFILE = Profile(
+PROFILE = server_profile(
     name="sqlserver",
     product="SQL Server",
     dialect=Dialect(
@@ -15,9 +15,6 @@ PROFILE = Profile(
         has_ordered_rows=False,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
-    defaults=SERVER_DEFAULTS,
-    is_server=True,
-    client_factors=CLIENT_FACTORS,
     unsearched="nothing of it is started by tdelta",
     protocol="sqlserver",
     address=ServerAddress(

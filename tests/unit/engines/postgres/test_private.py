@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, has
-from tdelta.engines.postgres.driver import Postgres
-from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Protection
+from tdelta.engines.postgres.server import Postgres
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.server.driver import covered
@@ -20,25 +20,23 @@ PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")
 PLACE = ServerPaths(Path("/run/twin's"), Path("/run/twin's/.s.PGSQL.5432"))
 KEY = "ab" * 32
-PROTECTIONS: tuple[Protection, ...] = (
-    Gocryptfs(Path("/usr/bin/gocryptfs")),
-    EncryptedFolder(Path("/mnt/safe"), "LUKS2 (dm-crypt) under ext4"),
-    PgTde(),
-    PgTde("open_pg_tde"),
-)
 
 
-def engine(version: str = "15.4", protection: Protection = PROTECTIONS[0]) -> Postgres:
-    binary = ServerBinary("postgres", "PostgreSQL", Path("/opt/pg/bin/postgres"), version, f"postgres {version}")
-    return Postgres(binary, protection)
+def binary(version: str = "15.4") -> ServerBinary:
+    return ServerBinary("postgres", "PostgreSQL", Path("/opt/pg/bin/postgres"), version, f"postgres {version}")
 
 
-def recipe(settings: ServerSettings, key: str | None = None, protection: Protection = PROTECTIONS[0]) -> Recipe:
-    return recipe_of(engine(protection=protection), PLACE, settings, key)
+GOCRYPTFS = Gocryptfs(binary(), Path("/usr/bin/gocryptfs"))
+FOLDER = EncryptedFolder(binary(), Path("/mnt/safe"), "LUKS2 (dm-crypt) under ext4")
+PG_TDE, FORK = PgTde(binary()), PgTde(binary(), "open_pg_tde")
 
 
-def configuration(settings: ServerSettings, protection: Protection = PROTECTIONS[0]) -> dict[str, str]:
-    text = recipe(settings, protection=protection).files[PLACE.folder / "postgresql.conf"]
+def recipe(settings: ServerSettings, key: str | None = None, engine: Postgres = GOCRYPTFS) -> Recipe:
+    return recipe_of(engine, PLACE, settings, key)
+
+
+def configuration(settings: ServerSettings, engine: Postgres = GOCRYPTFS) -> dict[str, str]:
+    text = recipe(settings, engine=engine).files[PLACE.folder / "postgresql.conf"]
     return dict(line.split(" = ", 1) for line in text.splitlines())
 
 
@@ -51,7 +49,7 @@ def test_a_server_listens_on_its_private_socket_only() -> None:
         ["local", "all", "trust"],
         ["local", "replication", "trust"],
     ]
-    assert recipe(PLAIN).connect["socket"] == str(PLACE.folder / engine().socket_name)
+    assert recipe(PLAIN).connect["socket"] == str(PLACE.folder / GOCRYPTFS.socket_name)
 
 
 def test_nothing_is_written_into_the_data_directory_which_initdb_wants_empty() -> None:
@@ -65,58 +63,59 @@ def test_programs_that_refuse_root_are_run_as_somebody_else() -> None:
     assert not made.mount.serve.as_user
 
 
-@pytest.mark.parametrize("protection", PROTECTIONS[:2], ids=["gocryptfs", "folder"])
-def test_twins_below_which_something_else_encrypts_have_the_same_configuration(protection: Protection) -> None:
-    assert configuration(PLAIN, protection) == configuration(ENCRYPTED, protection)
+@pytest.mark.parametrize("engine", [GOCRYPTFS, FOLDER], ids=["gocryptfs", "folder"])
+def test_twins_below_which_something_else_encrypts_have_the_same_configuration(engine: Postgres) -> None:
+    assert configuration(PLAIN, engine) == configuration(ENCRYPTED, engine)
 
 
 def test_twins_with_pg_tde_differ_in_its_own_settings_and_where_new_tables_go() -> None:
-    plain, encrypted = configuration(PLAIN, PgTde()), configuration(ENCRYPTED, PgTde())
+    plain, encrypted = configuration(PLAIN, PG_TDE), configuration(ENCRYPTED, PG_TDE)
     differing = {name for name in encrypted if encrypted[name] != plain.get(name)}
     assert differing == {"default_table_access_method", "pg_tde.cipher", "pg_tde.wal_encrypt"}
     assert plain.items() <= encrypted.items()
-    told = engine(protection=PgTde()).differing_settings(ENCRYPTED)
+    told = PG_TDE.differing_settings(ENCRYPTED)
     assert {line.split(" = ")[0] for line in told} == differing
 
 
 def test_twins_with_the_fork_differ_in_its_settings_and_their_ciphers_are_those_of_data_files() -> None:
-    fork = PgTde("open_pg_tde")
-    assert set(fork.ciphers) == {"none", "aes-128", "aes-256"}
+    assert set(FORK.ciphers) == {"none", "aes-128", "aes-256"}
     settings = ServerSettings("aes-256", "+temp")
-    options = configuration(settings, fork)
+    options = configuration(settings, FORK)
     assert options["shared_preload_libraries"] == "'open_pg_tde'"
     assert (options["open_pg_tde.cipher"], options["open_pg_tde.data_cipher"]) == ("'aes_256'", "'aes_256_xts'")
     assert (options["open_pg_tde.wal_encrypt"], options["encrypt_temp_files"]) == ("off", "on")
-    statements = " ".join(fork.before_load_sql(settings))
+    statements = " ".join(FORK.before_load_sql(settings))
     assert "CREATE EXTENSION open_pg_tde" in statements
     assert statements.count("SELECT open_pg_tde_") == 4
     found = {"open_pg_tde.cipher": "aes_256", "open_pg_tde.data_cipher": "aes_256_xts", "encrypt_temp_files": "on"}
     found |= {"open_pg_tde.wal_encrypt": "off", "plain tables and indexes": "0", "open_pg_tde version": "2.4"}
-    assert set(found) == set(fork.facts(settings))
-    assert fork.fault(settings, found) is None
-    wrong = fork.fault(settings, found | {"open_pg_tde.data_cipher": "aes_128"})
+    assert set(found) == set(FORK.cipher_facts(settings))
+    assert FORK.cipher_fault(settings, found) is None
+    wrong = FORK.cipher_fault(settings, found | {"open_pg_tde.data_cipher": "aes_128"})
     assert all(word in str(wrong) for word in ("open_pg_tde.data_cipher", "aes_128", "aes_256_xts"))
-    assert "encrypt_temp_files" in str(fork.fault(ServerSettings("aes-256", "data"), found))
+    assert "encrypt_temp_files" in str(FORK.cipher_fault(ServerSettings("aes-256", "data"), found))
 
 
 def test_only_the_fork_answers_for_temporary_files_and_only_where_the_scope_has_them() -> None:
-    def answers(name: str, scope: str) -> bool:
-        parts = engine(protection=PgTde(name)).evidence.parts_of("PostgreSQL")
+    def answers(engine: Postgres, scope: str) -> bool:
+        parts = engine.evidence.parts_of("PostgreSQL")
         return FileClass.TEMP in covered(parts, ServerSettings("aes-256", scope))
 
-    assert answers("open_pg_tde", "+temp")
-    assert answers("open_pg_tde", "all")
-    assert not answers("open_pg_tde", "+log")
-    assert not answers("pg_tde", "all")
+    assert answers(FORK, "+temp")
+    assert answers(FORK, "all")
+    assert not answers(FORK, "+log")
+    assert not answers(PG_TDE, "all")
 
 
-@pytest.mark.parametrize("protection", PROTECTIONS, ids=["gocryptfs", "folder", "pg_tde", "open_pg_tde"])
-def test_every_cipher_has_a_plain_twin_that_differs_in_nothing(protection: Protection) -> None:
-    assert next(iter(protection.ciphers)) == "none"
-    assert protection.scopes[0] == PLAIN.scope
-    assert protection.differing(PLAIN) == protection.cautions(PLAIN) == ()
-    assert recipe(PLAIN, protection=protection).mount is None
-    assert engine(protection=protection).home(PLAIN) is None
+@pytest.mark.parametrize(
+    "engine", [GOCRYPTFS, FOLDER, PG_TDE, FORK], ids=["gocryptfs", "folder", "pg_tde", "open_pg_tde"]
+)
+def test_every_cipher_has_a_plain_twin_that_differs_in_nothing(engine: Postgres) -> None:
+    assert engine.ciphers[0] == "none"
+    assert engine.scopes[0] == PLAIN.scope
+    assert engine.differing_settings(PLAIN) == engine.cautions(PLAIN) == ()
+    assert recipe(PLAIN, engine=engine).mount is None
+    assert engine.home(PLAIN) is None
 
 
 def test_buffers_are_what_the_cache_says_or_hold_what_all_connections_pin() -> None:
@@ -182,23 +181,22 @@ def test_gocryptfs_encrypts_below_the_data_directory_with_the_cipher_that_was_as
 
 
 def test_a_folder_of_the_users_holds_the_encrypted_twins_only() -> None:
-    folder = PROTECTIONS[1]
     directory = ServerSettings("directory", "all")
-    assert (folder.home(directory), folder.home(PLAIN)) == (Path("/mnt/safe"), None)
-    assert folder.ciphers["directory"].asked == "LUKS2 (dm-crypt) under ext4"
-    assert "'/mnt/safe/'" in folder.facts(directory)["in the encrypted folder"]
+    assert (FOLDER.home(directory), FOLDER.home(PLAIN)) == (Path("/mnt/safe"), None)
+    assert "LUKS2 (dm-crypt) under ext4" in FOLDER.differing_settings(directory)[0]
+    assert "'/mnt/safe/'" in FOLDER.cipher_facts(directory)["in the encrypted folder"]
 
 
 def test_the_log_is_encrypted_by_pg_tde_where_the_scope_says_so_and_its_key_is_there() -> None:
     def wal(scope: str, *, is_loading: bool = False) -> str:
-        return configuration(ServerSettings("aes-128", scope, is_loading=is_loading), PgTde())["pg_tde.wal_encrypt"]
+        return configuration(ServerSettings("aes-128", scope, is_loading=is_loading), PG_TDE)["pg_tde.wal_encrypt"]
 
     assert {scope: wal(scope) for scope in ("data", "+log", "all")} == {"data": "off", "+log": "on", "all": "on"}
     assert wal("all", is_loading=True) == "off"
 
 
 def test_pg_tde_draws_its_key_before_tables_are_made_and_keeps_it_outside_the_data_directory() -> None:
-    statements = engine(protection=PgTde()).before_load_sql(ENCRYPTED)
+    statements = PG_TDE.before_load_sql(ENCRYPTED)
     assert statements[:2] == ("CREATE EXTENSION pg_tde", "CREATE EXTENSION pgcrypto")
     assert [sql.split("(")[0].removeprefix("SELECT pg_tde_") for sql in statements[2:]] == [
         "add_global_key_provider_file",
@@ -208,7 +206,7 @@ def test_pg_tde_draws_its_key_before_tables_are_made_and_keeps_it_outside_the_da
     ]
     keyring = Path(statements[2].split("'")[3])
     assert (PLACE.data / keyring).parent.resolve() == PLACE.keys.resolve()
-    assert engine(protection=PgTde()).before_load_sql(PLAIN) == statements[:2]
+    assert PG_TDE.before_load_sql(PLAIN) == statements[:2]
 
 
 @pytest.mark.parametrize(
@@ -222,21 +220,20 @@ def test_pg_tde_draws_its_key_before_tables_are_made_and_keeps_it_outside_the_da
 )
 def test_a_pg_tde_that_is_not_in_force_is_found(name: str, value: str) -> None:
     as_asked = {"pg_tde.cipher": "aes_256", "pg_tde.wal_encrypt": "on", "plain tables and indexes": "0"}
-    assert PgTde().fault(ENCRYPTED, as_asked) is None
-    fault = PgTde().fault(ENCRYPTED, as_asked | {name: value})
+    assert PG_TDE.cipher_fault(ENCRYPTED, as_asked) is None
+    fault = PG_TDE.cipher_fault(ENCRYPTED, as_asked | {name: value})
     assert has([fault], "settings-not-in-force", settings=name, differences=Part(as_asked[name]))
 
 
 def test_a_gocryptfs_that_is_not_there_is_found_and_so_is_one_under_a_plain_twin() -> None:
-    gocryptfs = PROTECTIONS[0]
-    assert gocryptfs.fault(ENCRYPTED, {"file system": "fuse.gocryptfs"}) is None
-    assert gocryptfs.fault(PLAIN, {"file system": "xfs"}) is None
-    assert gocryptfs.fault(ENCRYPTED, {"file system": "xfs"}) is not None
-    assert gocryptfs.fault(PLAIN, {"file system": "fuse.gocryptfs"}) is not None
+    assert GOCRYPTFS.cipher_fault(ENCRYPTED, {"file system": "fuse.gocryptfs"}) is None
+    assert GOCRYPTFS.cipher_fault(PLAIN, {"file system": "xfs"}) is None
+    assert GOCRYPTFS.cipher_fault(ENCRYPTED, {"file system": "xfs"}) is not None
+    assert GOCRYPTFS.cipher_fault(PLAIN, {"file system": "fuse.gocryptfs"}) is not None
 
 
 def test_encrypted_twins_on_gocryptfs_say_that_they_pay_for_the_file_system_too() -> None:
-    file_system, cache = map(str, engine().cautions(ENCRYPTED))
+    file_system, cache = map(str, GOCRYPTFS.cautions(ENCRYPTED))
     assert "FUSE" in file_system
     assert "--cold" in cache
 
@@ -251,15 +248,15 @@ def test_encrypted_twins_on_gocryptfs_say_that_they_pay_for_the_file_system_too(
     ],
 )
 def test_each_version_is_asked_for_the_views_it_has(version: str, asked: list[str], not_asked: list[str]) -> None:
-    text = "\n".join(engine(version).counters)
+    text = "\n".join(Postgres(binary(version)).counters)
     assert [part for part in asked if part not in text] == []
     assert [part for part in not_asked if part in text] == []
-    assert bool(engine(version).flushing) == (int(version.split(".")[0]) >= 15)
+    assert bool(Postgres(binary(version)).flushing) == (int(version.split(".")[0]) >= 15)
 
 
 def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segment_has_at_once() -> None:
     for pages in (1, 1000, 2000, 2500):
-        sql = engine().proof_sql(ENCRYPTED, pages)["encrypted"]
+        sql = GOCRYPTFS.proof_sql(ENCRYPTED, pages)["encrypted"]
         found = re.search(r"0 \* number, (\d+)\).*generate_series\(1, (\d+)\)", sql)
         assert found, sql
         size, reads = map(int, found.groups())
@@ -268,9 +265,8 @@ def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segm
 
 
 def test_a_twin_below_which_nothing_of_tdeltas_decrypts_has_nothing_to_prove() -> None:
-    gocryptfs, folder, *_ = PROTECTIONS
-    assert engine(protection=gocryptfs).proof_sql(PLAIN, 1000) == {}
-    assert engine(protection=folder).proof_sql(ServerSettings("directory", "all"), 1000) == {}
+    assert GOCRYPTFS.proof_sql(PLAIN, 1000) == {}
+    assert FOLDER.proof_sql(ServerSettings("directory", "all"), 1000) == {}
 
 
 def test_memory_of_a_session_is_that_of_each_of_its_operations() -> None:

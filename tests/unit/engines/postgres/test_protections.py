@@ -4,7 +4,7 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.engines.postgres import driver
-from tdelta.engines.postgres.driver import has_extension, protection_for
+from tdelta.engines.postgres.driver import has_extension, protected
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.base import ServerBinary
@@ -35,25 +35,19 @@ def gocryptfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_server_without_extension_is_encrypted_below(binary: ServerBinary, gocryptfs: Path) -> None:
-    protection = protection_for(binary)
-    assert isinstance(protection, Gocryptfs)
-    assert protection.program == gocryptfs
+    server = protected(binary, {})
+    assert isinstance(server, Gocryptfs)
+    assert server.program == gocryptfs
 
 
-def test_a_server_that_has_pg_tde_encrypts_itself(binary: ServerBinary, tmp_path: Path, gocryptfs: Path) -> None:
-    (tmp_path / "share/extension/pg_tde.control").touch()
-    protection = protection_for(binary)
-    assert isinstance(protection, PgTde)
-    assert protection.extension == "pg_tde"
-
-
-def test_a_server_that_has_the_fork_encrypts_itself_by_its_names(
-    binary: ServerBinary, tmp_path: Path, gocryptfs: Path
+@pytest.mark.parametrize("extension", ["pg_tde", "open_pg_tde"])
+def test_a_server_that_has_pg_tde_or_its_fork_encrypts_itself(
+    binary: ServerBinary, tmp_path: Path, gocryptfs: Path, extension: str
 ) -> None:
-    (tmp_path / "share/extension/open_pg_tde.control").touch()
-    protection = protection_for(binary)
-    assert isinstance(protection, PgTde)
-    assert protection.extension == "open_pg_tde"
+    (tmp_path / f"share/extension/{extension}.control").touch()
+    server = protected(binary, {})
+    assert isinstance(server, PgTde)
+    assert server.extension == extension
 
 
 def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: ServerBinary, tmp_path: Path) -> None:
@@ -66,7 +60,7 @@ def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: 
 def test_without_gocryptfs_the_remedy_is_named(binary: ServerBinary, gocryptfs: Path) -> None:
     gocryptfs.unlink()
     with refused(EngineUnavailable, "program-missing"):
-        protection_for(binary)
+        protected(binary, {})
 
 
 def test_without_the_fuse_device_the_remedy_is_named(
@@ -74,10 +68,10 @@ def test_without_the_fuse_device_the_remedy_is_named(
 ) -> None:
     monkeypatch.setattr(driver, "_FUSE_DEVICE", Path("/dev/not-there"))
     with refused(EnvironmentFault, "path-unusable", path="/dev/not-there"):
-        protection_for(binary)
+        protected(binary, {})
 
 
 def test_a_folder_of_the_users_comes_first_and_must_be_encrypted(binary: ServerBinary, tmp_path: Path) -> None:
     (tmp_path / "share/extension/pg_tde.control").touch()
     with refused(UsageError, "folder-not-encrypted", option=Part("shm")):
-        protection_for(binary, Path("/dev", "shm"))
+        protected(binary, {"encrypted_dir": Path("/dev", "shm")})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.refused import Part, refused
-from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
+from tdelta.engines.postgres.replication import REPLICATION, PostgresReplication
 from tdelta.engines.server.replicas import Behind, Link
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
@@ -37,7 +37,7 @@ class FakeSession(Session):
         return [""], [[next((answer for word, answer in self.answers.items() if word in sql), None)]]
 
 
-def joined(primary: FakeSession, replica: FakeSession, place: Path = Path("/run/x")) -> PostgresPair:
+def joined(primary: FakeSession, replica: FakeSession, place: Path = Path("/run/x")) -> PostgresReplication:
     pair = REPLICATION.pair(primary, replica)
     pair.join(Link(place_for(place, ".s.PGSQL.5432"), 0))
     return pair

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from tdelta.engines.server import external_actions as acts
-from tdelta.engines.server.base import SqlAction, SqlRestore
-from tdelta.engines.server.external_actions import ActionTarget, acted
+from tdelta.design.actions import parse_action
+from tdelta.engines.server import schema_actions as acts
+from tdelta.engines.server.schema_actions import SchemaRestore, SchemaSite
 from tdelta.errors import ExternalServerFault
+from tdelta.processes.actions import Halt, prepared
 
 TABLES = (("orders", ("order_id",)),)
 
@@ -32,37 +33,47 @@ class Worker:
         pass
 
 
-def place(there: Worker, *, is_taken: bool = False) -> tuple[ActionTarget, Worker, list[str]]:
+class Restore(SchemaRestore):
+    restored = "x_restored"
+
+    def backup(self) -> tuple[str, ...]:
+        return ("backup x",)
+
+    def statements(self) -> tuple[str, ...]:
+        return "restore x", "count x_restored.orders"
+
+    def remove(self) -> tuple[str, ...]:
+        return ("remove of x",)
+
+    def counted_sql(self) -> str:
+        return ""
+
+
+def restore(there: Worker, *, is_taken: bool = False) -> tuple[Restore, Worker, list[str]]:
     removed: list[str] = []
-    restore = SqlRestore(
-        name=lambda schema: f"{schema}_restored",
-        backup=lambda schema, _asked: (f"backup {schema}",),
-        answer=lambda restored, table: f"count {restored}.{table}",
-        remove=lambda schema: (f"remove of {schema}",),
-    )
-    action = SqlAction(
-        knobs={},
-        numbers={},
-        sql=lambda schema, _asked: (f"restore {schema}",),
-        counted=lambda _schema: "",
-        restore=restore,
-    )
-    kind = SimpleNamespace(sql_actions={"restore": action}, has_schema=lambda _ask, _name: is_taken)
+    kind = SimpleNamespace(has_schema=lambda _ask, _name: is_taken)
     connection = SimpleNamespace(run=removed.append)
     server = SimpleNamespace(
         kind=kind, ask=None, connection=connection, name="S", translated_errors=contextlib.nullcontext
     )
     here = Worker()
     schema: Any = SimpleNamespace(name="x", server=server)
-    opened: Any = lambda _database: there  # noqa: E731 - one answer
     worker: Any = here
-    return ActionTarget(schema, worker, TABLES, opened), here, removed
+    elsewhere: Any = lambda _database: there  # noqa: E731 - one answer
+    site = SchemaSite(schema, worker, TABLES, parse_action("restore"), Halt(), elsewhere, unlimited=elsewhere)
+    return Restore(site), here, removed
+
+
+def carried_out(act: Restore) -> None:
+    with prepared(act, Halt()):
+        act.perform()
+        act.inspect()
 
 
 def test_a_schema_that_has_the_name_already_is_not_touched() -> None:
-    where, here, removed = place(Worker(), is_taken=True)
+    act, here, removed = restore(Worker(), is_taken=True)
     with pytest.raises(ExternalServerFault) as fault:
-        acted(where, "restore", None)
+        carried_out(act)
     assert [(one.code, one.parameters["schema"]) for one in fault.value.refusals] == [("schema-taken", "x_restored")]
     assert (here.asked, removed) == ([], [])
 
@@ -71,14 +82,9 @@ def test_restored_rows_that_differ_are_a_fault_and_what_was_restored_is_removed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(acts, "checksums", lambda worker, _tables: {"orders": worker.checksum})
-    where, here, removed = place(Worker("b"))
+    act, here, removed = restore(Worker("b"))
     with pytest.raises(ExternalServerFault) as fault:
-        acted(where, "restore", None)
+        carried_out(act)
     assert [(one.code, one.parameters["tables"]) for one in fault.value.refusals] == [("restored-differs", "orders")]
-    assert here.asked == [
-        ["backup x"],
-        "begin_external_load",
-        ["restore x", "count x_restored.orders"],
-        "end_external_load",
-    ]
+    assert here.asked == [["backup x"], ["restore x", "count x_restored.orders"]]
     assert removed == ["remove of x"]

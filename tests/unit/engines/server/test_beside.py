@@ -2,13 +2,13 @@
 
 import contextlib
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tdelta.design.actions import parse_action
 from tdelta.engines.server.base import Conversion, ConvertsSchemas, Identity
-from tdelta.engines.server.external_actions import Change
+from tdelta.engines.server.schema_actions import Change, SchemaSite
 from tdelta.errors import EnvironmentFault, ExternalServerFault
 from tdelta.processes.actions import Halt
 from tdelta.processes.workers import Refused
@@ -57,7 +57,8 @@ def change(
     )
     schema.server.name, schema.server.identity = server.name, server.identity
     schema.server.kind = kind
-    return Change(schema, parse_action(level), halt, opens)
+    worker, elsewhere = cast(Any, None), cast(Any, nobody)
+    return Change(SchemaSite(schema, worker, (), parse_action(level), halt, elsewhere, unlimited=opens))
 
 
 def test_a_pause_is_refused_where_conversions_cannot_be_suspended_and_nothing_is_done() -> None:

@@ -12,7 +12,7 @@ import pytest
 from support.refused import refused
 from tdelta.engines.mariadb.driver import EVIDENCE
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
-from tdelta.engines.postgres.driver import EVIDENCE as OF_POSTGRES
+from tdelta.engines.postgres.server import EVIDENCE as OF_POSTGRES
 from tdelta.engines.server.evidence import ExposurePlan, ExposureStep, ServerExposure, ServerFiles, Settling
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import StatementFault, WorkerFault

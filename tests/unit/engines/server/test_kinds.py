@@ -7,7 +7,7 @@ import pytest
 from support.refused import has
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
-from tdelta.engines.postgres.driver import Postgres
+from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.server.base import SCHEMA_NAME, Identity, LeftoverSchema, NewSchema, SchemaSessions
 from tdelta.engines.server.sessions import Ask, Row, literal
 from tdelta.processes.workers import Refused

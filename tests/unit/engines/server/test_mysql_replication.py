@@ -7,8 +7,7 @@ import pytest
 
 from support.refused import refused
 from tdelta.engines.mariadb.driver import MariaDb
-from tdelta.engines.server.mysql_family import MySqlPair
-from tdelta.engines.server.replicas import Behind, Link
+from tdelta.engines.server.replicas import Behind, Link, Replication
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
 from tdelta.processes.servers.recipes import Command, Recipe, place_for
@@ -50,7 +49,7 @@ class FakeSession(Session):
         return [""], [[self.waited]]
 
 
-def pair(primary: FakeSession, replica: FakeSession) -> MySqlPair:
+def pair(primary: FakeSession, replica: FakeSession) -> Replication:
     return REPLICATION.pair(primary, replica)
 
 
