@@ -71,7 +71,10 @@ def _summed(functions: Iterable[Sampled]) -> tuple[Sampled, ...]:
         sums = found.setdefault((one.dso, one.symbol, one.is_kernel), [0, 0])
         sums[0] += one.samples
         sums[1] += one.cpu_ns
-    return tuple(Sampled(dso, symbol, *sums, is_kernel=is_kernel) for (dso, symbol, is_kernel), sums in found.items())
+    return tuple(
+        Sampled(dso, symbol, samples, cpu_ns, is_kernel=is_kernel)
+        for (dso, symbol, is_kernel), (samples, cpu_ns) in found.items()
+    )
 
 
 def _file_name(dso: str) -> str:
