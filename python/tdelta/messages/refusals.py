@@ -224,11 +224,6 @@ MACHINE = {
     "load-output": "{what} is missing in the load generator's output",
     "load-failed": "load generator {tool} {how}",
     "load-shell-sign": "`{sign}` requires a shell: write sh -c '…'",
-    "load-socket-over-tcp": "{{socket}}: {host} is reached over TCP; use {{host}} and {{port}}",
-    "load-without-tls": (
-        "{product}'s clients have no variable for TLS to {host} (tls={tls}): add the command's own option ({example}),"
-        " or use tls=disable"
-    ),
     # perf
     "perf-unavailable": f"perf is not available ({{fault}}); {_INSTALL}",
     "perf-not-permitted": (

@@ -19,7 +19,7 @@ from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.jobs import REBUILD, STEPS, TRANSACTIONS
 from tdelta.processes.load_generator.command import LoadGenerator, parse_load, passwords_in
-from tdelta.processes.storage.available import require_storage
+from tdelta.processes.storage.rooms import require_storage
 from tdelta.ray.bridge import require_address, require_ray
 from tdelta.records import ENCRYPTION, Level
 from tdelta.session.request import OPTIONS, RunRequest

@@ -17,8 +17,7 @@ from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Caution
 from tdelta.processes import Twin, TwinFolder
 from tdelta.processes.protocol import NOTHING
-from tdelta.processes.storage.available import needs_images
-from tdelta.processes.storage.rooms import Rooms
+from tdelta.processes.storage.rooms import Rooms, needs_images
 from tdelta.records import Condition, Measurement, StorageFound, Usage
 from tdelta.session.planning import Plan
 

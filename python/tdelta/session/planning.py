@@ -30,7 +30,7 @@ from tdelta.processes.load_generator.command import LoadGenerator
 from tdelta.processes.own_data import StagedCopy
 from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
-from tdelta.ray.bridge import AgentsRequest, HostsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
 from tdelta.session.faults import available_levels, check_rebuild, check_request, load_generator
 from tdelta.session.request import RunRequest
@@ -222,16 +222,16 @@ class Plan(RunLayout):
         return load_generator(self.request, self.engine.profile.protocol, threads)
 
     @property
-    def agents(self) -> AgentsRequest | None:
+    def agents(self) -> NodesRequest | None:
         """The load agents; None where the load is of tdelta's own worker."""
         request = self.request
-        return None if request.agents is None else AgentsRequest(request.agents, request.ray)
+        return None if request.agents is None else NodesRequest(request.agents, request.ray)
 
     @property
-    def hosts(self) -> HostsRequest | None:
+    def hosts(self) -> NodesRequest | None:
         """The hosts that the run's twins change between; None where they are on this machine."""
         request = self.request
-        return None if request.hosts is None else HostsRequest(request.hosts, request.ray)
+        return None if request.hosts is None else NodesRequest(request.hosts, request.ray)
 
     def hosts_in(self, number: int) -> Mapping[Condition, int]:
         """The host of each twin of a round, by the first condition of its instance; empty without hosts."""

@@ -13,7 +13,7 @@ from tdelta.design import fresh_seed
 from tdelta.engines.server.pairs import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.inference.decisions import FEWEST_ROUNDS
-from tdelta.measure import (
+from tdelta.measure.space import (
     free_disk_bytes,
     free_memory_bytes,
     require_memory,

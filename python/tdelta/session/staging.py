@@ -28,7 +28,7 @@ from tdelta.engines.server.pairs import ReachedServers
 from tdelta.engines.server.schema_actions import data_bytes
 from tdelta.errors import DatabaseFault, UsageError, WorkloadError
 from tdelta.evidence import COLUMNS, TABLE, Markers
-from tdelta.measure import require_space, require_writable
+from tdelta.measure.space import require_space, require_writable
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import TrialJob, TwinFolder, default_base, sweep
 from tdelta.processes.answers import checksums

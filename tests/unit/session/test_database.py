@@ -92,7 +92,7 @@ def test_what_is_told_of_a_database_is_its_name_and_size(tmp_path: Path) -> None
 def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(tmp_path: Path) -> None:
     made = source(tmp_path)
     original = made.copy.original
-    touched = dataclasses.replace(original, files={**original.files, "-wal": None})
+    touched = dataclasses.replace(original, files={"": original.files[""]})
     others = (
         dataclasses.replace(made, copy=dataclasses.replace(made.copy, original=touched)),
         dataclasses.replace(made, checksums={**made.checksums, "work": (1000, "bad")}),

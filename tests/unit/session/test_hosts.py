@@ -8,7 +8,7 @@ import pytest
 
 from support.refused import has, refused
 from tdelta.errors import UsageError
-from tdelta.ray.bridge import AgentsRequest, HostsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.session import RunRequest, dry_run
 from tdelta.session.calibrating import calibrate_machine
 from tdelta.session.calibration_lookup import key_of
@@ -33,7 +33,7 @@ def planned(**options: Any) -> Plan:
 
 def test_hosts_and_the_address_of_their_cluster_are_planned() -> None:
     made = planned()
-    assert made.hosts == HostsRequest(2, "head:6379")
+    assert made.hosts == NodesRequest(2, "head:6379")
     assert planned(hosts=None, ray=None).hosts is None
     assert planned(hosts=None, ray=None).hosts_in(0) == {}
 
@@ -101,7 +101,7 @@ def codes(**options: Any) -> list[str]:
 def test_agents_and_the_address_of_their_cluster_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     with_ray(monkeypatch, is_there=True)
     made = plan(RunRequest(engine="mariadb", seed=1, agents=2, ray="head:6379", threads=2), "r1")
-    assert made.agents == AgentsRequest(2, "head:6379")
+    assert made.agents == NodesRequest(2, "head:6379")
     assert plan(RunRequest(engine="mariadb", seed=1), "r1").agents is None
 
 

@@ -25,7 +25,7 @@ US = 12.0
 def calls(_twin: FakeTwin, job: Any, path: Path) -> None:
     """What a preload would count: one page an operation, added to what is there."""
     found = read(path).tallies.get(("AES-256-CBC", "cipher", "decrypt"))
-    before, ns = (found.starts, found.phases[1][1]) if found else (0, 0)
+    before, ns = (found[0], found[6]) if found else (0, 0)  # starts, and the time of updates
     done = before + job.operations
     update = (done, ns + round(job.operations * US * 1e3), 0)
     decrypts = [done, 4096 * done, 0, 0, 0, *update, 0, 0, 0]
