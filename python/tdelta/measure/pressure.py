@@ -51,7 +51,7 @@ class PressureMeter:
         return shares | ({"steal": _share(grown["steal"], grown["ticks"])} if grown.get("ticks", 0) > 0 else {})
 
     def _read(self) -> dict[str, int]:
-        """By resource the µs in which somebody waited, and the ticks of all CPUs with those that were stolen."""
+        """By resource the µs in which some task waited, and the ticks of all CPUs with those that were stolen."""
         files = {name: _SOME.search(read_text(self._proc / "pressure" / name) or "") for name in RESOURCES}
         found = {name: int(total[1]) for name, total in files.items() if total is not None}
         if (cpus := _CPUS.match(read_text(self._proc / "stat") or "")) is not None:

@@ -267,7 +267,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to anothe
 
 @pytest.fixture
 def written_project(tmp_path: Path) -> Path:
-    """A folder with a written_project file; ``below`` it somebody is at work."""
+    """A folder with a project file, and a folder ``below`` it."""
     folder = tmp_path / "project"
     (folder / "below").mkdir(parents=True)
     (folder / FILE).write_text("threads = 2\n")
