@@ -28,13 +28,14 @@ from tdelta.session.trial_size import LONGEST_TRIALS
 # Whether a cache has come to rest: detected from the misses that trials count, never assumed.
 #
 # A pool that holds all of the data stops missing, which two trials without a miss show; one that holds a part
-# misses about as often from some point on, and that takes three trials to see.
+# misses less from trial to trial until it is full. Trials of few transactions differ by more than that, so the
+# misses need not agree: they have stopped falling.
 
 MISSES = "buffer_reads"
 """The counter of misses, by the name that all servers' adapters give it."""
 
 LOOKED_AT = 3
-"""How many trials in a row must agree."""
+"""How many trials it takes to see that misses no longer fall."""
 
 _WITHOUT = 2
 """How many in a row suffice that do not miss at all: there is nothing left to be read."""
@@ -55,7 +56,7 @@ def misses_per_operation(measured: Measurement) -> float | None:
 
 
 def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:
-    """Whether the last trials miss alike: none of them off their mean by more than a twentieth; or not at all.
+    """Whether the last trial misses as often as one of the two before, less a twentieth; or two do not miss at all.
 
     Args:
         misses: misses per operation, trial by trial.
@@ -68,8 +69,7 @@ def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:
     last = misses[-LOOKED_AT:]
     if len(last) < LOOKED_AT:
         return False
-    mean = sum(last) / len(last)
-    return max(last) <= _ALMOST_NONE or all(abs(value - mean) <= _TOLERANCE * mean for value in last)
+    return max(last) <= _ALMOST_NONE or last[-1] >= (1 - _TOLERANCE) * min(last[:-1])
 
 
 FEWEST_BLOCKS = 2

@@ -58,7 +58,7 @@ class RoundRunner:
         """Whether the caches of the last round had come to rest before its first block."""
 
         self._misses: dict[Condition, float] = {}
-        """Of each condition's last trial, per operation."""
+        """The most of a trial of the round, per operation: trials of few transactions differ much at rest, too."""
 
         self._at = RunPart.of("before-trials")
         self._next_block = 0
@@ -161,6 +161,7 @@ class RoundRunner:
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
         hosts = self._plan.hosts_in(number)
         twins: dict[Condition, tuple[str, Twin]] = {}
+        self._misses.clear()
         began, of_prices = self._clock.elapsed(), 0.0
         is_hurried = self._pace.needs.price_seconds > 0 and not self._has_time_for(self._pace.ahead_of_blocks())
         self._collectors.unit_costs.begin_round(number, is_hurried=is_hurried)
@@ -208,6 +209,7 @@ class RoundRunner:
         """Lap after lap of a trial on every twin, the same for all, until no cache misses less often than before.
 
         A cache that was filled as an earlier one was at rest has come to rest once it misses no more often than that.
+        One that has come to rest stays so: it is full.
 
         Returns:
             Whether all have come to rest.
@@ -216,6 +218,8 @@ class RoundRunner:
         known = {condition: self._restored(twins[condition][1]) for condition in busiest}
         warming = self._clock.elapsed()
         misses: dict[Condition, list[float]] = {condition: [] for condition in busiest}
+        unsettled: dict[Condition, list[float]] = {}
+        at_rest: set[Condition] = set()
         for lap in range(MOST_LAPS):
             if lap and not self._has_time_for(self._pace.of(Stage.LAP)):
                 break
@@ -232,7 +236,8 @@ class RoundRunner:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
             self._lap_seconds = self._clock.elapsed() - warming
-            unsettled = {c: found for c, found in misses.items() if found and not is_settled(found, known[c])}
+            at_rest |= {c for c, found in misses.items() if is_settled(found, known[c])}
+            unsettled = {c: found for c, found in misses.items() if found and c not in at_rest}
             if self._interruption.requested or not unsettled:
                 return not unsettled
         self._checks.unsettled(number, unsettled)
@@ -291,7 +296,7 @@ class RoundRunner:
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             if (missed := misses_per_operation(measured[index])) is not None:
-                self._misses[condition] = missed
+                self._misses[condition] = max(missed, self._misses.get(condition, 0.0))
             self._context.observe(TrialDone(trial, self._context.keep_trial(trial)))
         self._context.observe(BlockDone(number, block, self._clock.elapsed()))
 
