@@ -22,32 +22,49 @@ import math
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+import numpy as np
 from grid_tables import print_grid
 
-from calibration.grid import cells, gate_cells
+from calibration.grid import answer_of, cells, gate_cells
 from calibration.harness import (
+    FIRST_LOOK,
     LOG_RATIOS,
     MACHINES,
+    TOLERANCE,
     Tally,
-    contrasted,
-    fixed_rounds,
+    answers,
+    contrasts,
     gated,
-    peeked,
     plain_twins,
-    stopped_on_precision,
-    transaction_types,
+    stopping_on_precision,
+    tally,
+    types,
 )
 from calibration.known_luck import with_luck
-from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, Machine
+from calibration.simulation import (
+    BASELINE,
+    NOISES,
+    OTHERS,
+    THREE,
+    TREATMENT,
+    TWINS,
+    Machine,
+    generator,
+    settings,
+    simulate,
+)
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
-from tdelta.records import InstanceEffectPrior
+from tdelta.inference.decisions import LEAST_WIDTH, decide_means
+from tdelta.inference.verdicts import grounds_of
+from tdelta.records import Condition, Decision, Estimate, InstanceEffectPrior
 
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|slower or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
@@ -105,6 +122,54 @@ def tailing(what: str, machine: Stalling | Slow, effect: float, find: Callable[[
         return *map(percent, shares), f"{found.factor:.2f}", rounds
 
     return Row((f"tail, {what}", machine.name, f"{effect:g}"), others)
+
+
+def fixed_rounds(
+    machine: Machine,
+    log_ratio: float,
+    experiments: int,
+    *,
+    rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
+    conditions: Sequence[Condition] = TWINS,
+) -> Tally:
+    return tally(islice(answers(machine, log_ratio, rounds=rounds, conditions=conditions), experiments))
+
+
+def stopped_on_precision(
+    machine: Machine, log_ratio: float, experiments: int, *, precision: float = LEAST_WIDTH, most: int
+) -> tuple[Tally, float]:
+    found = list(islice(stopping_on_precision(machine, log_ratio, precision=precision, most=most), experiments))
+    return tally(one.pair for one in found), float(np.mean([one.rounds for one in found]))
+
+
+def peeked(machine: Machine, log_ratio: float, experiments: int, *, most: int = 12) -> tuple[Tally, float]:
+    """Experiments that somebody ends by hand at the first verdict, looking after each round from the third on.
+
+    Returns:
+        The tally, and the mean number of rounds. The shipped rules do not stop so.
+    """
+    asked = settings()
+
+    def answer(index: int) -> tuple[int, Estimate]:
+        trials = simulate(generator(index, "peeked", machine.name, log_ratio), machine, [log_ratio], rounds=most)
+        for rounds in range(FIRST_LOOK, most + 1):
+            found = answer_of([t for t in trials if t.round < rounds], asked)
+            estimate = found.posterior.estimate(TOLERANCE)
+            if decide_means(estimate, grounds_of(found, TOLERANCE), TOLERANCE) is not Decision.UNDECIDED:
+                break
+        return rounds, estimate
+
+    found = [answer(index) for index in range(experiments)]
+    return tally((log_ratio, estimate) for _, estimate in found), float(np.mean([rounds for rounds, _ in found]))
+
+
+def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
+    return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
+
+
+def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:
+    found = islice(types(machine, spread, own_luck=own_luck), experiments)
+    return tally(pair for pairs in found for pair in pairs)
 
 
 def of_fixed_rounds() -> Iterator[Row]:

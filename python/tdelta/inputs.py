@@ -1,5 +1,7 @@
 """The files that users name: regular ones only, opened without waiting for anybody, and read up to a limit.
 
+Beside that, the refusals that are said most often of what they wrote.
+
 A pipe would wait for its writer, a device has no end, and a file may be larger than memory. What reads a user's file
 opens it here. What is written may go to a terminal or a pipe (`/dev/stdout`), but not to a disk.
 """
@@ -40,6 +42,34 @@ class TextFault(ValueError):
         super().__init__(said)
 
 
+def unexpected(expected: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("unexpected", expected=expected, found=found).at(where)
+
+
+def out_of_range(what: str, wanted: str, found: object, where: object = "") -> Refusal:
+    return Refusal.of("out-of-range", what=what, wanted=wanted, found=found).at(where)
+
+
+def too_many(what: str, most: object, where: object = "") -> Refusal:
+    return Refusal.of("too-many", what=what, most=most).at(where)
+
+
+def too_large(what: str, most: object, where: object = "") -> Refusal:
+    return Refusal.of("too-large", what=what, most=most).at(where)
+
+
+def missing(what: str) -> Refusal:
+    return Refusal.of("missing", what=what)
+
+
+def requires(what: str, needs: str) -> Refusal:
+    return Refusal.of("requires", what=what, needs=needs)
+
+
+def conflict(one: str, other: str) -> Refusal:
+    return Refusal.of("conflict", one=one, other=other)
+
+
 def opened(path: Path) -> BinaryIO:
     """A regular file, links followed, opened for reading.
 
@@ -57,6 +87,15 @@ def opened(path: Path) -> BinaryIO:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def open_quietly(path: Path | str) -> int:
+    """A descriptor to read from, without touching the access time where the owner may ask for that."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        return os.open(path, flags | os.O_NOATIME)
+    except PermissionError:  # not the owner's, or not readable at all, which the second try tells
+        return os.open(path, flags)
 
 
 def require_regular(path: Path) -> None:
@@ -109,16 +148,14 @@ def text_of(path: Path, most_bytes: int) -> str:
     with opened(path) as file:
         content = file.read(most_bytes + 1) or b""
     if len(content) > most_bytes:
-        raise TextFault(0, Refusal.of("too-large", what="the file", most=size_words(most_bytes)))
+        raise TextFault(0, too_large("the file", size_words(most_bytes)))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise TextFault(line, Refusal.of("not-utf-8", byte=content[error.start])) from None
     if "\0" in text:
-        raise TextFault(
-            text.count("\n", 0, text.index("\0")) + 1, Refusal.of("unexpected", expected="text", found="a zero byte")
-        )
+        raise TextFault(text.count("\n", 0, text.index("\0")) + 1, unexpected("text", "a zero byte"))
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

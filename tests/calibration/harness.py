@@ -5,21 +5,30 @@ what several say may be added up. Experiments come without end, and a test takes
 (`calibration.sequential`). A single cell has no useful upper bound, so that is asked of many cells together.
 """
 
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
 
 from calibration.grid import Limit, answer_of
-from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
+from calibration.simulation import (
+    AA,
+    BASELINE,
+    HEAVIER,
+    NOISES,
+    TREATMENT,
+    TWINS,
+    Machine,
+    generator,
+    settings,
+    simulate,
+)
 from tdelta.inference.decisions import (
     LEAST_WIDTH,
     decide,
     decide_gate_means,
-    decide_means,
     is_gate_look,
     precise_enough,
     should_stop,
@@ -56,10 +65,6 @@ class Tally:
     bias: float
     points: float
 
-    @property
-    def is_covered(self) -> bool:
-        return self.covered >= LEAST_COVERAGE
-
 
 @dataclass(frozen=True)
 class GateTally:
@@ -78,10 +83,6 @@ class TwinTally:
 
     invalid: float
     differing: float
-
-
-def _rng(index: int, *cell: object) -> np.random.Generator:
-    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
 
 
 Pair: TypeAlias = tuple[float, Estimate]
@@ -120,21 +121,10 @@ def answers(
 ) -> Iterator[Pair]:
     """Experiments of 3 to 8 rounds, their number not depending on what was seen; without end."""
     for index in count():
-        rng = _rng(index, "fixed", machine.name, log_ratio, tuple(rounds), len(conditions))
+        rng = generator(index, "fixed", machine.name, log_ratio, tuple(rounds), len(conditions))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], conditions=conditions)
         found = {condition: estimate for condition, estimate, _ in interim_estimates(trials, settings(conditions))}
         yield log_ratio, found[TREATMENT]
-
-
-def fixed_rounds(
-    machine: Machine,
-    log_ratio: float,
-    experiments: int,
-    *,
-    rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
-    conditions: Sequence[Condition] = TWINS,
-) -> Tally:
-    return tally(islice(answers(machine, log_ratio, rounds=rounds, conditions=conditions), experiments))
 
 
 @dataclass(frozen=True)
@@ -150,41 +140,13 @@ def stopping_on_precision(
 ) -> Iterator[Stopped]:
     """Experiments that end when the interval is narrow enough, or at a cap that is far off; without end."""
     for index in count():
-        rng = _rng(index, "precision", machine.name, log_ratio, precision, most)
+        rng = generator(index, "precision", machine.name, log_ratio, precision, most)
         trials = simulate(rng, machine, [log_ratio], rounds=most)
         for rounds in range(fewest, most + 1):
             looks = interim_estimates([t for t in trials if t.round < rounds], settings(), precision=precision)
             if precise_enough(looks):
                 break
         yield Stopped((log_ratio, looks[0][1]), rounds)
-
-
-def stopped_on_precision(
-    machine: Machine, log_ratio: float, experiments: int, *, precision: float = LEAST_WIDTH, most: int
-) -> tuple[Tally, float]:
-    found = list(islice(stopping_on_precision(machine, log_ratio, precision=precision, most=most), experiments))
-    return tally(one.pair for one in found), float(np.mean([one.rounds for one in found]))
-
-
-def peeked(machine: Machine, log_ratio: float, experiments: int, *, most: int = 12) -> tuple[Tally, float]:
-    """Experiments that somebody ends by hand at the first verdict, looking after each round from the third on.
-
-    Returns:
-        The tally, and the mean number of rounds. The shipped rules do not stop so.
-    """
-    asked = settings()
-
-    def answer(index: int) -> tuple[int, Estimate]:
-        trials = simulate(_rng(index, "peeked", machine.name, log_ratio), machine, [log_ratio], rounds=most)
-        for rounds in range(FIRST_LOOK, most + 1):
-            found = answer_of([t for t in trials if t.round < rounds], asked)
-            estimate = found.posterior.estimate(TOLERANCE)
-            if decide_means(estimate, grounds_of(found, TOLERANCE), TOLERANCE) is not Decision.UNDECIDED:
-                break
-        return rounds, estimate
-
-    found = [answer(index) for index in range(experiments)]
-    return tally((log_ratio, estimate) for _, estimate in found), float(np.mean([rounds for rounds, _ in found]))
 
 
 def gated(machine: Machine, overhead: float, experiments: int, *, budget: float = 0.05) -> GateTally:
@@ -194,7 +156,9 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
     limits = settings(budget=budget)
 
     def answer(index: int) -> tuple[int, Estimate, Decision]:
-        trials = simulate(_rng(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK)
+        trials = simulate(
+            generator(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK
+        )
         for rounds in schedule:
             found = answer_of([t for t in trials if t.round < rounds], limits)
             estimate = found.posterior.estimate(limits.tolerance)
@@ -228,7 +192,7 @@ def plain_twins(
     """Experiments of 3 to 8 rounds whose A/A twin truly costs ``apart`` more than the baseline (0: sound twins)."""
 
     def found(index: int) -> tuple[bool, bool]:
-        rng = _rng(index, "twins", machine.name, apart, budget)
+        rng = generator(index, "twins", machine.name, apart, budget)
         aa = float(np.log1p(apart))
         trials = simulate(rng, machine, [0.05], rounds=rounds[index % len(rounds)], aa_log_ratio=aa)
         asked = settings(budget=budget)
@@ -249,16 +213,12 @@ def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pa
     """Experiments of 3 to 8 rounds with two treatments, the second costing ``heavier`` (log) more than the first."""
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
     for index in count():
-        rng = _rng(index, "contrast", machine.name, log_ratio, heavier)
+        rng = generator(index, "contrast", machine.name, log_ratio, heavier)
         trials = simulate(rng, machine, [log_ratio], rounds=3 + index % 6, conditions=conditions, heavier=heavier)
         asked = settings(conditions)
         fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
         (found,) = contrasts_of(fit, asked.metric, TOLERANCE)
         yield heavier, found.ratio
-
-
-def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
-    return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
 
 
 def types_of(trials: Sequence[Trial], asked: RunSettings) -> list[Verdict]:
@@ -272,7 +232,7 @@ def types(
 ) -> Iterator[list[Pair]]:
     """Experiments whose transaction types cost 5 % on average, and differ among themselves by ``spread`` (log sd)."""
     for index in count():
-        rng = _rng(index, "types", machine.name, spread, count_of, own_luck)
+        rng = generator(index, "types", machine.name, spread, count_of, own_luck)
         truths = 0.05 + spread * rng.normal(size=count_of)
         trials = simulate(rng, machine, list(truths), rounds=fewest_rounds + index % 6, own_luck=own_luck)
         by_name = {v.transaction: v.ratio for v in types_of(trials, settings()) if v.condition == TREATMENT}
@@ -284,12 +244,7 @@ def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> 
     treatments = (Condition((("cipher", f"aes-256-{number}"),), Role.TREATMENT) for number in range(conditions))
     all_conditions = (BASELINE, AA, *treatments)
     for index in count():
-        rng = _rng(index, "identical types", machine.name, conditions, count_of)
+        rng = generator(index, "identical types", machine.name, conditions, count_of)
         trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
         said = [verdict.decision for verdict in types_of(trials, settings(all_conditions))]
         yield sum(decision in (Decision.SLOWER, Decision.FASTER) for decision in said)
-
-
-def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:
-    found = islice(types(machine, spread, own_luck=own_luck), experiments)
-    return tally(pair for pairs in found for pair in pairs)

@@ -18,16 +18,16 @@ from calibration.tails import (
     Stalling,
     TailTally,
     bins_of,
-    counts_of,
     drawn_by,
     in_medians_ns,
+    p99_ratio,
+    share_ratio,
     tally,
     times_ns,
 )
 from tdelta.design.layout import hosts_of
 from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.histograms import bin_of
-from tdelta.inference.tails import Shares, exceedance_ratio, percentile_ratio, reason_for_none, side_of
 from tdelta.records import TailRatio
 
 HOSTS = 2
@@ -67,12 +67,7 @@ def percentiles(machine: Stalling, effect: float, slower: float, experiments: in
     def answer(index: int) -> tuple[float, TailRatio | None]:
         rng = drawn_by(index, "p99 on hosts", machine, effect, slower, runs)
         times, at = _times(rng, machine, effect, slower, index, runs)
-        bins = bins_of(times)
-        condition = side_of([counts_of(block) for block in bins[:, 2]])
-        baseline = side_of([counts_of(block.ravel()) for block in bins[:, runs.plain]])
-        if condition is None or baseline is None:
-            return math.exp(effect), None
-        return math.exp(effect), percentile_ratio(condition, baseline, at, rng).ratio
+        return math.exp(effect), p99_ratio(times[:, 2], times[:, runs.plain], at, rng)
 
     return tally(map(answer, range(experiments)))
 
@@ -86,15 +81,10 @@ def exceeded(machine: Stalling, effect: float, slower: float, share: float, expe
         rng = drawn_by(index, "exceeded on hosts", machine, effect, slower, share, runs)
         times, at = _times(rng, machine, effect, slower, index, runs)
         longer = (bins_of(times) > last).sum(axis=2).astype(np.float64)
-        size = np.full(len(at), float(machine.transactions))
-        plain = longer[:, runs.plain]
-        condition, baseline = Shares(longer[:, 2], size), Shares(plain.sum(axis=1), plain.shape[1] * size)
-        if reason_for_none(condition.counted, baseline.counted, len(at), runs.rounds):
-            return math.nan, None
         # of the hosts that the condition was on, as often as it was
         on = slower * hosts(index, runs.rounds)[:, 2]
         rates = [sum(machine.beyond(log_time - host, of) for host in on) for of in (effect, 0.0)]
-        return rates[0] / rates[1], exceedance_ratio(condition, baseline, at)
+        return rates[0] / rates[1], share_ratio(longer, machine.transactions, at, runs.plain)
 
     return tally(map(answer, range(experiments)))
 

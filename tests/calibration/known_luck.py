@@ -3,7 +3,6 @@
 A calibration is told here by its prior of luck alone; a simulated one is made of simulated runs by the shipped code.
 """
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -11,7 +10,7 @@ from itertools import count, islice
 import numpy as np
 
 from calibration.harness import TOLERANCE, Pair, Tally, tally
-from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
+from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, generator, settings, simulate
 from tdelta.inference.decisions import decide
 from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
 from tdelta.inference.run_analysis import interim_estimates
@@ -33,10 +32,6 @@ SERIES = (BASELINE, AA, IDENTICAL, INJECTED)
 BLOCKS = 6
 
 
-def _rng(index: int, *cell: object) -> np.random.Generator:
-    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
-
-
 def begun_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
     """Settings of a run whose calibration knows this of luck."""
     if instance_effect is None:
@@ -49,7 +44,7 @@ def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> Instr
     """What the shipped code makes of a series of runs on this machine, of three rounds each."""
     made = []
     for run in range(runs):
-        rng = _rng(index, "calibration", machine.name, run)
+        rng = generator(index, "calibration", machine.name, run)
         made.append((simulate(rng, machine, [0.0], rounds=3, blocks=BLOCKS, conditions=SERIES), settings(SERIES)))
     found = pooled_noise(made, Metric.RESPONSE_TIME)
     assert found is not None
@@ -65,7 +60,7 @@ def answers_with(
 ) -> Iterator[Pair]:
     """Experiments that begin with one of these priors in turn, the same trials whatever the priors; without end."""
     for index in count():
-        rng = _rng(index, "known luck", machine.name, log_ratio, tuple(rounds))
+        rng = generator(index, "known luck", machine.name, log_ratio, tuple(rounds))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], blocks=BLOCKS)
         found = {
             c: e for c, e, _ in interim_estimates(trials, begun_with(instance_effect[index % len(instance_effect)]))
@@ -94,11 +89,8 @@ def called_slower(machine: Machine, experiments: int, *, rounds: int, at: float 
     assert overhead is not None
     found = 0
     for index in range(experiments):
-        rng = _rng(index, "slower", machine.name, rounds, at)
+        rng = generator(index, "slower", machine.name, rounds, at)
         trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS, conditions=THREE)
         ((_, estimate, _),) = interim_estimates(trials, replace(begun_with(noise.prior), conditions=THREE))
         found += decide(estimate, TOLERANCE) is Decision.SLOWER
     return found / experiments, overhead
-
-
-__all__ = ["SERIES", "answers_with", "begun_with", "called_slower", "simulated_calibration", "with_luck"]

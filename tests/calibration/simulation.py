@@ -6,6 +6,7 @@ differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma res
 away: a treatment whose trials are noisier, or whose instances are less alike, than the plain twins'.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -74,6 +75,11 @@ def settings(
     )
 
 
+def generator(index: int, *cell: object) -> np.random.Generator:
+    """Every experiment of every cell draws from a seed of its own."""
+    return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
+
+
 def _noise(rng: np.random.Generator, machine: Machine, size: int) -> Array:
     sd = machine.trial_sd
     if machine.noise == "t":
@@ -81,15 +87,15 @@ def _noise(rng: np.random.Generator, machine: Machine, size: int) -> Array:
     return np.asarray(np.log(rng.gamma(1.0 / sd**2, sd**2, size)), dtype=np.float64)
 
 
-def _drift(rng: np.random.Generator, machine: Machine, trials: int) -> Array:
+def drifting(rng: np.random.Generator, sd: float, trials: int) -> Array:
     memory = np.exp(-_TRIAL_SECONDS / _AR_SECONDS)
-    shocks = rng.normal(0.0, machine.drift_sd * np.sqrt(1.0 - memory**2), trials)
+    shocks = rng.normal(0.0, sd * np.sqrt(1.0 - memory**2), trials)
     drift = np.empty(trials)
-    level = rng.normal(0.0, machine.drift_sd)
+    level = rng.normal(0.0, sd)
     for i, shock in enumerate(shocks):
         level = memory * level + shock
         drift[i] = level
-    return drift + np.cumsum(rng.normal(0.0, machine.walk_sd / np.sqrt(trials), trials))
+    return drift
 
 
 def trial(condition: Condition, round_: int, block: int, position: int, spans: dict[str, float]) -> Trial:
@@ -127,7 +133,9 @@ def simulate(
     together, apart = (1.0, 0.0) if types == 1 else (0.5, 0.5)
     lucky_together, lucky_apart = (1.0, 0.0) if types == 1 else (1.0 - own_luck, own_luck)
     names = [f"type{i}" for i in range(types)]
-    drift = _drift(rng, machine, rounds * blocks * len(conditions))
+    count = rounds * blocks * len(conditions)
+    drift = drifting(rng, machine.drift_sd, count)
+    drift += np.cumsum(rng.normal(0.0, machine.walk_sd / np.sqrt(count), count))
     trials: list[Trial] = []
     for round_ in range(rounds):
         instance_effect = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))

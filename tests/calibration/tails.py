@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.simulation import drifting
 from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.histograms import Counts, bin_of
 from tdelta.inference.observed.tails import observed_tails
@@ -26,8 +27,6 @@ from tdelta.records import Binned, Bins, Group, Origin, TailRatio
 Array = NDArray[np.float64]
 
 _MEDIAN_NS = 1e6
-_TRIAL_SECONDS = 0.3
-_AR_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -160,17 +159,6 @@ def drawn_by(index: int, *cell: object) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(words.encode()), index])
 
 
-def _drift(rng: np.random.Generator, sd: float, trials: int) -> Array:
-    memory = math.exp(-_TRIAL_SECONDS / _AR_SECONDS)
-    shocks = rng.normal(0.0, sd * math.sqrt(1.0 - memory**2), trials)
-    level = rng.normal(0.0, sd)
-    drift = np.empty(trials)
-    for at, shock in enumerate(shocks):
-        level = memory * level + shock
-        drift[at] = level
-    return drift
-
-
 def times_ns(
     rng: np.random.Generator, machine: Stalling, effect: float, *, rounds: int, blocks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -180,7 +168,7 @@ def times_ns(
     instance_effect = machine.instance_sd * rng.normal(size=(rounds, 3))[at]
     stall_luck = np.exp(machine.stall_luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * machine.stall_luck_sd**2)[at]
     places = rng.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
-    drift = np.take_along_axis(_drift(rng, machine.drift_sd, 3 * count).reshape(count, 3), places, axis=1)
+    drift = np.take_along_axis(drifting(rng, machine.drift_sd, 3 * count).reshape(count, 3), places, axis=1)
     level = (
         instance_effect + drift + machine.trial_sd * rng.normal(size=(count, 3)) + effect * np.array([0.0, 0.0, 1.0])
     )
@@ -225,17 +213,16 @@ def exceeded(
         rng = drawn_by(index, "exceeded", machine, effect, share, tuple(rounds), blocks)
         times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
         longer = (bins_of(times) > last).sum(axis=2).astype(np.float64)
-        size = np.full(len(at), float(machine.transactions))
-        return truth, _share_ratio(longer, size, at)
+        return truth, share_ratio(longer, machine.transactions, at)
 
     return tally(map(answer, range(experiments)))
 
 
-def _share_ratio(longer: Array, size: Array, at: NDArray[np.intp]) -> TailRatio | None:
-    """The interval of the third column over the first two; None where the rules give none."""
-    condition, baseline = Shares(longer[:, 2], size), Shares(longer[:, :2].sum(axis=1), 2.0 * size)
-    rounds = len(np.unique(at))
-    if reason_for_none(condition.counted, baseline.counted, len(at), rounds):
+def share_ratio(longer: Array, transactions: int, at: NDArray[np.intp], plain: slice = slice(2)) -> TailRatio | None:
+    """The interval of the third column over some of the first two; None where the rules give none."""
+    size, others = np.full(len(at), float(transactions)), longer[:, plain]
+    condition, baseline = Shares(longer[:, 2], size), Shares(others.sum(axis=1), others.shape[1] * size)
+    if reason_for_none(condition.counted, baseline.counted, len(at), len(np.unique(at))):
         return None
     return exceedance_ratio(condition, baseline, at)
 
@@ -245,7 +232,7 @@ def slow_shares(slow: Slow, times: float, experiments: int, *, rounds: int, bloc
 
     def answer(index: int) -> tuple[float, TailRatio | None]:
         longer, at = slow.longer(drawn_by(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
-        return times, _share_ratio(longer, np.full(len(at), float(slow.transactions)), at)
+        return times, share_ratio(longer, slow.transactions, at)
 
     return tally(map(answer, range(experiments)))
 
@@ -266,6 +253,14 @@ def slow_trials(slow: Slow, times: float, experiments: int, *, rounds: int, bloc
     return BadTally(float(np.mean(bad)), given, float((truth > high).mean()), float((truth < low).mean()), more, less)
 
 
+def p99_ratio(
+    condition: NDArray[np.int64], plain: NDArray[np.int64], at: NDArray[np.intp], rng: np.random.Generator
+) -> TailRatio | None:
+    """The ratio of 99th percentiles of times by block; None where one is not known."""
+    own, other = (side_of([counts_of(bins_of(block.ravel())) for block in of]) for of in (condition, plain))
+    return None if own is None or other is None else percentile_ratio(own, other, at, rng).ratio
+
+
 def percentiles(
     machine: Stalling, effect: float, experiments: int, *, rounds: Sequence[int], blocks: int = 6
 ) -> TailTally:
@@ -274,12 +269,7 @@ def percentiles(
     def answer(index: int) -> tuple[float, TailRatio | None]:
         rng = drawn_by(index, "p99", machine, effect, tuple(rounds), blocks)
         times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
-        bins = bins_of(times)
-        condition = side_of([counts_of(block) for block in bins[:, 2]])
-        baseline = side_of([counts_of(block.ravel()) for block in bins[:, :2]])
-        if condition is None or baseline is None:
-            return truth, None
-        return truth, percentile_ratio(condition, baseline, at, rng).ratio
+        return truth, p99_ratio(times[:, 2], times[:, :2], at, rng)
 
     return tally(map(answer, range(experiments)))
 

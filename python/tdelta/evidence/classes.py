@@ -37,18 +37,14 @@ class FileClass(StrEnum):
 
 
 _BY_SUFFIX = {"": FileClass.DATABASE, "-wal": FileClass.WAL, "-journal": FileClass.JOURNAL, "-shm": FileClass.OTHER}
-_TEMP_PREFIX = "etilqs_"
-"""How SQLite names temporary files where the system has no unnamed ones."""
+_TEMP_PREFIX = "etilqs_"  # how SQLite names temporary files where the system has no unnamed ones
 
 
 def file_class(name: str, database: str, *, is_unlinked: bool = False, is_stream: bool = False) -> FileClass:
-    """The class of a file.
+    """The class of a file by its name and that of the database that it belongs to, both without folder.
 
-    Args:
-        name: its name, without folder.
-        database: the name of the database file that it belongs to.
-        is_unlinked: whether it is open and has no name any more, as temporary files do.
-        is_stream: whether it is a standard stream of the process that has it open.
+    `is_unlinked`: it is open and has no name any more, as temporary files do; `is_stream`: it is a standard stream of
+    the process that has it open.
     """
     if is_stream:
         return FileClass.OTHER

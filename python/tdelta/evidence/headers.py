@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-Read: TypeAlias = Callable[[int, int], bytes]
-"""Bytes of a file: from an offset, so many (fewer at its end)."""
+Read: TypeAlias = Callable[[int, int], bytes]  # bytes of a file: from an offset, so many (fewer at its end)
 
 HEAD_BYTES = 512
 

@@ -90,9 +90,7 @@ def _controls(one: Searched, searched: Sequence[Searched]) -> list[Searched]:
 def validity(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...] = ()) -> tuple[Validity, ...]:
     """Both checks of a run: that nothing leaks, and that the search would have seen it.
 
-    Args:
-        evidence: what was found, maybe on some twins only.
-        not_searched: why the rest was not searched; empty if all was.
+    `not_searched`: why some twins were not searched; empty if all were.
     """
     return (_no_marker(evidence, not_searched), _finds(evidence, not_searched))
 

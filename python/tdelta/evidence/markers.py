@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from tdelta.design import stream
 from tdelta.workloads.dialect import Dialect
 
-TABLE = "tdelta_marker"
-"""The name of the table; no workload may have one of that name."""
-
+TABLE = "tdelta_marker"  # the name of the table; no workload may have one of that name
 COLUMNS = ("id", "marker")
 MARKER_BYTES = 64
 MARKER_ROWS = 512
-
 _NEEDLE_BYTES = 16
 _NEEDLES = 32
 

@@ -21,12 +21,10 @@ from tdelta.errors import TdeltaError
 from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.scan import Piece, cut
 
-Rows: TypeAlias = Callable[[str], Sequence[Sequence[object]]]
-"""The rows that a statement answers on one twin."""
+Rows: TypeAlias = Callable[[str], Sequence[Sequence[object]]]  # the rows that a statement answers on one twin
 
 Value: TypeAlias = "str | int | float | bytes | None"
-Plan: TypeAlias = Any
-"""A plan as JSON values, without what differs from run to run."""
+Plan: TypeAlias = Any  # A plan as JSON values, without what differs from run to run
 
 SAMPLES: tuple[Value, ...] = ("1", 1)
 """For a parameter of which nothing is said: as text, which engines take for a number where one is due, and where they
@@ -73,8 +71,7 @@ def sampled(
 ) -> tuple[Sampled, ...]:
     """The statements of a workload that have a plan.
 
-    Args:
-        values: what to put for a parameter, by name; `SAMPLES` for those that are not named.
+    `values`: what to put for a parameter, by name; `SAMPLES` for those that are not named.
     """
     return tuple(
         Sampled(f"{name}/{number}", tuple(_bound(dialect, piece, values or {}, sample) for sample in SAMPLES))

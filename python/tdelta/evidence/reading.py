@@ -21,7 +21,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence.headers import Header, Meaning, Read, header_of
-from tdelta.evidence.opening import open_quietly
+from tdelta.inputs import open_quietly, out_of_range, unexpected
 from tdelta.messages import Refusal
 
 BLOCK_BYTES = 4096
@@ -29,8 +29,7 @@ LEAST_MARKER_BYTES = 6
 """Shorter ones stand in large files by chance: one of 4 bytes is expected 12 times in 50 GB of random bytes."""
 
 _HEX = "hex:"
-_TEXT_SHARE = 0.05
-"""Printable runs of 8 bytes and more make up 0.2% of random bytes."""
+_TEXT_SHARE = 0.05  # printable runs of 8 bytes and more make up 0.2% of random bytes
 
 Tick = Callable[[str, int], object]
 """Told what is being done (``search`` or ``bytes``) and how many bytes of it are done."""
@@ -113,11 +112,7 @@ class FileReading:
 
 
 def parse_markers(texts: Sequence[str]) -> tuple[Marker, ...]:
-    """Markers as people type them: text, or ``hex:`` and pairs of digits.
-
-    Raises:
-        UsageError: some are no markers; all of them are named.
-    """
+    """Markers as people type them: text, or ``hex:`` and pairs of digits. Raises `UsageError`: all that are none."""
     read = [(text, _marker(text)) for text in texts]
     faults = [said.at(f"--marker {text!r}") for text, said in read if isinstance(said, Refusal)]
     if faults:
@@ -130,7 +125,7 @@ def _marker(text: str) -> Marker | Refusal:
         try:
             needles: tuple[tuple[str, bytes], ...] = (("bytes", bytes.fromhex(text.removeprefix(_HEX))),)
         except ValueError:
-            return Refusal.of("unexpected", expected="hexadecimal digits after hex:", found="another character")
+            return unexpected("hexadecimal digits after hex:", "another character")
     else:
         needles = (
             ("utf-8", text.encode("utf-8", "surrogateescape")),
@@ -138,11 +133,8 @@ def _marker(text: str) -> Marker | Refusal:
         )
     length = len(needles[0][1])
     if length < LEAST_MARKER_BYTES:
-        return Refusal.of(
-            "out-of-range",
-            what="a marker",
-            wanted=f"at least {LEAST_MARKER_BYTES} bytes, since shorter ones occur by chance",
-            found=length,
+        return out_of_range(
+            "a marker", f"at least {LEAST_MARKER_BYTES} bytes, since shorter ones occur by chance", length
         )
     return Marker(text, needles)
 
@@ -150,9 +142,7 @@ def _marker(text: str) -> Marker | Refusal:
 def regular_files(target: Path) -> tuple[Path, ...]:
     """A file itself, or every regular file below a folder; links and special files in it are left alone.
 
-    Raises:
-        UsageError: it is neither a file nor a folder.
-        EnvironmentFault: some cannot be read; all of them are named.
+    Raises `UsageError`: it is neither a file nor a folder; `EnvironmentFault`: some cannot be read; all are named.
     """
     kind = target.stat().st_mode
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
@@ -179,15 +169,9 @@ def _below(folder: Path, faults: list[OSError]) -> Iterator[Path]:
 
 
 def read_files(paths: Sequence[Path], markers: Sequence[Marker], tick: Tick | None = None) -> tuple[FileReading, ...]:
-    """Read files: search them for markers, look at their headers, count their bytes.
+    """Read files: search them for markers, look at their headers, count their bytes; one that is gone is left out.
 
-    A file that is gone by then is left out.
-
-    Args:
-        tick: told about ten times a second how far it is.
-
-    Raises:
-        EnvironmentFault: some cannot be read; all of them are named.
+    `tick`: told about ten times a second how far it is. Raises `EnvironmentFault`: some cannot be read; all are named.
     """
     if not paths:
         return ()

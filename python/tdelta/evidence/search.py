@@ -11,17 +11,22 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tdelta import _native
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass, file_class
-from tdelta.evidence.inflated import Inflate, inflated_parts
-from tdelta.evidence.opening import open_quietly
+from tdelta.inputs import open_quietly
 from tdelta.messages import Refusal
+
+Inflate: TypeAlias = Callable[[bytes], bytes]
+"""What was in a page before it was compressed; nothing of one that was not, or that is encrypted."""
+
+PAGE_BYTES = 16 << 10
+_PAGES_AT_ONCE = 4096  # 64 MiB of pages in memory at most
 
 _DELETED = " (deleted)"
 _IN_MEMORY = ("/memfd:", "/dev/shm/", "/SYSV", "/[aio]")  # noqa: S108 - names of what is not read
@@ -98,12 +103,8 @@ def files_of(
 ) -> tuple[TwinFile, ...]:
     """Every regular file of a twin: those beside its database that share its name, and those its worker has open.
 
-    Args:
-        class_of: the class of a file of this engine's, as `file_class`.
-        has_folder: the folder of the database, with all below it, holds this twin's files only, whatever their names.
-
-    Raises:
-        EnvironmentFault: the files that the worker has open cannot be listed.
+    `class_of`: the class of a file of this engine's; `has_folder`: the folder of the database, with all below it, holds
+    this twin's files only. Raises `EnvironmentFault`: the files that the worker has open cannot be listed.
     """
     named = (path for path in database.parent.iterdir() if path.name.startswith(database.name))
     found = _named(database.parent.rglob("*") if has_folder else named, database, class_of)
@@ -121,13 +122,9 @@ def in_order(files: Iterable[TwinFile]) -> tuple[TwinFile, ...]:
 def search(
     files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate | None = None
 ) -> tuple[MarkerHit, ...]:
-    """Search files for byte strings, several at once.
+    """Search files for byte strings, several at once. Raises `EnvironmentFault`: some cannot be read; all are named.
 
-    Args:
-        inflate: where pages of tables are compressed, what was in one before; these are searched as well.
-
-    Raises:
-        EnvironmentFault: some cannot be read; all of them are named.
+    `inflate`: where pages of tables are compressed, what was in one before; these are searched as well.
     """
     with ExitStack() as stack:
         opened = _opened(files, stack)
@@ -155,6 +152,31 @@ def _within(file: TwinFile, descriptor: int, needles: Sequence[bytes], inflate: 
         return 0
     with inflated_parts(descriptor, inflate) as parts:
         return sum(sum(_native.search_files([part], needles, 1)[0]["matches"]) for part in parts)
+
+
+@contextmanager
+def inflated_parts(descriptor: int, inflate: Inflate) -> Iterator[Iterator[str]]:
+    """Within the block: paths of files in memory, each with the next pages of an open file as they were, one at a time.
+
+    A marker never lies across two pages, which are between others with headers.
+    """
+    memory = os.memfd_create("pages", os.MFD_CLOEXEC)
+    try:
+        yield _parts(descriptor, inflate, memory)
+    finally:
+        os.close(memory)
+
+
+def _parts(descriptor: int, inflate: Inflate, memory: int) -> Iterator[str]:
+    position = 0
+    while chunk := os.pread(descriptor, PAGE_BYTES * _PAGES_AT_ONCE, position):
+        position += len(chunk)
+        os.ftruncate(memory, 0)
+        os.lseek(memory, 0, os.SEEK_SET)
+        for at in range(0, len(chunk), PAGE_BYTES):
+            if part := inflate(chunk[at : at + PAGE_BYTES]):
+                os.write(memory, part)
+        yield f"/proc/self/fd/{memory}"
 
 
 def _opened(files: Iterable[TwinFile], stack: ExitStack) -> list[tuple[TwinFile, int]]:
@@ -211,11 +233,7 @@ def _open_in(pid: int, database: Path, class_of: Callable[..., FileClass]) -> It
 
 
 def open_files(pid: int) -> Iterator[OpenFile]:
-    """The regular files that a process has open, those in memory left out.
-
-    Raises:
-        EnvironmentFault: they cannot be listed.
-    """
+    """The regular files that a process has open but in memory. Raises `EnvironmentFault`: they cannot be listed."""
     folder = f"/proc/{pid}/fd"
     try:
         numbers = os.listdir(folder)  # noqa: PTH208 - these are no paths to walk

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import out_of_range, place
+from tdelta.importers.problems import place
+from tdelta.inputs import out_of_range
 from tdelta.messages import Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
@@ -78,7 +79,6 @@ MOST_GROUPS = 1000
 MOST_STRETCHES = 4096
 LEAST_MS = 1e-9  # what is shorter is 0 to any clock
 LONGEST_MS = 1e12  # thirty years: no response time, and its square is still far from what a float holds
-
 _STEPS_A_DOUBLING = 36  # bins are ``2 ** (1 / 36)``, that is 1.94% wide
 _FIRST_STEP = -30 * _STEPS_A_DOUBLING  # 2 ** -30 is just below LEAST_MS, 2 ** 40 just above LONGEST_MS
 _LAST_STEP = 40 * _STEPS_A_DOUBLING

@@ -14,28 +14,18 @@ from dataclasses import dataclass, replace
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.importer import Belonging, Importer, json_object
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import (
-    Problems,
-    half_unit,
-    number,
-    out_of_range,
-    plain_name,
-    shown,
-    unexpected,
-    whole,
-)
+from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
-from tdelta.messages import Caution, Refusal
+from tdelta.inputs import missing, out_of_range, unexpected
+from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
 
 SUCCESSFUL = "successful"  # the transactions that goodput counts: those that were not aborted, rejected or failed
-
 LARGEST_SUMMARY_BYTES = 4 * 1024 * 1024
 MOST_READINGS = 2_000_000
 OF_UNKNOWN_COUNT = Caution.of("count-unknown")
 _LONGEST_US = 1e15
 _LOWEST_EPOCH = 1e8
-
 _RAW_HEADER = re.compile(r"^\s*transaction type[^,\n]*,[^\n]*\blatency ?\(", re.IGNORECASE)
 _READINGS_HEADER = re.compile(r"^\s*time ?\(sec(?:onds)?\),[^\n]*\bthroughput ?\(req", re.IGNORECASE)
 _UNITS_MS = {"microseconds": 0.001, "us": 0.001, "milliseconds": 1.0, "millisecond": 1.0, "ms": 1.0}
@@ -58,7 +48,7 @@ class RawImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        return _RAW_HEADER.match(_head(source)) is not None
+        return _RAW_HEADER.match(source.head_text) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """The response times of each transaction type; where the load had phases, of each phase."""
@@ -75,7 +65,7 @@ class RawImporter(Importer):
                 rows += _take(text, line, layout, gathered, phases, problems)
                 first, last = first or text, text
         if not rows:
-            problems.add(Refusal.of("missing", what="a row of a transaction"))
+            problems.add(missing("a row of a transaction"))
         if len(phases) > 1:
             belonging = belonging.noting(Caution.of("phases", phases=len(phases)))
         if rows:
@@ -91,7 +81,7 @@ class ReadingsImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        return _READINGS_HEADER.match(_head(source)) is not None
+        return _READINGS_HEADER.match(source.head_text) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         readings = _read_readings(source, problems)
@@ -111,8 +101,8 @@ class SummaryImporter(Importer):
     name = "BenchBase summary"
 
     def recognizes(self, source: Source) -> bool:
-        head = _head(source)
-        return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
+        head = source.head_text
+        return head.startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = json_object(source, problems, LARGEST_SUMMARY_BYTES)
@@ -142,10 +132,6 @@ class _Readings:
     seconds: list[float]
     rates: list[float]
     means_ms: list[float]
-
-
-def _head(source: Source) -> str:
-    return source.head.decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
 def _columns(header: str) -> list[str]:
@@ -253,13 +239,12 @@ def _summary(document: Mapping[str, object], belonging: Belonging, problems: Pro
     elif mean:
         yield Figure(belonging.response_times(), belonging.origin(None, OF_UNKNOWN_COUNT), mean, rounding=rounding)
     rate = document.get("Throughput (requests/second)")
-    per_second = number(rate)
-    if per_second is not None and per_second > 0:
-        yield Figure(belonging.throughput(), belonging.origin(), per_second, rounding=half_unit(str(rate)))
+    if (number(rate) or 0.0) > 0:
+        yield belonging.printed_rate(str(rate))
     elif rate is not None:
         problems.add(unexpected("Throughput (requests/second) above 0", shown(rate)))
     good = number(document.get("Goodput (requests/second)"))
     if good is not None and good > 0:
         yield Figure(belonging.throughput(SUCCESSFUL), belonging.origin(), good)
     if rate is None and not mean and not problems:
-        problems.add(Refusal.of("missing", what="Latency Distribution or Throughput (requests/second)"))
+        problems.add(missing("Latency Distribution or Throughput (requests/second)"))

@@ -10,15 +10,15 @@ factor; one of numbers is a factor too, except where nothing else is a metric: t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tdelta.errors import ImportFault, UsageError
 from tdelta.importers.importer import Naming
-from tdelta.importers.problems import unexpected
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.words import is_encrypted, is_plain
+from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
 
@@ -119,42 +119,28 @@ def asked_unit(unit: str) -> str:
 # (encrypted)``.
 
 
-@dataclass(frozen=True, slots=True)
-class WideColumn:
-    """A condition's column; ``measure`` is None where the name says no unit."""
-
-    condition: str
-    measure: Measure | None
-
-
-def wide_columns(
-    names: Sequence[str], numeric: Sequence[bool], measure_of: Callable[[str], Measure | None]
-) -> Mapping[int, WideColumn]:
-    """The columns of conditions by their places; empty where the table has one row per condition.
-
-    `measure_of`: what a column of figures is by its name; None for anything else.
-    """
-    found = [name for index, name in enumerate(names) if numeric[index]]
-    if not any(map(is_plain, found)) or not any(map(is_encrypted, found)):
+def wide_columns(names: Sequence[str], numeric: Sequence[bool]) -> Mapping[int, Column]:
+    """The columns of conditions by their places; empty where the table has one row per condition."""
+    sides = {index: name for index, name in enumerate(names) if numeric[index] and has_side(name)}
+    if not any(map(is_plain, sides.values())) or not any(map(is_encrypted, sides.values())):
         return {}
-    return {
-        index: _cut(name, measure_of)
-        for index, name in enumerate(names)
-        if numeric[index] and (is_plain(name) or is_encrypted(name))
-    }
+    return {index: _cut(index, name) for index, name in sides.items()}
 
 
-def _cut(name: str, measure_of: Callable[[str], Measure | None]) -> WideColumn:
-    """The condition and the measure: the longest end, else the longest beginning, that is one."""
+def has_side(name: str) -> bool:
+    return is_plain(name) or is_encrypted(name)
+
+
+def _cut(index: int, name: str) -> Column:
+    """A column's condition and measure: the longest end, else the longest beginning, that is one."""
     parts = name.split("_")
     cuts = [(parts[at:], parts[:at]) for at in range(1, len(parts))]
     cuts += [(parts[:at], parts[at:]) for at in range(len(parts) - 1, 0, -1)]
-    for rest, condition in cuts:
-        text = "_".join(rest)
-        has_side = is_plain(text) or is_encrypted(text)
-        if not has_side and (measure := measure_of_unit(text) or measure_of(text)) is not None:
-            return WideColumn(" ".join(condition), measure)
-    return WideColumn(" ".join(parts), None)
+    measured = ((condition, _measure("_".join(rest))) for rest, condition in cuts if not has_side("_".join(rest)))
+    condition, measure = next((it for it in measured if it[1] is not None), (parts, None))
+    measure = measure or Measure(RESPONSE_TIME, "", 1.0)
+    part = Part.RESPONSE if measure.metric == RESPONSE_TIME else Part.METRIC
+    return Column(index, name, part, measure.metric, measure.unit, measure.scale, condition=" ".join(condition))
 
 
 class Part(StrEnum):
@@ -256,25 +242,20 @@ def _chosen_one(asked: Column, unit: str | None) -> Column:
 
 
 def _of_table(names: Sequence[str], numeric: Sequence[bool]) -> list[Column]:
-    wide = wide_columns(names, numeric, _measure)
+    wide = wide_columns(names, numeric)
     condition = next((it for it in CONDITION if it in names and names.index(it) not in wide), None)
     return [
-        _wide(index, name, wide[index]) if index in wide else _column(index, name, name == condition, numeric[index])
-        for index, name in enumerate(names)
+        wide.get(index) or _column(index, name, name == condition, numeric[index]) for index, name in enumerate(names)
     ]
 
 
-def _wide(index: int, name: str, column: WideColumn) -> Column:
-    measure = column.measure or Measure(RESPONSE_TIME, "", 1.0)
-    part = Part.RESPONSE if measure.metric == RESPONSE_TIME else Part.METRIC
-    return Column(index, name, part, measure.metric, measure.unit, measure.scale, condition=column.condition)
-
-
 def _measure(name: str) -> Measure | None:
+    """What a column of figures is by its name, or a unit alone; None for anything else."""
+    if (of_unit := measure_of_unit(name)) is not None:
+        return of_unit
     column = _column(0, name, is_condition=False, is_numeric=False)
-    if column.part not in (Part.RESPONSE, Part.METRIC, Part.MEAN) or not column.unit:
-        return None
-    return Measure(column.metric, column.unit, column.scale)
+    is_measured = column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) and column.unit
+    return Measure(column.metric, column.unit, column.scale) if is_measured else None
 
 
 def _of_jmeter(names: Sequence[str]) -> list[Column]:
@@ -316,7 +297,7 @@ def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
 
 
 def is_wide(header: Sequence[str], row: Sequence[bool]) -> bool:
-    return len(row) == len(header) and bool(wide_columns([one_spelling(cell) for cell in header], row, _measure))
+    return len(row) == len(header) and bool(wide_columns([one_spelling(cell) for cell in header], row))
 
 
 def is_known(name: str) -> bool:
@@ -341,11 +322,10 @@ def _column(index: int, name: str, is_condition: bool, is_numeric: bool) -> Colu
         (Part.TRANSACTION, TRANSACTION),
         (Part.RUN, RUN),
         (Part.COUNT, COUNT),
+        (Part.PUBLISHED, PUBLISHED),
     ):
         if name in known:
             return Column(index, name, part)
-    if name in PUBLISHED:
-        return Column(index, name, Part.PUBLISHED)
     if name.startswith(("published_", "printed_")):
         return Column(index, name, Part.PUBLISHED, of=_split(name.partition("_")[2])[0])
     if stem in EXTREMES or not name:
@@ -405,19 +385,11 @@ def _share(match: re.Match[str]) -> float:
 
 def _with_a_metric(columns: list[Column]) -> list[Column]:
     """Decide on columns of numbers with unknown names (``of`` is ``?`` until then)."""
-    measured = (Part.METRIC, Part.RESPONSE, Part.MEAN)
-    unknown = [column for column in columns if column.of == "?"]
-    last = None
-    if unknown and not any(column.part in measured for column in columns):
-        last = unknown[-1].index
-    decided: list[Column] = []
-    for column in columns:
-        if column.of != "?":
-            decided.append(column)
-        elif column.index == last:
-            decided.append(_cost(column.index, column.name, column.name, ""))
-        else:
-            decided.append(Column(column.index, column.name, Part.FACTOR))
+    unknown = [column.index for column in columns if column.of == "?"]
+    decided = [Column(it.index, it.name, Part.FACTOR) if it.of == "?" else it for it in columns]
+    if unknown and not any(column.part in (Part.METRIC, Part.RESPONSE, Part.MEAN) for column in columns):
+        last = unknown[-1]
+        decided[last] = _cost(last, columns[last].name, columns[last].name, "")
     return decided
 
 
@@ -429,7 +401,12 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
         same = [printable(header[it.index]) for it in columns if it.part is part and it.condition is None]
         if len(same) > 1:
             faults.append(unexpected(f"one column for the {part}", ", ".join(same)))
-    faults += _without_unit(header, [it for it in columns if it.part is Part.RESPONSE and not it.unit])
+    if without_unit := [it for it in columns if it.part is Part.RESPONSE and not it.unit]:
+        listed = [printable(header[it.index].strip()) for it in without_unit]
+        if without_unit[0].condition is None:
+            faults.append(Refusal.of("time-without-unit", column=listed[0]))
+        else:
+            faults.append(Refusal.of("columns-without-unit", column=listed[0], listed=", ".join(listed)))
     if not faults and not any(column.part in (Part.RESPONSE, Part.METRIC, Part.MEAN) for column in columns):
         faults.append(
             unexpected(
@@ -440,27 +417,15 @@ def _faults(header: Sequence[str], names: Sequence[str], columns: Sequence[Colum
     return faults
 
 
-def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[Refusal]:
-    if not columns:
-        return
-    found = printable(header[columns[0].index].strip())
-    if columns[0].condition is None:
-        yield (Refusal.of("time-without-unit", column=found))
-        return
-    listed = ", ".join(printable(header[it.index].strip()) for it in columns)
-    yield Refusal.of("columns-without-unit", column=found, listed=listed)
-
-
 def throughput_of_whole(columns: Sequence[Column]) -> Column | None:
     """Of the throughputs in one row, the one that is of the whole: transactions before queries.
 
     None where each is of an operation of its own (``insert_ops_per_sec``): then none speaks for the others.
     """
     found = [column for column in columns if column.part is Part.METRIC and column.metric == THROUGHPUT]
-    for name in OF_THE_WHOLE:
-        for column in found:
-            if one_spelling(column.name) == name:
-                return column
+    by_name = {one_spelling(column.name): column for column in reversed(found)}
+    if known := [by_name[name] for name in OF_THE_WHOLE if name in by_name]:
+        return known[0]
     is_lone = len(found) == 1 and (found[0].condition is not None or _is_of_anything(one_spelling(found[0].name)))
     return found[0] if is_lone else None
 
@@ -468,8 +433,5 @@ def throughput_of_whole(columns: Sequence[Column]) -> Column | None:
 def _is_of_anything(name: str) -> bool:
     """Whether a name of throughput says of no operation: ``ops``, ``requests_per_s``."""
     rate = _RATE.fullmatch(name)
-    return (
-        name in PER_SECOND
-        or _is_rate_twice(name)
-        or (rate is not None and name[: rate.start(1)].removesuffix("_per_") in OF_ANYTHING)
-    )
+    counted = name[: rate.start(1)].removesuffix("_per_") if rate else ""
+    return name in PER_SECOND or _is_rate_twice(name) or counted in OF_ANYTHING

@@ -17,13 +17,12 @@ from itertools import islice, pairwise
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import column_index, is_known, is_wide
-from tdelta.importers.problems import unexpected
-from tdelta.importers.reading import HEAD_BYTES, Source, View, excerpt, head_lines, printable
+from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines, printable
+from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
 
 CHUNK_ROWS = 16_384
 LONGEST_CELL = 1000
-
 _SEPARATORS = (",", ";", "\t", "|")
 _MOST_COLUMNS = 200
 _LONGEST_NAME = 200
@@ -34,6 +33,7 @@ _WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d{1,
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", re.ASCII)
 _OLDEST, _MS_OF_NOW = 1e8, 1e11  # seconds since 1970 of 1973 and of the year 5138; what is larger is in ms
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_SIGNS = {"either": _EITHER, "grouped": _GROUPED_BY_COMMAS, "comma": _WITH_COMMA, "point": _PLAIN_NUMBER}
 _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
 _OF_OTHER_TOOLS = (
@@ -76,8 +76,7 @@ def sniffed(source: Source, column: str | None = None) -> Table | None:
     numbers could be read in two ways.
     """
     is_whole = len(source.head) < HEAD_BYTES
-    first = source.first_line if isinstance(source, View) else 1
-    lines = enumerate(head_lines(source, only_whole=True), first)
+    lines = enumerate(head_lines(source, only_whole=True), source.first_line)
     numbered = [(number, line.rstrip("\r")) for number, line in lines]
     comments = [line for _, line in numbered if line.startswith("#")]
     content = [(number, line) for number, line in numbered if line.strip() and not line.startswith("#")]
@@ -245,33 +244,21 @@ def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence[int]) -> bool:
-    doubtful: tuple[int, str] | None = None
-    comma: int | None = None
-    point: int | None = None
+    first: dict[str, tuple[int, str]] = {}  # the line and the cell of each kind
     for line, row in zip(lines, rows, strict=True):
         for cell in (cell.strip() for cell in row if "," in cell or "." in cell):
-            if _EITHER.fullmatch(cell):
-                doubtful = doubtful or (line, cell)
-            elif _GROUPED_BY_COMMAS.fullmatch(cell):
-                point = point or line
-            elif _WITH_COMMA.fullmatch(cell):
-                comma = comma or line
-            elif _PLAIN_NUMBER.fullmatch(cell):
-                point = point or line
-    if comma and point:
-        raise ImportFault(
-            unexpected("one decimal sign", f"a comma here and a point in line {point}", f"{file}:{comma}")
-        )
-    if doubtful and not comma:
-        raise ImportFault(
-            Refusal.of(
-                "doubtful-number",
-                number=doubtful[1],
-                whole=doubtful[1].replace(",", ""),
-                part=doubtful[1].replace(",", "."),
-            ).at(f"{file}:{doubtful[0]}")
-        )
-    return comma is not None
+            kind = next((name for name, pattern in _SIGNS.items() if pattern.fullmatch(cell)), None)
+            if kind is not None:
+                first.setdefault(kind, (line, cell))
+    points = [first[kind][0] for kind in ("grouped", "point") if kind in first]
+    if "comma" in first and points:
+        found = f"a comma here and a point in line {min(points)}"
+        raise ImportFault(unexpected("one decimal sign", found, f"{file}:{first['comma'][0]}"))
+    if "either" in first and "comma" not in first:
+        line, number = first["either"]
+        both = {"whole": number.replace(",", ""), "part": number.replace(",", ".")}
+        raise ImportFault(Refusal.of("doubtful-number", number=number, **both).at(f"{file}:{line}"))
+    return "comma" in first
 
 
 def csv_line(cells: Sequence[str]) -> str:

@@ -32,18 +32,9 @@ from tdelta.importers.csv_columns import (
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
 from tdelta.importers.importer import Importer, Naming, apart, contradiction, with_said
 from tdelta.importers.intervals import Span
-from tdelta.importers.problems import (
-    MOST_SHOWN,
-    Problems,
-    half_unit,
-    out_of_range,
-    place,
-    too_large,
-    too_many,
-    unexpected,
-    whole,
-)
+from tdelta.importers.problems import MOST_SHOWN, Problems, half_unit, place, whole
 from tdelta.importers.reading import Source, excerpt, printable
+from tdelta.inputs import missing, out_of_range, too_large, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Summary
@@ -53,7 +44,7 @@ _FEWEST_ROWS = 5  # with fewer, numbers that differ may be levels
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
 _USERS = "all_threads"  # of JMeter: how many threads there were as a sample ended
-_WITHOUT_CONDITION = Refusal.of("missing", what="the name of the configuration")
+_WITHOUT_CONDITION = missing("the name of the configuration")
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
@@ -85,7 +76,7 @@ class CsvRows(Importer):
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         table = self._table(source, naming.column)
         if table is None:
-            raise ImportFault(Refusal.of("missing", what="a header such as condition,response_ms").at(source.name))
+            raise ImportFault(missing("a header such as condition,response_ms").at(source.name))
         reader = _Reader(self.name, self._opened(source), table, _columns(table, source, naming), naming)
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
@@ -385,11 +376,9 @@ class _Reader:
     def _must_be_times(self, values: NDArray[np.float64], lines: Sequence[int]) -> None:
         bad = np.flatnonzero(~((values >= 0.0) & (values <= LONGEST_MS)))
         if bad.size:
-            faults = [
-                no_response_time(f"{values[index]:g}", place(self.source.name, lines[index]))
-                for index in bad[:MOST_SHOWN].tolist()
-            ]
-            raise ImportFault(*faults, *([Refusal.of("more-faults", more="more")] if bad.size > MOST_SHOWN else []))
+            first = [(f"{values[at]:g}", place(self.source.name, lines[at])) for at in bad[:MOST_SHOWN].tolist()]
+            more = [Refusal.of("more-faults", more="more")] if bad.size > MOST_SHOWN else []
+            raise ImportFault(*(no_response_time(*it) for it in first), *more)
 
     def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
         if any(len(cell) > LONGEST_CELL for cell in cells):
@@ -400,9 +389,7 @@ class _Reader:
         return tuple(printable(cell.strip()) for cell in cells)
 
     def _without_rows(self) -> ImportFault:
-        return ImportFault(
-            Refusal.of("missing", what=f"a row after the header in line {self.table.header_line}").at(self.source.name)
-        )
+        return ImportFault(missing(f"a row after the header in line {self.table.header_line}").at(self.source.name))
 
 
 def _take_stamps(cells: Sequence[str], span: Span) -> None:

@@ -47,7 +47,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "HammerDB",
         "hammerdb",
-        "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile",
+        "'TEST RESULT : System achieved …', or a job's JSON (result, timing, tcount, summaryjson)",
         f"HammerDB: {_NONE}",
     ),
     Format("BenchBase", "benchbase", "'*.raw.csv', '*.samples.csv', '*.summary.json'", "give BenchBase's *.raw.csv"),
@@ -67,12 +67,6 @@ FORMATS: tuple[Format, ...] = (
     Format("wrk", "wrk", "its output ('Running 10s test @ …')", "wrk prints no response times: hey -o csv does"),
     Format("hey", "hey", "its output ('Response time histogram:'), or hey -o csv", "run hey with -o csv"),
     Format("hyperfine", "hyperfine", "--export-json FILE", "export hyperfine's results by --export-json"),
-    Format(
-        "Go benchmarks",
-        "go_bench",
-        "the output of go test -bench ('BenchmarkInsert-8  1000  1234 ns/op')",
-        "a Go benchmark prints means: " + _CSV,
-    ),
     Format(
         "CSV",
         "csv_rows",

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from tdelta.errors import ImportFault
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, half_unit, number, shown, unexpected
+from tdelta.importers.problems import Problems, half_unit, number, shown
 from tdelta.importers.reading import Source, head_lines
-from tdelta.messages import Caution, Refusal
-from tdelta.records.observed import ALL, Figure, Observation, Summary
+from tdelta.inputs import missing, unexpected
+from tdelta.messages import Caution
+from tdelta.records.observed import ALL, Observation, Summary
 
 _HEADER = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,status-code,offset"
 _FIRST_ERROR = 400
-
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
 _TOTAL = re.compile(rf"Total:\s+{_NUMBER} secs$")
 _AVERAGE = re.compile(rf"Average:\s+{_NUMBER} secs$")
@@ -55,7 +55,7 @@ class ReportImporter(Importer):
             runs += 1
             yield from report.observations(belonging.of_run(runs, runs))
         if not runs:
-            raise ImportFault(Refusal.of("missing", what="'Average: …' and 'Requests/sec: …' of hey").at(source.name))
+            raise ImportFault(missing("'Average: …' and 'Requests/sec: …' of hey").at(source.name))
 
 
 class RowsImporter(Importer):
@@ -130,13 +130,7 @@ class _Report:
                 rounding=1e3 * half_unit(self.average),
                 duration_seconds=self.seconds,
             )
-        yield Figure(
-            own.throughput(),
-            own.origin(),
-            float(self.rate),
-            rounding=half_unit(self.rate),
-            duration_seconds=self.seconds,
-        )
+        yield own.printed_rate(self.rate, seconds=self.seconds)
 
     def _cautions(self) -> Iterator[Caution]:
         if self.failed:

@@ -14,9 +14,10 @@ from dataclasses import replace
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering
 from tdelta.importers.importer import Belonging, Importer, Naming, json_object
-from tdelta.importers.problems import Problems, number, plain_name, shown, unexpected
+from tdelta.importers.problems import Problems, number, plain_name, shown
 from tdelta.importers.reading import Source
 from tdelta.importers.words import other_words, said_of_encryption
+from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, Figure, Group, Observation
@@ -29,7 +30,7 @@ class Hyperfine(Importer):
     name = "hyperfine"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return head.startswith("{") and '"results"' in head and '"command"' in head and '"user"' in head
 
     def says_conditions(self, source: Source) -> bool:
@@ -43,7 +44,7 @@ class Hyperfine(Importer):
         problems = Problems(source.name, self.name)
         results = _results(json_object(source, problems))
         if not results and not problems:
-            problems.add(Refusal.of("missing", what="a result of a command with its times"))
+            problems.add(missing("a result of a command with its times"))
         problems.raise_if_any()
         says = naming.condition is None
         if says and not all(said_of_encryption(_command(it)) for it in results):

@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, json_text, shown, unexpected
+from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, half_unit, json_text, shown
 from tdelta.importers.reading import Source, printable
+from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Group, Observation, Origin
+from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin
 
 Levels: TypeAlias = tuple[tuple[str, Level], ...]
 
@@ -91,6 +92,11 @@ class Belonging:
 
     def origin(self, line: int | None = None, *cautions: Caution) -> Origin:
         return Origin(self.file, self.format, line, (*self.cautions, *cautions), settings=self.settings)
+
+    def printed_rate(self, printed: str, line: int | None = None, seconds: float | None = None) -> Figure:
+        """Throughput as a tool prints it, which may be off by half of its last digit; of a run of so many seconds."""
+        rounding = half_unit(printed)
+        return Figure(self.throughput(), self.origin(line), float(printed), rounding=rounding, duration_seconds=seconds)
 
     def with_level(self, name: str, value: Level | None) -> Belonging:
         """With what the file says of a factor, if anything; its name may say otherwise."""

@@ -25,9 +25,7 @@ from tdelta.records.observed import ALL, Group, Origin, Samples, Series
 Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 FEWEST = 3  # readings that make a series
-
 _SLACK = 0.5  # a reading counts as the next one if its distance is within this share of the usual distance
-
 _LONGEST_SECONDS = 86_400.0  # the longest interval that is believed
 
 

@@ -16,9 +16,10 @@ from tdelta.importers.csv_dialect import sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, shown, unexpected, whole
+from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.importers.reading import Source
 from tdelta.importers.xml_document import XmlDocument
+from tdelta.inputs import unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import Observation
 
@@ -30,8 +31,7 @@ class XmlImporter(Importer):
     most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        return "<testResults" in head and head.lstrip("\ufeff \r\n\t").startswith("<")
+        return source.head_text.startswith("<") and "<testResults" in source.head_text
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = _Document(source, problems)

@@ -14,8 +14,9 @@ from tdelta.importers.csv_dialect import csv_line
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Importer
 from tdelta.importers.k6 import is_k6
-from tdelta.importers.problems import Problems, one_object, shown, unexpected
+from tdelta.importers.problems import Problems, one_object, shown
 from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
+from tdelta.inputs import unexpected
 
 _SEPARATING = re.compile(r"[;,|\t]")
 _MOST_KEYS = 200

@@ -17,8 +17,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import measure_of_unit
 from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of, json_object
 from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, of_object, one_object, shown, unexpected, whole
+from tdelta.importers.problems import Problems, number, of_object, one_object, shown, whole
 from tdelta.importers.reading import Source, head_lines
+from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Figure, Observation, Summary
 
@@ -31,7 +32,6 @@ _IN_MS = re.compile(r"(?:http_req|grpc_req|ws|browser|iteration|group)_\w+")
 """Metrics of k6 itself whose values are ms; a script's own may be anything."""
 _EXPECTED = "{expected_response:true}"
 _FAILED = "http_req_failed"
-
 _HEAD = re.compile(r'\{"(?:metric|type|data)":')
 _CSV_HEADER = "metric_name,timestamp,metric_value,"
 _QUANTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,6})?)\)", re.ASCII)
@@ -44,21 +44,22 @@ class LinesImporter(Importer):
     def recognizes(self, source: Source) -> bool:
         return is_k6(next((line for line in head_lines(source) if line.strip()), ""))
 
+    def points(self, reader: _Reader) -> Iterator[_Point]:
+        return _points(reader)
+
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name, self.name, 100))
-        yield from reader.observations(_points(reader))
+        yield from reader.observations(self.points(reader))
 
 
-class RowsImporter(Importer):
+class RowsImporter(LinesImporter):
     name = "k6 CSV"
-    has_columns = True
 
     def recognizes(self, source: Source) -> bool:
         return next(iter(head_lines(source)), "").startswith(_CSV_HEADER)
 
-    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name, self.name, 100))
-        yield from reader.observations(_rows(reader))
+    def points(self, reader: _Reader) -> Iterator[_Point]:
+        return _rows(reader)
 
 
 class SummaryImporter(Importer):
@@ -68,7 +69,7 @@ class SummaryImporter(Importer):
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return (
             head.startswith("{")
             and '"metrics"' in head

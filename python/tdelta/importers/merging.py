@@ -27,25 +27,12 @@ def together(observations: Iterable[Observation]) -> Iterator[Observation]:
         if len(parts) == 1:
             yield parts[0]
             continue
-        begin, end = _begin(parts), _end(parts)
+        timed = [(begin, it.duration_seconds) for it in parts if (begin := it.started_unix_seconds) is not None]
+        begin = min((begin for begin, _ in timed), default=None)
+        end = max((begin + seconds for begin, seconds in timed if seconds is not None), default=None)
+        lasted = None if begin is None or end is None else end - begin
         for merged in _merged(parts):
-            lasted = None if begin is None or end is None else end - begin
             yield replace(merged, started_unix_seconds=begin, duration_seconds=lasted)
-
-
-def _begin(parts: Iterable[Observation]) -> float | None:
-    return min((it.started_unix_seconds for it in parts if it.started_unix_seconds is not None), default=None)
-
-
-def _end(parts: Iterable[Observation]) -> float | None:
-    return max(
-        (
-            it.started_unix_seconds + it.duration_seconds
-            for it in parts
-            if it.started_unix_seconds is not None and it.duration_seconds is not None
-        ),
-        default=None,
-    )
 
 
 def _merged(parts: list[Observation]) -> Iterator[Observation]:
@@ -56,7 +43,7 @@ def _merged(parts: list[Observation]) -> Iterator[Observation]:
     if samples:
         yield side_by_side(samples)
     elif summaries:
-        yield _summary(summaries)
+        yield replace(pooled(summaries), origin=_origin(summaries))
     elif series:
         yield _series(series)
     elif figures and figures[0].group.is_throughput:
@@ -66,8 +53,8 @@ def _merged(parts: list[Observation]) -> Iterator[Observation]:
         yield from parts
 
 
-def _summary(parts: list[Summary]) -> Summary:
-    """Counts, means and sds pooled exactly: the sum of squares within the parts and between their means."""
+def pooled(parts: Sequence[Summary]) -> Summary:
+    """Parts of one run as one: exact for count and mean, and for the sd if every part has one."""
     count = sum(part.count for part in parts)
     mean = math.fsum(part.count * part.mean for part in parts) / count if count else 0.0
     sd: float | None = None
@@ -75,7 +62,7 @@ def _summary(parts: list[Summary]) -> Summary:
         within = math.fsum((part.count - 1) * (part.sd or 0.0) ** 2 for part in parts if part.count)
         between = math.fsum(part.count * (part.mean - mean) ** 2 for part in parts)
         sd = math.sqrt((within + between) / (count - 1))
-    return Summary(parts[0].group, _origin(parts), count, mean, sd)
+    return replace(parts[0], count=count, mean=mean, sd=sd, quantiles={})
 
 
 def _series(parts: list[Series]) -> Series:
@@ -124,9 +111,7 @@ class _View:
     @property
     def count(self) -> int | None:
         whole = [it for it in self.observations if it.group.transaction == ALL]
-        samples = [it.count for it in whole if isinstance(it, Samples)]
-        counts = [*samples, *(it.count for it in whole if isinstance(it, Summary))]
-        return counts[0] if counts else None
+        return next((it.count for kind in (Samples, Summary) for it in whole if isinstance(it, kind)), None)
 
 
 def one_run_each(observations: Sequence[Observation]) -> Iterator[Observation]:
@@ -175,10 +160,7 @@ def _report_of(log: _View, reports: Iterable[_View]) -> _View | None:
     same = [it for it in alike if it.count == log.count]
     named = [it for it in alike if it.group.run == log.group.run]
     both = [it for it in same if it in named]
-    for found in (both, same, named):
-        if len(found) == 1:
-            return found[0]
-    return None
+    return next((found[0] for found in (both, same, named) if len(found) == 1), None)
 
 
 def _are_alike(log: Group, report: Group) -> bool:

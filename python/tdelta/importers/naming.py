@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tdelta.errors import UsageError
 from tdelta.importers.importer import Naming
-from tdelta.importers.problems import unexpected
 from tdelta.importers.words import is_encrypted, is_plain
+from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.records.conditions import Level
 

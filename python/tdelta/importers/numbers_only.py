@@ -9,8 +9,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
 from tdelta.importers.csv_columns import measure_of_unit
 from tdelta.importers.importer import Importer, Naming, belonging_of
-from tdelta.importers.problems import Problems, number, too_many, unexpected
+from tdelta.importers.problems import Problems, number
 from tdelta.importers.reading import Source, excerpt, head_lines
+from tdelta.inputs import too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
 

@@ -19,8 +19,9 @@ from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.problems import PRINTED, Problems, half_unit, out_of_range, place, too_many, unexpected
+from tdelta.importers.problems import PRINTED, Problems, half_unit, place
 from tdelta.importers.reading import Source, excerpt, head_lines, printable
+from tdelta.inputs import out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
@@ -30,7 +31,6 @@ _MOST_FAULTS = 20
 _EPOCH = 1e8  # seconds of a progress line above this are since 1970 (``--progress-timestamp``)
 _CONNECTING = 0.02  # the mean counts the time to connect, throughput does not: so much apart, they are still of one run
 MOST_SCRIPTS = 128  # pgbench itself takes no more (``MAX_SCRIPTS``)
-
 _COUNT = r"(\d{1,18})"
 _PROGRESS = re.compile(rf"progress: {PRINTED}(?: s)?, {PRINTED} tps\b(?:, lat {PRINTED} ms\b)?")
 _TYPE = re.compile(r"transaction type: (.{1,200})$")
@@ -62,7 +62,6 @@ _SETTINGS = {
 """What a report says of the test; ``-C`` and ``-R`` show in other lines."""
 _PACED = "rate limit schedule lag"
 _WEIGHT = re.compile(r"- weight: (\d{1,9})")
-
 _RECONNECTING = "(including reconnection times"
 _ABORTED = "Run was aborted"
 _MARKS = re.compile(

@@ -27,13 +27,13 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Span, uneven_steps, usual_step
-from tdelta.importers.problems import Problems, place, too_many, unexpected
+from tdelta.importers.problems import Problems, place
 from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
-from tdelta.messages import Caution, Refusal
+from tdelta.inputs import missing, too_many, unexpected
+from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Observation, Series, Summary
 
 MOST_INTERVALS = 1_000_000
-
 _WORDS = frozenset(("skipped", "failed", "serialization", "deadlock", "other"))
 _LOWEST_EPOCH = 10**8  # 1973; no client has this number
 _HIGHEST_EPOCH = 10**11
@@ -68,7 +68,7 @@ class PgbenchLog(Importer):
             rows += len(chunk)
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
-            raise ImportFault(Refusal.of("missing", what=f"the time in all {rows} rows").at(source.name))
+            raise ImportFault(missing(f"the time in all {rows} rows").at(source.name))
         noted += [
             Caution.of("transactions-untimed", count=count, rows=rows, why=word)
             for word, count in sorted(without_time.items())
@@ -114,7 +114,7 @@ class PgbenchAggregates(Importer):
             _count_others(row, others)
         problems.raise_if_any()
         if not sum(counts):
-            raise ImportFault(Refusal.of("missing", what=f"a transaction in {len(starts)} intervals").at(source.name))
+            raise ImportFault(missing(f"a transaction in {len(starts)} intervals").at(source.name))
         noted += [Caution.of("counted", count=count, what=words) for words, count in others.items() if count]
         belonging = belonging.noting(*noted)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]

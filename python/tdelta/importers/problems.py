@@ -20,22 +20,6 @@ LONGEST_NAME = 200
 PRINTED = r"(\d{1,15}(?:\.\d{1,12})?)"  # the pattern of a figure as tools print it
 
 
-def unexpected(expected: str, found: object, where: object = "") -> Refusal:
-    return Refusal.of("unexpected", expected=expected, found=found).at(where)
-
-
-def too_many(what: str, most: object, where: object = "") -> Refusal:
-    return Refusal.of("too-many", what=what, most=most).at(where)
-
-
-def too_large(what: str, most: object, where: object) -> Refusal:
-    return Refusal.of("too-large", what=what, most=most).at(where)
-
-
-def out_of_range(what: str, wanted: str, found: object, where: object = "") -> Refusal:
-    return Refusal.of("out-of-range", what=what, wanted=wanted, found=found).at(where)
-
-
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 

@@ -13,11 +13,10 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import too_large, too_many, unexpected
-from tdelta.inputs import opened
+from tdelta.inputs import missing, opened, too_large, too_many, unexpected
 from tdelta.messages import Refusal
 
 HEAD_BYTES = 64 << 10
@@ -25,7 +24,6 @@ LONGEST_LINE_BYTES = 1 << 20
 MOST_FILES = 10_000
 HIGHEST_RATIO = 200  # inflated bytes for one byte of gzip, once `RATIO_MATTERS_FROM_BYTES` have been inflated
 RATIO_MATTERS_FROM_BYTES = 64 << 20
-
 _BLOCK_BYTES = 256 << 10
 _GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
@@ -48,37 +46,37 @@ def _no_progress(_: int) -> None:
     return
 
 
-class Source(Protocol):
+class Source:
     """One file as an importer sees it: uncompressed already, bounded in every direction.
 
     `text_lines` and `content` raise `ImportFault` where a line is longer than `reading.LONGEST_LINE_BYTES`, where
     what is inflated outgrows its limits (a bomb), where bytes are no UTF-8 text, or where the file ends within gzip.
     """
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def name(self) -> str:
-        """As the user named it: what messages and origins say."""
+    path: Path
+    name: str  # as the user named it: what messages and origins say
+    first_line = 1  # the number of the first line; 0 for a CSV's header that the file itself does not have
 
     @property
     def head(self) -> bytes:
         """Its first bytes, at most 64 KiB, uncompressed."""
+        raise NotImplementedError
+
+    @property
+    def head_text(self) -> str:
+        return self.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Its lines from the first, numbered from 1, without their ends."""
+        """Its lines from the first, without their ends."""
+        raise NotImplementedError
 
     def content(self, limit_bytes: int) -> bytes:
         """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
+        raise NotImplementedError
 
 
-class View:
-    """A file as another text: what its lines have without a prefix, or its rows as a CSV. A subclass gives `head` and
-    `text_lines`."""
-
-    first_line = 1  # the number of the first line; 0 for a CSV's header that the file itself does not have
+class View(Source):
+    """A file as another text: what its lines have without a prefix, or its rows as a CSV."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -89,8 +87,8 @@ class View:
         return self._source.content(limit_bytes)
 
 
-class FileSource:
-    """One file; see `Source`. Each pass over it opens it again.
+class FileSource(Source):
+    """Each pass over the file opens it again.
 
     `progress`: told what has been read, by passes over lines or content, not by the look at the head. Raises
     `ImportFault`: no such file, not readable, a folder, a device, empty.
@@ -106,12 +104,15 @@ class FileSource:
             head += block
             if len(head) >= HEAD_BYTES:
                 break
-        self.head = head[:HEAD_BYTES]
+        self._head = head[:HEAD_BYTES]
         if not head:
             raise ImportFault(Refusal.of("file-empty").at(self.name))
 
+    @property
+    def head(self) -> bytes:
+        return self._head
+
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Its lines from the first, numbered from 1, without their ends. Raises `ImportFault`: see the module."""
         number = 0
         for block in self._whole_lines():
             for line in self._decoded(block, number + 1).split("\n"):
@@ -241,7 +242,7 @@ def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
 
 
 def looks_binary(head: bytes) -> str | None:
-    """What a head shows that is neither text nor a database: ``a zip archive``, ``UTF-16 text``; None if nothing."""
+    """What a head shows that is no text: ``a zip archive``, ``UTF-16 text``; None if nothing."""
     if head.startswith(b"PK\x03\x04") and any(part in head for part in _OF_OFFICE):
         return "a spreadsheet (xlsx, ods): save its sheet as CSV"
     for magic, name in _OTHER_PACKERS.items():
@@ -251,7 +252,9 @@ def looks_binary(head: bytes) -> str | None:
         return "gzip within gzip: unpack it once"
     if head.startswith(_WIDE_TEXT):
         return "UTF-16 text: convert it first (iconv -f UTF-16 -t UTF-8)"
-    if b"\0" in head and not head.startswith(_SQLITE):
+    if head.startswith(_SQLITE):
+        return "a database: give its results as text (HammerDB: jobs ID result, timing, tcount)"
+    if b"\0" in head:
         return "a binary file"
     return None
 
@@ -277,7 +280,7 @@ def expand(paths: Iterable[Path]) -> tuple[tuple[Path, bool], ...]:
                 if len(found) > MOST_FILES:
                     raise ImportFault(too_many("files", MOST_FILES, path))
             if not count:
-                faults.append(Refusal.of("missing", what="a file of results in this folder").at(path))
+                faults.append(missing("a file of results in this folder").at(path))
         except OSError as error:
             faults.append(Refusal.of("unreadable", fault=error.strerror or error).at(path))
     if faults:

@@ -16,8 +16,8 @@ from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.merging import one_run_each, together
 from tdelta.importers.naming import Argument, Named, namings
-from tdelta.importers.problems import unexpected
 from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
+from tdelta.inputs import conflict, missing, unexpected
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -77,6 +77,8 @@ _OTHERS = {
         r"Average number of seconds to run all queries:|^[\w-]*,mixed,[\d.]+,[\d.]+,[\d.]+,\d+,\d+$", re.M
     ),
     "go-tpc": re.compile(r"^\[(?:Current|Summary)\] \w+ - Takes\(s\): ", re.MULTILINE),
+    "Go benchmarks": re.compile(r"^Benchmark\S*\s+\d+\s+[\d.]+ \S+/op", re.MULTILINE),
+    "HammerDB's time profile": re.compile(r"^Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL|SUMMARY)", re.MULTILINE),
     "go-ycsb": re.compile(r"^\w+\s+- Takes\(s\): [\d.]+, Count: ", re.MULTILINE),
 }
 """Tools whose output is known and not read, by what only they write."""
@@ -173,8 +175,8 @@ def recognize(
 
 def _of_other_tool(source: Source) -> str | None:
     """What a tool wrote that is not read, and the nearest way to have it read; None where it is not known."""
-    head = source.head.decode("utf-8", errors="replace")
-    return next((f"the output of {tool}, {_NEAREST}" for tool, mark in _OTHERS.items() if mark.search(head)), None)
+    found = (tool for tool, mark in _OTHERS.items() if mark.search(source.head_text))
+    return next((f"the output of {tool}, {_NEAREST}" for tool in found), None)
 
 
 def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Importer]:
@@ -197,7 +199,7 @@ def _must_say_conditions(alone: _Recognized) -> bool:
 
 def _must_have_columns(files: Sequence[_Recognized]) -> None:
     faults = [
-        Refusal.of("conflict", one="--column", other=f"a file of {file.importer.name}").at(printable(str(file.path)))
+        conflict("--column", f"a file of {file.importer.name}").at(printable(str(file.path)))
         for file in files
         if not file.importer.has_columns
     ]
@@ -250,7 +252,7 @@ def _recognized_one(
 ) -> _Recognized:
     importer, source = recognize(FileSource(path), importers, column)
     if must_have_results and not importer.has_results(source):
-        raise ImportFault(Refusal.of("missing", what=f"a result in this {importer.name} output").at(source.name))
+        raise ImportFault(missing(f"a result in this {importer.name} output").at(source.name))
     says = importer.says_conditions(source)
     process, thread = _process_and_thread(path) if importer.is_per_thread else (None, None)
     named = Named(path, argument, importer.name, says, thread, process)

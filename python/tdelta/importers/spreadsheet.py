@@ -16,9 +16,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_dialect import Table, csv_line, sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.importer import Importer, Naming
-from tdelta.importers.problems import shown, too_many, unexpected
+from tdelta.importers.problems import shown
 from tdelta.importers.reading import HEAD_BYTES, Source, View
-from tdelta.inputs import size_words
+from tdelta.inputs import size_words, too_many, unexpected
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
@@ -29,7 +29,6 @@ MOST_SHEETS = 100
 MOST_COLUMNS = 100
 MOST_ROWS = 200_000
 MOST_ROWS_ABOVE = 20
-
 _ZIP = b"PK\x03\x04"
 _PIECE_BYTES = 1 << 20
 _DECLARATIONS = (b"<!DOCTYPE", b"<!ENTITY")

@@ -19,28 +19,17 @@ import numpy as np
 from tdelta.importers.accumulating import Printed, is_possible
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import (
-    Problems,
-    half_unit,
-    number,
-    out_of_range,
-    plain_name,
-    shown,
-    too_many,
-    unexpected,
-    whole,
-)
+from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
 from tdelta.importers.xml_document import Unusable, XmlDocument
-from tdelta.messages import Caution, Refusal
-from tdelta.records.observed import Figure, Observation, Series, Summary
+from tdelta.inputs import missing, out_of_range, too_many, unexpected
+from tdelta.messages import Caution
+from tdelta.records.observed import Observation, Series, Summary
 
 LONGEST_TEXT = 4096  # characters of one element, ``TPSReadings`` apart
-
 MOST_TRANSACTIONS = 1000
 MOST_ELEMENTS = 100_000
 _MOST_PARTS = 100  # elements of one ``Result`` that are kept: it has some thirty
-
 _PIECE_BYTES = 64 * 1024
 _RESULTS = frozenset(("result", "transactionresult"))
 _OVERVIEW = frozenset(
@@ -154,7 +143,6 @@ class Readings:
 
 
 LARGEST_BYTES = 16 * 1024 * 1024  # a reading a second for nine days: no honest file comes near it
-
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Results[\s>]")
 _OWN_WORDS = ("swingbench", "<overview", ":overview", "transactionresults", "tpsreadings", "averageresponse")
 _DECILES = {
@@ -180,7 +168,6 @@ _SETTINGS = {
 }
 """What a document says of the test, by its elements."""
 _ROUNDING_MS = 1.0  # minimum, maximum and percentiles are whole ms; the mean is not
-
 _RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
 _UNLIKELY = 10.0  # readings this many times off the overview's average are not transactions per second
 
@@ -189,9 +176,8 @@ class SwingbenchImporter(Importer):
     name = "Swingbench"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        lower = head.lower()
-        return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
+        lower = source.head_text.lower()
+        return _ROOT.search(source.head_text) is not None and any(word in lower for word in _OWN_WORDS)
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         document = Document(problems)
@@ -203,7 +189,7 @@ class SwingbenchImporter(Importer):
         )
         yield from _observations(document, own, problems)
         if not problems and not document.transactions and not document.readings:
-            problems.add(Refusal.of("missing", what="a Result with AverageResponse, or TPSReadings,"))
+            problems.add(missing("a Result with AverageResponse, or TPSReadings,"))
 
 
 IMPORTERS: tuple[Importer, ...] = (SwingbenchImporter(),)
@@ -227,10 +213,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
     if text and (average is None or average < 0):
         problems.add(unexpected("a number in AverageTransactionsPerSecond", shown(text)), line)
     elif average:
-        origin = belonging.origin(line, *doubts)
-        yield Figure(
-            belonging.throughput(), origin, average, rounding=half_unit(text), duration_seconds=_lasted(document)
-        )
+        yield belonging.noting(*doubts).printed_rate(text, line, _lasted(document))
     if series is not None:
         yield series
 

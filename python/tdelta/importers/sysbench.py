@@ -18,8 +18,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import uneven_steps, usual_step
-from tdelta.importers.problems import PRINTED, Problems, half_unit, out_of_range, place, too_many, unexpected
+from tdelta.importers.problems import PRINTED, Problems, half_unit, place
 from tdelta.importers.reading import Source, excerpt, head_lines
+from tdelta.inputs import out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import THROUGHPUT, Binned, Bins, Figure, Group, Observation, Origin, Series, Summary

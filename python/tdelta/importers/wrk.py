@@ -14,11 +14,12 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.csv_columns import TIMES_MS
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, half_unit, out_of_range, shown, too_many
+from tdelta.importers.problems import Problems, half_unit, shown
 from tdelta.importers.reading import Source, head_lines
-from tdelta.messages import Caution, Refusal
+from tdelta.inputs import missing, out_of_range, too_many
+from tdelta.messages import Caution
 from tdelta.records.conditions import Level
-from tdelta.records.observed import Figure, Observation, Summary
+from tdelta.records.observed import Observation, Summary
 
 MOST_RUNS = 1000
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
@@ -54,7 +55,7 @@ class Wrk(Importer):
             seen[key] = number = seen.get(key, 0) + 1
             yield from run.observations(belonging.of_run(number, number))
         if not seen and not problems:
-            problems.add(Refusal.of("missing", what="'Latency …' and 'Requests/sec: …' of wrk"))
+            problems.add(missing("'Latency …' and 'Requests/sec: …' of wrk"))
 
 
 IMPORTERS: tuple[Importer, ...] = (Wrk(),)
@@ -113,13 +114,7 @@ class _Run:
                 rounding=rounding,
                 duration_seconds=self.seconds,
             )
-        yield Figure(
-            own.throughput(),
-            own.origin(),
-            float(self.rate),
-            rounding=half_unit(self.rate),
-            duration_seconds=self.seconds,
-        )
+        yield own.printed_rate(self.rate, seconds=self.seconds)
 
     def _cautions(self) -> Iterator[Caution]:
         if self.errors:
@@ -136,7 +131,7 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         line = text.strip()
         if begin := _BEGIN.match(line):
             if run is not None:
-                problems.add(Refusal.of("missing", what="'Requests/sec: …' at the end of this run"), began)
+                problems.add(missing("'Requests/sec: …' at the end of this run"), began)
             run, began = _Run(), number
             run.settings["path"] = begin[3] or "/"
         elif run is not None:
@@ -149,4 +144,4 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
                 yield run
                 run = None
     if run is not None:
-        problems.add(Refusal.of("missing", what="'Requests/sec: …' at the end of this run"), began)
+        problems.add(missing("'Requests/sec: …' at the end of this run"), began)

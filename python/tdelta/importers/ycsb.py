@@ -21,24 +21,15 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.intervals import Requests, longest_stretch
-from tdelta.importers.problems import (
-    LARGEST_JSON_BYTES,
-    Problems,
-    half_unit,
-    number,
-    plain_name,
-    shown,
-    unexpected,
-    whole,
-)
+from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source, head_lines
+from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import Figure, Observation, Summary
+from tdelta.records.observed import Observation, Summary
 
 MOST_READINGS = 1_000_000
 MOST_OPERATIONS = 1000
-
 _MEASURED = re.compile(r"\[([^\]\s]{1,100})\], ([^,]{1,100}), (\S{1,60})$")
 _STATUS = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3}) \d{1,9} sec: \d{1,18} operations; "
@@ -97,7 +88,7 @@ class JsonImporter(Importer):
     most_faults = MOST_OPERATIONS
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+        head = source.head_text
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
@@ -181,10 +172,8 @@ class _Run:
         printed, line = whole_run.get("Throughput(ops/sec)", ("", None))
         lasted = number(whole_run.get("RunTime(ms)", ("", None))[0])
         seconds = lasted / 1e3 if lasted else None
-        rate = number(printed)
-        if rate is not None and rate > 0:
-            rounding = half_unit(printed)
-            yield Figure(own.throughput(), own.origin(line), rate, rounding=rounding, duration_seconds=seconds)
+        if (number(printed) or 0.0) > 0:
+            yield own.printed_rate(printed, line, seconds)
         elif printed:
             problems.add(unexpected("Throughput(ops/sec) above 0", shown(printed)), line)
         stretch = longest_stretch(self.seconds, self.rates) if self.seconds else None
@@ -262,7 +251,7 @@ def _observations(runs: Iterator[_Run], belonging: Belonging, problems: Problems
             found = True
             yield one
     if not found and not problems:
-        problems.add(Refusal.of("missing", what="'[OVERALL], Throughput(ops/sec), …' of YCSB"))
+        problems.add(missing("'[OVERALL], Throughput(ops/sec), …' of YCSB"))
 
 
 def _runs(source: Source, problems: Problems) -> Iterator[_Run]:

@@ -134,7 +134,6 @@ def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray, 
 
 
 SEED = 19490802  # fixed, so that the same trials give the same plan
-
 _MASSES = (0.95, 0.99)
 
 
@@ -257,16 +256,10 @@ def predict(
             zip(draws.variance.tolist(), draws.instance_effect.tolist(), strict=True)
         )
     ]
-    means, squares = np.array([run.means for run in made]), np.array([run.squares for run in made])
+    means, squares = (np.array(part) for part in zip(*made, strict=True))
     looks = [_hdis(_seen(means, squares, draws, design, count), prior) for count in rounds]
     hdi95, hdi99 = (np.stack([look[:, mass] for look in looks], axis=1) for mass in range(len(_MASSES)))
     return Prediction(tuple(rounds), hdi95, hdi99, _hard(draws, design, rounds, seed))
-
-
-@dataclass(frozen=True, slots=True)
-class _Simulated:
-    means: FloatArray
-    squares: FloatArray
 
 
 def _simulated(
@@ -276,11 +269,12 @@ def _simulated(
     rounds: int,
     df_share: float,
     rng: np.random.Generator,
-) -> _Simulated:
+) -> tuple[FloatArray, FloatArray]:
+    """The means of a run's instances, and the squares of its noise after each round."""
     drawn = rng.normal(0.0, np.sqrt(instance_effect**2 + variance / design.blocks), (rounds, len(design.thetas)))
     df = _df_of_round(design, df_share)
     squares = 2.0 * rng.gamma(df / 2.0, size=(rounds, 2)) if design.blocks > 1 else np.zeros((rounds, 2))
-    return _Simulated(drawn - drawn.mean(axis=1, keepdims=True), np.cumsum(squares, axis=0))
+    return drawn - drawn.mean(axis=1, keepdims=True), np.cumsum(squares, axis=0)
 
 
 def _df_of_round(design: RoundsDesign, df_share: float) -> FloatArray:

@@ -27,15 +27,12 @@ INSTANCE_SD = 0.2
 """Median sd of an instance effect, of the log of how often it stalls; half-Cauchy, so much more is possible."""
 
 MOST = 0.5  # share of bad trials on both sides above which they are no count of events: nearly every trial has some
-
 _INSTANCE_SDS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)  # points of equal prior mass
-
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(11)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _FARTHEST = 8.0
 _GRID = np.linspace(-_FARTHEST, _FARTHEST, 81)
 _PRIOR_SD = 2.0  # of the log rate, while the sd of instance effects is weighed; the interval itself has no prior for it
-
 _TAIL = 0.025
 _HALVINGS = 24
 

@@ -138,7 +138,6 @@ def _table() -> tuple[FloatArray, FloatArray]:
 
 MOST_PROBABLE = 0.001  # how probable a change of this size at this place may be where there is none
 MOST_OF_SERIES = 0.01  # the same of any change in the whole series
-
 _OMEGA_DF, _OMEGA_SCALE = 4.0, 0.005
 _OMEGA = np.geomspace(1e-5, 0.5, 121)
 

@@ -50,7 +50,6 @@ MUCH = 0.30
 """From this share of the extra CPU on the residual is large, and the functions that it consists of are named."""
 
 FUNCTIONS_NAMED = 5
-
 _SEED = 20_240_229
 _MASS = 0.95
 _FEWEST_BLOCKS = 2
@@ -153,7 +152,11 @@ class Difference:
 def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, draws: Draws) -> CostBreakdown:
     key = cpu.condition.key
     prices, timed = explained.prices.get(key), explained.timed.get(key)
-    parts, absent = _explaining(cpu, prices, timed, draws)
+    parts, absent = _counted_components(cpu, prices, draws)
+    if timed is not None and timed.trials:
+        parts, absent = _timed_components(parts, timed, cpu, prices, draws)
+    elif timed is not None and timed.fault:
+        absent.append(Reason.of("calls-not-timed", fault=timed.fault))
     residual = cpu.us - sum((part.us for part in parts), np.zeros(DRAWS))
     components = tuple(_component(part, cpu.us) for part in (*parts, Part(ComponentKind.RESIDUAL, residual, (), "")))
     found = CostBreakdown(
@@ -165,17 +168,12 @@ def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, dr
         off_cpu=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
         unattributed=tuple(absent),
     )
-    return _with_functions(found, explained) if _has_large_residual(found) else found
-
-
-def _has_large_residual(breakdown: CostBreakdown) -> bool:
-    """Whether the residual is more of the extra CPU than `MUCH`, and there is any to explain."""
-    residual = breakdown.component(ComponentKind.RESIDUAL)
-    return residual is not None and residual.share is not None and residual.share > MUCH
+    share = components[-1].share
+    return _with_functions(found, explained) if share is not None and share > MUCH else found
 
 
 def may_have_large_residual(breakdown: CostBreakdown) -> bool:
-    """The same by medians alone, which are all that a first round has, so that functions are sampled in time."""
+    """Whether it is large by medians alone, all that a first round has, so that functions are sampled in time."""
     residual = breakdown.component(ComponentKind.RESIDUAL)
     return residual is not None and breakdown.cpu.us > 0 and residual.amount.us > MUCH * breakdown.cpu.us
 
@@ -187,8 +185,11 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
         why = explained.why_no_profile or "functions were not sampled"
         return replace(breakdown, where_unknown=Reason.of("functions-not-sampled", why=why))
     is_timed = any(one.is_timed for one in breakdown.components)
-    unexplained = [
-        one for one in profile.functions if _is_distinguishable(one) and not _has_component(one, is_timed=is_timed)
+    unexplained = [  # OpenSSL's functions have a component where calls were timed, else those of all ciphers
+        one
+        for one in profile.functions
+        if _is_distinguishable(one)
+        and not (one.dso.startswith(_OPENSSL) if is_timed else one.function_class in _CIPHERS)
     ]
     largest = sorted(unexplained, key=lambda one: -one.difference_ns)[:FUNCTIONS_NAMED]
     if largest:
@@ -204,23 +205,17 @@ def _is_distinguishable(one: FunctionShare) -> bool:
     return one.difference_ns > _STANDARD_ERRORS * math.hypot(*errors)
 
 
-def _has_component(one: FunctionShare, *, is_timed: bool) -> bool:
-    """Whether a function belongs to the cipher's component: OpenSSL's where calls were timed, else all ciphers."""
-    return one.dso.startswith(_OPENSSL) if is_timed else one.function_class in _CIPHERS
-
-
 def _waited(cpu: Difference, draws: Draws) -> FloatArray:
     """How much longer an operation waited than the baseline's in the same block, without the run queue if known."""
     has_delays = all(m.delays.run_delay_ns is not None for m in (*cpu.own, *cpu.plain))
-    own, plain = (np.array([_waiting_us(m, has_delay=has_delays) for m in of]) for of in (cpu.own, cpu.plain))
+
+    def waiting_us(measured: Measurement) -> float:
+        """The response time of an operation less its CPU time, and less its time in the run queue."""
+        used_ns = 1e9 * measured.cpu_seconds + ((measured.delays.run_delay_ns or 0) if has_delays else 0)
+        return (measured.response_ns - used_ns / measured.operations) / 1e3
+
+    own, plain = (np.array(list(map(waiting_us, of))) for of in (cpu.own, cpu.plain))
     return draws.mean(own - plain, cpu.panel.rounds)
-
-
-def _waiting_us(measured: Measurement, *, has_delay: bool) -> float:
-    """The response time of an operation less its CPU time, and less its time in the run queue."""
-    delay_ns = (measured.delays.run_delay_ns or 0) if has_delay else 0
-    used_ns = 1e9 * measured.cpu_seconds + delay_ns
-    return (measured.response_ns - used_ns / measured.operations) / 1e3
 
 
 def _component(part: Part, cpu: FloatArray) -> CostComponent:
@@ -246,25 +241,13 @@ class Part:
     is_timed: bool = False
 
 
-def _explaining(
-    cpu: Difference, prices: PagePrices | None, timed: Timed | None, draws: Draws
-) -> tuple[list[Part], list[Reason]]:
-    parts, absent = _counted_components(cpu, prices, draws)
-    if timed is not None and timed.trials:
-        return _timed_components(parts, timed, cpu, prices, draws)
-    if timed is not None and timed.fault:
-        absent.append(Reason.of("calls-not-timed", fault=timed.fault))
-    return parts, absent
-
-
 def _timed_components(
     parts: list[Part], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
 ) -> tuple[list[Part], list[Reason]]:
     """Components of the cipher and its MAC from the engine's own calls; of the others, extra I/O stays."""
-    own = cpu.own
-    crossing = [counts_of(own, counter) for counter in crossed(prices)]
-    pages = None if crossing[0] is None or crossing[1] is None else (crossing[0].mean(), crossing[1].mean())
-    logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
+    read, written = (counts_of(cpu.own, counter) for counter in crossed(prices))
+    pages = None if read is None or written is None else (read.mean(), written.mean())
+    logs = np.log([m.cpu_seconds / m.counted_operations for m in cpu.own if m.counted_operations and m.cpu_seconds])
     scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
     found = []
     for kind in (ComponentKind.CIPHER, ComponentKind.INTEGRITY):

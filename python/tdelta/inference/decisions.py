@@ -92,16 +92,12 @@ def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Deci
         return decision
     if grounds.has_odd_trials and not is_sure:
         return Decision.UNDECIDED
-    if grounds.stall_cost > _margin(estimate, decision, tolerance):
+    low, high = estimate.hdi95
+    if grounds.stall_cost > (low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high):
         return Decision.UNDECIDED
     if decide(grounds.typical, tolerance) is decision:
         return decision
     return decision if is_sure and _are_enough(grounds, decision is Decision.SLOWER) else Decision.UNDECIDED
-
-
-def _margin(estimate: Estimate, decision: Decision, tolerance: float) -> float:
-    low, high = estimate.hdi95
-    return low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high
 
 
 def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
@@ -113,11 +109,9 @@ def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
 def decide_gate_means(estimate: Estimate, grounds: Grounds, budget: float) -> Decision:
     """Decide on the ratio of means against a budget: more caution where rounds are few or only stalls are over it."""
     decision = decide_gate(_wider(estimate) if grounds.rounds < FEWEST_GATE_ROUNDS else estimate, budget)
-    if decision is Decision.OVER and decide_gate(grounds.typical, budget) is not decision:
-        return decision if _are_enough(grounds, True) else Decision.UNDECIDED
-    if decision is Decision.WITHIN and decide_gate(grounds.typical, budget) is not decision:
-        return decision if _are_enough(grounds, False) else Decision.UNDECIDED
-    return decision
+    if decision is Decision.UNDECIDED or decide_gate(grounds.typical, budget) is decision:
+        return decision
+    return decision if _are_enough(grounds, decision is Decision.OVER) else Decision.UNDECIDED
 
 
 def _wider(estimate: Estimate) -> Estimate:
@@ -227,12 +221,8 @@ class Held:
     most: int
 
 
-_HELD = {1: Held(99, 100), 2: Held(99, 100)}
-_ROUNDS_ENOUGH = Held(85, 100)
-
-
 def held(rounds: int) -> Held:
-    return _HELD.get(rounds, _ROUNDS_ENOUGH)
+    return Held(99, 100) if rounds < ENOUGH_ROUNDS else Held(85, 100)
 
 
 # When a run has seen enough. Pure rules; a session applies them at the ends of rounds, the unit of growth.
@@ -246,7 +236,6 @@ def held(rounds: int) -> Held:
 # of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.
 
 LEAST_WIDTH = 0.02  # the narrowest 95% HDI that is aimed at, as a difference of ratios: 2 points
-
 _SHARE_OF_OVERHEAD = 0.10
 _LOOKS_GROW_BY = 1.5
 

@@ -58,34 +58,34 @@ class Panel:
         return len(np.unique(self.rounds))
 
     @property
+    def rows(self) -> list[tuple[Trial | None, ...]]:
+        """B rows of the conditions' trials and the twins'."""
+        return [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+
+    @property
     def places(self) -> NDArray[np.intp]:
         """At which place of the stratum's part of its block each trial ran, shape (B, K + twins); 0 for none."""
-        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
-        at = np.array([[np.nan if t is None else t.position for t in row] for row in rows], dtype=np.float64)
-        return places_among(at.reshape(len(rows), -1))
+        at = np.array([[np.nan if t is None else t.position for t in row] for row in self.rows], dtype=np.float64)
+        return places_among(at.reshape(len(self.trials), -1))
 
     @property
     def follows(self) -> FloatArray:
         """1 for each trial that an encrypted twin's came right before, else 0; shape (B, K + twins)."""
-        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
-        after = [
-            [t is not None and (t.round, t.block, t.position) in self.after_encrypted for t in row] for row in rows
-        ]
-        return np.array(after, dtype=np.float64).reshape(len(rows), -1)
+        after = self.after_encrypted
+        is_after = [[t is not None and (t.round, t.block, t.position) in after for t in row] for row in self.rows]
+        return np.array(is_after, dtype=np.float64).reshape(len(self.trials), -1)
 
     @property
     def host_names(self) -> tuple[str, ...]:
         """The hosts on which trials ran, by name; one, without a name, where twins do not change hosts."""
-        rows = (*self.trials, *self.twin_trials)
-        return tuple(sorted({trial.measurement.host for row in rows for trial in row if trial is not None}))
+        return tuple(sorted({trial.measurement.host for row in self.rows for trial in row if trial is not None}))
 
     @property
     def hosts(self) -> NDArray[np.intp]:
         """On which of `host_names` each trial ran, shape (B, K + twins); -1 for none."""
         number = {name: at for at, name in enumerate(self.host_names)}
-        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
-        at = [[-1 if t is None else number[t.measurement.host] for t in row] for row in rows]
-        return np.array(at, dtype=np.intp).reshape(len(rows), -1)
+        at = [[-1 if t is None else number[t.measurement.host] for t in row] for row in self.rows]
+        return np.array(at, dtype=np.intp).reshape(len(self.trials), -1)
 
     def where(self, *roles: Role) -> NDArray[np.bool_]:
         return np.array([c.role in roles for c in self.conditions], dtype=np.bool_)
@@ -98,10 +98,7 @@ def places_among(positions: FloatArray) -> NDArray[np.intp]:
 
 
 def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
-    """Sort the trials of a run into one panel a stratum, in the order of strata.
-
-    Raises `TdeltaError`: if a stratum has a judged condition but not exactly one baseline.
-    """
+    """One panel a stratum, in the order of strata. Raises `TdeltaError`: if one has not exactly one baseline."""
     by_stratum: dict[int, list[Condition]] = {}
     for condition in settings.conditions:
         by_stratum.setdefault(condition.stratum, []).append(condition)
@@ -370,49 +367,41 @@ def treatment_of(condition: Condition) -> Condition:
     return replace(condition, role=Role.TREATMENT) if condition.role is Role.BB else condition
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """A cost of a panel, and which part of it has a ratio; ``twins`` are the costs of its B/B twins."""
+def _fitted(
+    panel: Panel, of: Callable[[Measurement], float], *, is_counted: bool = False, drops_blocks: bool = False
+) -> Fitted | None:
+    """Stage 1 of one cost; None where fewer than two conditions, or no block, have it.
 
-    costs: FloatArray
-    twins: FloatArray
-    used: NDArray[np.bool_]
-    blocks: NDArray[np.bool_]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to compare: fewer than two conditions, or no block."""
-        return int(self.used.sum()) < 2 or not self.blocks.any()
-
-
-def fit_panel(panel: Panel, selected: Mapping[str, Selected]) -> dict[str, Fitted]:
-    """Stage 1 for many costs of a panel, by the same names: those that have anything to compare."""
-    return {name: _fitted(panel, part) for name, part in selected.items() if not part.is_empty}
-
-
-def _fitted(panel: Panel, part: Selected) -> Fitted:
-    used_keys = {c for c, used in zip(panel.conditions, part.used, strict=True) if used}
-    own = part.twins[part.blocks]
+    What ever cost nothing is left out: the condition, or where ``drops_blocks`` the block.
+    """
+    costs, own = table(panel, of), twin_table(panel, of)
+    used, blocks = (np.ones(count, dtype=np.bool_) for count in costs.T.shape)
+    if drops_blocks:
+        blocks &= (costs > 0).all(axis=1) & ~(own <= 0).any(axis=1)
+    else:
+        used &= (costs > 0).all(axis=0)
+    if used.sum() < 2 or not blocks.any() or not used[panel.where(Role.BASELINE)].all():
+        return None
+    conditions = tuple(c for c, is_used in zip(panel.conditions, used, strict=True) if is_used)
+    own = own[blocks]
     ran = ~np.isnan(own)
     is_kept = [
-        treatment_of(c) in used_keys and bool(ran[:, at].any()) and bool((own[ran[:, at], at] > 0).all())
+        treatment_of(c) in conditions and bool(ran[:, at].any()) and bool((own[ran[:, at], at] > 0).all())
         for at, c in enumerate(panel.twins)
     ]
     kept = np.flatnonzero(is_kept)
     twins = tuple(panel.twins[at] for at in kept)
-    costs = np.concatenate([part.costs[np.ix_(part.blocks, part.used)], own[:, kept]], axis=1)
-    columns = np.concatenate([np.flatnonzero(part.used), len(panel.conditions) + kept])
-    rounds = np.unique(panel.rounds[part.blocks], return_inverse=True)[1]
-    placed = places_among(np.where(np.isnan(costs), np.nan, panel.places[part.blocks][:, columns]))
-    conditions = tuple(c for c, used in zip(panel.conditions, part.used, strict=True) if used)
-    follows = panel.follows[part.blocks][:, columns]
-    design = Design(rounds, placed, _kinds((*conditions, *twins)), follows)
+    costs = np.concatenate([costs[np.ix_(blocks, used)], own[:, kept]], axis=1)
+    columns = np.concatenate([np.flatnonzero(used), len(panel.conditions) + kept])
+    rounds = np.unique(panel.rounds[blocks], return_inverse=True)[1]
+    placed = places_among(np.where(np.isnan(costs), np.nan, panel.places[blocks][:, columns]))
+    design = Design(rounds, placed, _kinds((*conditions, *twins)), panel.follows[blocks][:, columns])
     means = fit_instances(np.log(costs), design)
-    found = panel.hosts[part.blocks][:, columns]
     if len(panel.host_names) > 1:
+        found = panel.hosts[blocks][:, columns]
         firsts = [np.flatnonzero(rounds == number) for number in range(int(rounds.max()) + 1)]
         means = replace(means, hosts=np.array([found[of].max(axis=0) for of in firsts], dtype=np.intp))
-    return Fitted(panel, costs, part.used, part.blocks, twins, means)
+    return Fitted(panel, costs, used, blocks, twins, means, is_counted)
 
 
 def _kinds(columns: Sequence[Condition]) -> NDArray[np.intp]:
@@ -523,10 +512,9 @@ def fit_metrics(
     metrics: Sequence[Metric],
     instance_effect: Callable[[Metric], InstanceEffectPrior | None] = lambda _metric: None,
 ) -> dict[Metric, CostFit]:
-    fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
-
     def of(m: Metric) -> Iterator[Fitted]:
-        return (replace(f[m.value], is_counted=m.unit == _BYTES) for f in fitted if m.value in f)
+        fitted = (_fitted(panel, lambda one: cost(one, m), is_counted=m.unit == _BYTES) for panel in found)
+        return (one for one in fitted if one is not None)
 
     return {m: fit_strata(of(m), *PLAIN, instance_effect=instance_effect(m)) for m in metrics}
 
@@ -563,30 +551,11 @@ def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement]
 
     `costs`: by name, what a trial cost; 0 where it has none of it. A block in which any trial has none is left out.
     """
-    fitted = [
-        fit_panel(panel, {name: _where_all_cost(table(panel, of), twin_table(panel, of)) for name, of in costs.items()})
-        for panel in found
-    ]
-    return {name: fit_strata((f[name] for f in fitted if name in f), *PLAIN) for name in costs}
 
+    def fitted(of: Callable[[Measurement], float]) -> Iterator[Fitted]:
+        return (one for panel in found if (one := _fitted(panel, of, drops_blocks=True)) is not None)
 
-def _where_all_cost(costs: FloatArray, twins: FloatArray) -> Selected:
-    blocks = np.asarray((costs > 0).all(axis=1) & ~(twins <= 0).any(axis=1), dtype=np.bool_)
-    return Selected(costs, twins, np.ones(costs.shape[1], dtype=np.bool_), blocks)
-
-
-def _select_metric(panel: Panel, metric: Metric) -> Selected:
-    def of(measurement: Measurement) -> float:
-        return cost(measurement, metric)
-
-    costs = table(panel, of)
-    blocks = np.ones(len(costs), dtype=np.bool_)
-    return Selected(costs, twin_table(panel, of), _usable_conditions(panel, costs), blocks)
-
-
-def _usable_conditions(panel: Panel, costs: FloatArray) -> NDArray[np.bool_]:
-    used = np.asarray((costs > 0).all(axis=0), dtype=np.bool_)
-    return used if bool(used[panel.where(Role.BASELINE)].all()) else np.zeros_like(used)
+    return {name: fit_strata(fitted(of), *PLAIN) for name, of in costs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -638,18 +607,10 @@ def _paired(panel: Panel, settings: RunSettings) -> Iterator[PairedRatios]:
     baseline = panel.where(Role.BASELINE)
     if not used[baseline].all():
         return
+    blocks = np.array([row[0].block for row in panel.trials], dtype=np.intp)
+    started = np.array([row[0].started_unix_seconds for row in panel.trials], dtype=np.float64)
     for at, condition in enumerate(panel.conditions):
         if used[at] and condition.role is not Role.BASELINE:
             over = baseline if condition.role is Role.AA else plain
-            yield _of_condition(panel, condition, np.log(costs[:, at]) - np.log(costs[:, over]).mean(axis=1))
-
-
-def _of_condition(panel: Panel, condition: Condition, log_ratio: FloatArray) -> PairedRatios:
-    first: Sequence[Trial] = [row[0] for row in panel.trials]
-    return PairedRatios(
-        condition=condition,
-        rounds=panel.rounds,
-        blocks=np.array([trial.block for trial in first], dtype=np.intp),
-        started_unix_seconds=np.array([trial.started_unix_seconds for trial in first], dtype=np.float64),
-        ratio=np.exp(log_ratio),
-    )
+            log_ratio = np.log(costs[:, at]) - np.log(costs[:, over]).mean(axis=1)
+            yield PairedRatios(condition, panel.rounds, blocks, started, np.exp(log_ratio))

@@ -22,12 +22,9 @@ from tdelta.errors import Defect
 IntArray: TypeAlias = NDArray[np.int64]
 
 RESOLUTION = 2.0**-10  # no bin above 1 µs is wider than this share of the times in it
-
 _COMPRESSED_COOKIE, _COOKIE = 0x1C849314, 0x1C849313
 _LAYOUT = (0, 3, 1)  # no offset, three significant digits, from 1 ns
-
 _HALF_BITS = 10  # three digits take 2048 sub-buckets; every bucket after the first adds the upper half of them
-
 _OUTER, _HEAD = struct.Struct(">ii"), struct.Struct(">iiiiqqd")
 _MOST_BYTES = 1 << 20
 _LONGEST_NUMBER = 8

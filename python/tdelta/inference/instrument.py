@@ -46,7 +46,6 @@ from tdelta.records import (
 # (`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5%, but they do show 40%.
 
 NOMINAL_MISSES = 0.05  # what an interval of 95% may miss
-
 FEW_RUNS = 10
 _FALSE = (Decision.SLOWER, Decision.FASTER, Decision.INVALID)
 _STRICT = 0.99
@@ -86,8 +85,12 @@ def injected_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[I
     `is_truth`: whether what was actual is the truth of response time: only while no thread waits for another.
     """
     found: dict[tuple[float, Metric], list[Verdict]] = {}
-    for verdict in (v for r in results for v in r.verdicts if _is_injected(v)):
-        found.setdefault((verdict.condition.injected or 0.0, verdict.metric), []).append(verdict)
+    for verdict in (v for r in results for v in r.verdicts if v.transaction == ALL and v.actual is not None):
+        if (
+            verdict.metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)
+            and verdict.condition.role is Role.INJECTED
+        ):
+            found.setdefault((verdict.condition.injected or 0.0, verdict.metric), []).append(verdict)
     ordered = sorted(found.items(), key=lambda item: (list(Metric).index(item[0][1]), item[0][0]))
     return tuple(
         _injected(injected, metric, verdicts, is_truth=is_truth or metric is Metric.CPU_PER_OPERATION)
@@ -115,8 +118,14 @@ def faults(
         )
     if _misses(identical.held):
         yield Reason.of("zero-not-held", held=identical.held.count, of=identical.held.of)
-    for tally in injected:
-        yield from _injected_faults(tally, tolerance)
+    for tally in (it for it in injected if it.is_truth):
+        if _misses(tally.held):
+            yield Reason.of("cost-not-held", held=tally.held.count, of=tally.held.of).at(_name(tally))
+        low, high = tally.bias_interval or (-math.inf, math.inf)
+        if low > tolerance or high < -tolerance:
+            interval = interval_words((1.0 + low, 1.0 + high))
+            beyond = Reason.of("bias-beyond-tolerance", bias=100 * tally.bias, interval=interval, tolerance=tolerance)
+            yield beyond.at(_name(tally))
 
 
 def tally_cautions(runs: int, injected: Iterable[InjectedTally]) -> Iterator[Caution]:
@@ -133,18 +142,6 @@ def tally_cautions(runs: int, injected: Iterable[InjectedTally]) -> Iterator[Cau
             yield Caution.of("injected-is-no-truth").at(_name(tally))
 
 
-def _injected_faults(tally: InjectedTally, tolerance: float) -> Iterator[Reason]:
-    if not tally.is_truth:
-        return
-    if _misses(tally.held):
-        yield Reason.of("cost-not-held", held=tally.held.count, of=tally.held.of).at(_name(tally))
-    low, high = tally.bias_interval or (-math.inf, math.inf)
-    if low > tolerance or high < -tolerance:
-        interval = interval_words((1.0 + low, 1.0 + high))
-        beyond = Reason.of("bias-beyond-tolerance", bias=100 * tally.bias, interval=interval, tolerance=tolerance)
-        yield beyond.at(_name(tally))
-
-
 def _injected(injected: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> InjectedTally:
     known = [(v, v.actual) for v in verdicts if v.actual is not None]
     errors = [v.ratio.median - actual for v, actual in known]
@@ -159,14 +156,6 @@ def _injected(injected: float, metric: Metric, verdicts: Sequence[Verdict], *, i
         found=counted(v.ratio.hdi95[0] > 1.0 for v, _ in known),
         width=float(np.median([width(v.ratio) for v, _ in known])),
     )
-
-
-def _is_injected(verdict: Verdict) -> bool:
-    is_mix = verdict.transaction == ALL and verdict.metric in (
-        Metric.RESPONSE_TIME,
-        Metric.CPU_PER_OPERATION,
-    )
-    return is_mix and verdict.condition.role is Role.INJECTED and verdict.actual is not None
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
@@ -230,21 +219,18 @@ def detectable_effects(
     noise: InstrumentNoise, prior: InstanceEffectPrior | None, pace: Pace, *, blocks: int
 ) -> tuple[DetectableEffect, ...]:
     """What runs of 5, 20 and 60 minutes can show, if they use their time and do not end at a precision before."""
-    return tuple(_detectable(noise, prior, pace, minutes, blocks) for minutes in MINUTES)
+    of_minutes = {minutes: rounds_in(pace, minutes) for minutes in MINUTES}
+    return tuple(
+        DetectableEffect(
+            minutes, rounds, critical_log_ratio(noise, prior, rounds=rounds, blocks=blocks) if rounds else None
+        )
+        for minutes, rounds in of_minutes.items()
+    )
 
 
 def rounds_in(pace: Pace, minutes: float) -> int:
     left = 60.0 * minutes - pace.set_up_seconds
     return max(0, min(MOST_ROUNDS, int(left / pace.round_seconds)))
-
-
-def _detectable(
-    noise: InstrumentNoise, prior: InstanceEffectPrior | None, pace: Pace, minutes: float, blocks: int
-) -> DetectableEffect:
-    rounds = rounds_in(pace, minutes)
-    return DetectableEffect(
-        minutes, rounds, critical_log_ratio(noise, prior, rounds=rounds, blocks=blocks) if rounds else None
-    )
 
 
 _PLAIN = (Role.BASELINE, Role.AA, Role.IDENTICAL)

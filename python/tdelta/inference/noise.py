@@ -27,11 +27,8 @@ SMALLEST_SD = 1e-5
 """A floor of 0.001% under the noise of a trial: counters are integers, and twins may agree to the last byte."""
 
 POOLING_DF = 4.0  # how many trials' worth of the scatter of all kinds together each kind's sigma is given: weak pooling
-
 PLACE_SD = 0.05  # prior sd of the effect of a place in the block, 5%: it hardly binds where there are a few blocks
-
 CARRIED_SD = 0.03  # prior sd of what an encrypted trial leaves to the next one, 3%
-
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
 _TOLERANCE = 5e-4
 _MAX_ITERATIONS = 60
@@ -172,18 +169,8 @@ def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks
         return np.broadcast_to(values, (count, *values.shape)).copy()
 
     sigma2 = np.maximum(np.array(spread), SMALLEST_SD) ** 2
-    place = np.zeros(int(design.places.max()) + 1)
-    ones = np.ones_like(y)
-    return _State(
-        each(block),
-        each(place),
-        np.zeros((count, 1, 1)),
-        each(instance),
-        each(sigma2),
-        each(residual),
-        each(ones),
-        each(0.0 * sigma2),
-    )
+    place, carried = np.zeros(int(design.places.max()) + 1), np.zeros((1, 1))
+    return _State(*map(each, (block, place, carried, instance, sigma2, residual, np.ones_like(y), 0.0 * sigma2)))
 
 
 def _medians(values: FloatArray) -> FloatArray:
@@ -198,29 +185,18 @@ def _medians(values: FloatArray) -> FloatArray:
 
 
 def _single_blocks(state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design) -> InstanceMeans:
-    nothing = np.zeros(design.kind_count)
-    quiet = np.zeros(there.shape)
+    none, quiet = np.zeros(design.kind_count), np.zeros(there.shape)
+    of_trials = (quiet, quiet, quiet + 1.0)
     return InstanceMeans(
-        means=state.instance[0],
-        blocks=blocks,
-        kinds=design.kinds,
-        variance=nothing,
-        df=nothing,
-        rounds=design.rounds,
-        there=there,
-        residual=quiet,
-        influence=quiet,
-        weight=quiet + 1.0,
-        places=state.place[0],
+        state.instance[0], blocks, design.kinds, none, none, design.rounds, there, *of_trials, state.place[0]
     )
 
 
 def _ecm(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, design: Design, state: _State) -> None:
     at_place = np.array([(design.places == place) & there for place in range(state.place.shape[1])], dtype=np.float64)
-    trials_in = in_round.sum(axis=1)[design.rounds]
     for _ in range(_MAX_ITERATIONS):
         instance, sigma2 = state.instance, state.sigma2
-        _ecm_step(y, there, in_round, at_place, trials_in, design, state)
+        _ecm_step(y, there, in_round, at_place, design, state)
         moved = np.abs(state.instance - instance).max(axis=(1, 2)) / np.sqrt(state.sigma2.min(axis=1))
         rescaled = np.abs(np.log(state.sigma2 / sigma2)).max()
         if max(float(moved.max()), float(rescaled)) < _TOLERANCE:
@@ -232,7 +208,6 @@ def _ecm_step(
     there: NDArray[np.bool_],
     in_round: FloatArray,
     at_place: FloatArray,
-    trials_in: FloatArray,
     design: Design,
     state: _State,
 ) -> None:
@@ -258,18 +233,8 @@ def _ecm_step(
     state.residual, state.weight = residual, weight
     fitted = (1.0 - PLACE_SD**-2 / known).sum(axis=1) * (1.0 - 1.0 / place.shape[1])
     fitted = fitted + 1.0 - CARRIED_SD**-2 / known_carried[:, 0, 0]
-    _rescale(there, trials_in, design, of_column, fitted, state)
-
-
-def _rescale(
-    there: NDArray[np.bool_],
-    trials_in: FloatArray,
-    design: Design,
-    of_column: FloatArray,
-    fitted: FloatArray,
-    state: _State,
-) -> None:
-    """Each kind's sigma from its own squares, over the degrees of freedom that all other effects leave it."""
+    # Each kind's sigma from its own squares, over the degrees of freedom that all other effects leave it.
+    trials_in = in_round.sum(axis=1)[design.rounds]
     share = there / of_column
     free = (1.0 - share / share.sum(axis=2, keepdims=True)) * (1.0 - 1.0 / trials_in)[:, None] * there
     of_kind = np.equal.outer(np.arange(design.kind_count), design.kinds).astype(np.float64)

@@ -52,7 +52,8 @@ def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
     instance_sd, noise_sd = np.sqrt(total - noise), np.sqrt(noise)
     correlation = _correlation([of_type[0].fitted.influence for of_type in answers])
     covariance = np.outer(instance_sd, instance_sd) + correlation * np.outer(noise_sd, noise_sd)
-    shared = _shared_baseline(answers[0][0])
+    # Two conditions' log ratios correlate through the plain twins that both are over.
+    shared = 1.0 / (1.0 + int(answers[0][0].fitted.plain(*PLAIN).sum()))
     conditions = theta.shape[0]
     return TypeEstimates(
         theta, covariance, np.full((conditions, conditions), shared) + (1.0 - shared) * np.eye(conditions)
@@ -66,12 +67,6 @@ def _noise_variance(answer: Answer) -> float:
     own = np.array([treatment_of(c) == answer.condition for c in answer.fitted.columns])
     kind = int(means.kinds[own][0])
     return float(means.variance[0] / trials[plain].sum() + means.variance[kind] / trials[own].sum())
-
-
-def _shared_baseline(answer: Answer) -> float:
-    """The correlation of two conditions' log ratios through the plain twins that both are over."""
-    plain = int(answer.fitted.plain(*PLAIN).sum())
-    return 1.0 / (1.0 + plain)
 
 
 def _correlation(influences: Sequence[FloatArray]) -> FloatArray:

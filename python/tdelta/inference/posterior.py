@@ -22,7 +22,6 @@ PRIOR_SCALE = 0.5
 """theta ~ t3(0, 0.5): software AES on a scan costs 6.6 x, log 1.89, and must not be pulled in (docs/statistics.md)."""
 
 POINTS = 801  # of a grid
-
 _REACH_SDS = 9.0
 _PRIOR_REACH = 20.0
 _LOWER_TAILS = 801

@@ -107,11 +107,9 @@ def _functions(plain: Profiled, encrypted: Profiled, names: Functions) -> Iterat
 def _drawn(of: FunctionClass, mine: Sequence[FunctionShare], plain: Profiled, encrypted: Profiled) -> FloatArray:
     """Draws of a class's difference, ns per operation."""
     rng = np.random.default_rng((_SEED, list(FunctionClass).index(of)))
+    counts = sum(one.plain_samples for one in mine), sum(one.encrypted_samples for one in mine)
     sides = []
-    for side, counted in (
-        (plain, sum(one.plain_samples for one in mine)),
-        (encrypted, sum(one.encrypted_samples for one in mine)),
-    ):
+    for side, counted in zip((plain, encrypted), counts, strict=True):
         period_ns = sum(one.cpu_ns for one in side.functions) / side.samples
         sides.append(rng.gamma(counted + _JEFFREYS, size=_DRAWS) * period_ns / side.operations)
     return sides[1] - sides[0]

@@ -194,7 +194,6 @@ BETWEEN_SITTINGS = 0.3
 """How much instance effects may differ between a calibration and a run, as a standard deviation of its logarithm."""
 
 VAGUE_SHARE = 0.2  # the share of a calibrated prior that is as vague as without a calibration
-
 INSTANCE_SD_SCALE = 0.01  # tau ~ HalfCauchy(1%), where no calibration of this machine says more
 
 _FEW_ROUNDS = {1: 3.0, 2: 1.5}
@@ -252,7 +251,6 @@ def instance_sd_quantiles(tau: FloatArray, weights: FloatArray, probabilities: F
 
 
 RHO_SD = 0.6  # prior sd of the log of how many times as much a treatment's instances differ as plain ones do
-
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
 _LEAST_SCALE = 1e-5
 HOST_SD = 0.5

@@ -34,7 +34,7 @@ from tdelta.inference.fits import (
 from tdelta.inference.planning.runs import MeasuredRun, carry_over, strata_of
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
 from tdelta.inference.rounds import INSTANCE_SD_SCALE, scale_for, shared_by_block, shared_by_round
-from tdelta.inference.stalls import Shift, events_of
+from tdelta.inference.stalls import events_of
 from tdelta.inference.validity import (
     alike_checks,
     loss_cautions,
@@ -65,14 +65,15 @@ from tdelta.records import (
 from tdelta.records.prospects import CarryOver
 
 FEWEST_BLOCKS = 16  # at least 16 pairs, of at least `ENOUGH_ROUNDS` rounds (docs/statistics.md, Decisions)
-
 _SURPRISING_RATIO = 2.5
 _SMALLEST_SAID = 0.0005
 """Twins that differ by less than 0.05%, as counters of bytes may, would be said to differ by 0.0%."""
 
 
 def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior | None = None) -> Iterator[Caution]:
-    where = places(found)
+    where, prior = places(found), f"half-Cauchy, {100 * scale_for(1):g}%"
+    if instance_effect is not None:
+        prior = f"calibrated, {100 * instance_effect.median:.2g}%"
     for panel in found:
         place = where[panel.stratum].removesuffix(": ")
         blocks, rounds = len(panel.trials), panel.round_count
@@ -81,19 +82,11 @@ def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior
         if not panel.where(Role.AA).any():
             yield Caution.of("no-aa-control").at(place)
         if rounds == 1:
-            yield Caution.of("one-round", prior=_prior_words(instance_effect)).at(place)
+            yield Caution.of("one-round", prior=prior).at(place)
         elif 1 < rounds < ENOUGH_ROUNDS:
             yield Caution.of("few-rounds", rounds=rounds, fewest=ENOUGH_ROUNDS).at(place)
         if 0 < blocks < FEWEST_BLOCKS:
             yield Caution.of("few-blocks", blocks=blocks, fewest=FEWEST_BLOCKS).at(place)
-
-
-def _prior_words(instance_effect: InstanceEffectPrior | None) -> str:
-    return (
-        f"half-Cauchy, {100 * scale_for(1):g}%"
-        if instance_effect is None
-        else f"calibrated, {100 * instance_effect.median:.2g}%"
-    )
 
 
 def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[Caution]:
@@ -105,10 +98,7 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
             yield Caution.of("no-ratio", metric=metric.value, conditions=", ".join(missing))
         expected = INSTANCE_SD_SCALE if fit.instance_effect is None else fit.instance_effect.median
         if fit.instance_sd > _SURPRISING_RATIO * expected:
-            if fit.instance_effect is None:
-                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
-            else:
-                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
+            yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
 
 
 def twin_cautions(
@@ -201,24 +191,14 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
         shift = {answer.condition: answer.shift for answer in fit.answers() if answer.fitted is fitted}
         for first, second in itertools.combinations(range(len(conditions)), 2):
             earlier, later = conditions[first], conditions[second]
-            factors = [
-                name
-                for (name, level), (_, against) in zip(earlier.levels, later.levels, strict=True)
-                if level != against
-            ]
-            is_one = len(factors) == 1 and not _turns_several_knobs(earlier, later)
-            if is_one and earlier.role is later.role is Role.TREATMENT:
-                yield (
-                    factors[0],
-                    later,
-                    earlier,
-                    _of_means(contrasts.between(second, first), shift[later], shift[earlier]),
-                )
-
-
-def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
-    variance = later.variance + earlier.variance
-    return replace(typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance))
+            pairs = zip(earlier.levels, later.levels, strict=True)
+            factors = [name for (name, level), (_, against) in pairs if level != against]
+            knobs = knobs_apart(*(str(dict(of.levels).get("during", "")) for of in (earlier, later)))
+            if len(factors) == 1 and knobs <= 1 and earlier.role is later.role is Role.TREATMENT:
+                typical, above, below = contrasts.between(second, first), shift[later], shift[earlier]
+                sds = np.sqrt(typical.sds**2 + above.variance + below.variance)
+                means = typical.means + above.mean - below.mean
+                yield factors[0], later, earlier, replace(typical, means=means, sds=sds)
 
 
 def contrasts_of(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Contrast]:
@@ -227,18 +207,12 @@ def contrasts_of(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Con
         yield Contrast(factor, later, earlier, metric, posterior(data).estimate(tolerance))
 
 
-def _turns_several_knobs(one: Condition, other: Condition) -> bool:
-    levels = (str(dict(of.levels).get("during", "")) for of in (one, other))
-    return knobs_apart(*levels) > 1
-
-
 _HALF = 0.5
 
 
 def stall_measures(fit: CostFit) -> Iterator[StallMeasure]:
     for fitted, _ in fit.parts:
-        yield _measure(fitted, fitted.panel.baseline)
-        for condition in fitted.free(*PLAIN):
+        for condition in (fitted.panel.baseline, *fitted.free(*PLAIN)):
             yield _measure(fitted, condition)
 
 

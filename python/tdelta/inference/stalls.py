@@ -32,13 +32,9 @@ from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray
 
 SEED = 19571004  # fixed, so that the same trials give the same figures
-
 LEAST_EVENT = 0.05  # an excess below 5% of the typical cost is no event, however quiet the trials are otherwise
-
 EVENT_SDS = 3.0  # an event exceeds so many standard deviations of its kind's trials, too
-
 MISSED = 0.05  # what may be missed is said at this risk: stalls so rare that none is met in 5% of runs of the length
-
 _STRENGTHS = np.array([0.1, 0.3, 1.0, 3.0])
 _STRENGTH_PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
 _DRAWS = 1600

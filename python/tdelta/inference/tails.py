@@ -55,15 +55,10 @@ from tdelta.records import (
 # data, and fewer than `FEWEST_PAIRS` pairs are not enough. Seeded by the run, so the same trials give the same figures.
 
 QUANTILE = 0.99
-
 FEWEST_PAIRS = 80  # pairs below which the interval holds the truth too seldom
-
 FEWEST_ROUNDS = 3  # rounds below which no interval is given
-
 FEWEST_BEYOND = 10  # transactions beyond a percentile, on each side, below which it is a few points and not shown
-
 DRAWS = 2000
-
 _EXACT = 1e-9
 
 
@@ -153,30 +148,31 @@ def _times_ns(side: Side, weights: FloatArray) -> IntArray:
 # `FEWEST_BLOCKS` were chosen before the simulations of ``benches/results/tails.md``; others were not tried.
 
 FEWEST = 10  # transactions beyond the threshold, on each side, below which no interval is given
-
 FEWEST_BLOCKS = 8  # blocks that have any, on each side, below which no interval is given
-
 FEWEST_FOR_RATIO = 2  # rounds below which no interval is given
-
 _ENOUGH_ROUNDS = 3  # rounds from which on their scatter alone gives the interval: two may agree by chance
-
 _MASS = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    longer: FloatArray  # shape (B,), transactions that took longer than the threshold
-    of: FloatArray  # shape (B,), all transactions
+    """One side's transactions, block by block; of what other tools measured, run by run."""
+
+    longer: FloatArray  # shape (B,), those that took longer than the threshold
+    of: FloatArray  # shape (B,), all
 
     @property
     def counted(self) -> Exceeding:
         return Exceeding(int(self.longer.sum()), int(self.of.sum()), int((self.longer > 0).sum()))
 
     @property
+    def share(self) -> float:
+        return float(self.longer.sum() / self.of.sum())
+
+    @property
     def influence(self) -> FloatArray:
-        """What each block adds to the error of the log share; sums to 0."""
-        share = self.longer.sum() / self.of.sum()
-        return np.asarray((self.longer - share * self.of) / self.longer.sum(), dtype=np.float64)
+        """What each block, or run, adds to the error of the log share; sums to 0."""
+        return np.asarray((self.longer - self.share * self.of) / self.longer.sum(), dtype=np.float64)
 
 
 def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.intp]) -> TailRatio:
@@ -217,28 +213,22 @@ def reason_for_none(condition: Exceeding, baseline: Exceeding, blocks: int, roun
     return None
 
 
+def variance_of(terms: FloatArray) -> float:
+    """Of the sum of so many small terms, one for each unit."""
+    return len(terms) / (len(terms) - 1) * float(((terms - terms.mean()) ** 2).sum())
+
+
 def _reach(terms: FloatArray) -> float:
-    units = len(terms)
-    variance = units / (units - 1) * float(((terms - terms.mean()) ** 2).sum())
-    return t_reach(units - 1.0, _MASS) * float(np.sqrt(variance))
+    return t_reach(len(terms) - 1.0, _MASS) * float(np.sqrt(variance_of(terms)))
 
 
 LATENCY_LIMIT = "latency_limit_seconds"  # the option of a run that holds the threshold
-
 SHOWN_QUANTILES = (0.95, 0.99)  # the percentiles that every run has
-
 _TRANSACTIONS = "tx:"
 
 Gathered: TypeAlias = Mapping[tuple[int, str], Mapping[str, Counts]]
 """The response times of a trial by transaction type, `ALL` among them; by block and condition's key."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """One transaction of one condition beside its plain twins: for each block the histograms of a side's twins."""
-
-    condition: Sequence[Sequence[Counts]]
-    baseline: Sequence[Sequence[Counts]]
+_Side: TypeAlias = Sequence[Sequence[Counts]]  # for each block the histograms of a side's twins
 
 
 def threshold_ns(settings: RunSettings) -> int | None:
@@ -260,7 +250,9 @@ def tail_measures(
     found = [panel for panel in panels(trials, settings) if panel.trials]
     if not found:
         return ()
-    gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
+    used = {(t.block, t.condition.key) for panel in found for row in panel.trials for t in row}
+    kept = (trial for trial in read() if (trial.block, trial.condition.key) in used)
+    gathered = {(trial.block, trial.condition.key): _by_transaction(trial) for trial in kept}
     return tuple(measure for panel in found for measure in _of_panel(panel, gathered, latency_limit_ns, settings.seed))
 
 
@@ -286,15 +278,6 @@ def _beside(panel: Panel, at: int, plain: Sequence[int]) -> list[int]:
     return [column for column in plain if bool((hosts[:, column] == hosts[:, at]).all())]
 
 
-def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:
-    found: dict[tuple[int, str], dict[str, Counts]] = {}
-    for trial in trials:
-        at = trial.block, trial.condition.key
-        if at in used:
-            found[at] = _by_transaction(trial)
-    return found
-
-
 def _by_transaction(trial: Trial) -> dict[str, Counts]:
     types = {
         name.removeprefix(_TRANSACTIONS): decode(payload)
@@ -305,17 +288,15 @@ def _by_transaction(trial: Trial) -> dict[str, Counts]:
 
 
 def _of_panel(panel: Panel, gathered: Gathered, latency_limit_ns: int | None, seed: int) -> Iterator[TailMeasure]:
-    baseline = panel.where(Role.BASELINE)
-    both = panel.where(*PLAIN)
     has_tails = latency_limit_ns is not None or len(panel.trials) >= FEWEST_PAIRS
     transactions = _transactions(panel, gathered) if has_tails else [ALL]
     for at, condition in enumerate(panel.conditions):
         if condition.role is not Role.BASELINE:
-            plain = np.flatnonzero(baseline if condition.role is Role.AA else both)
-            beside = _beside(panel, at, plain.tolist())
+            plain = panel.where(Role.BASELINE) if condition.role is Role.AA else panel.where(*PLAIN)
+            beside = _beside(panel, at, np.flatnonzero(plain).tolist())
             for transaction in transactions if beside else ():
-                compared, kept = _compared(panel, gathered, transaction, [at], beside)
-                measure = _measure(kept, condition, transaction, compared, latency_limit_ns, seed)
+                sides, kept = _compared(panel, gathered, transaction, [at], beside)
+                measure = _measure(kept, condition, transaction, sides, latency_limit_ns, seed)
                 if measure.exceedance is not None or measure.p99 is not None or measure.percentiles:
                     yield measure
 
@@ -329,8 +310,8 @@ def _transactions(panel: Panel, gathered: Gathered) -> list[str]:
 
 def _compared(
     panel: Panel, gathered: Gathered, transaction: str, twins: Sequence[int], plain: Sequence[int]
-) -> tuple[_Compared, Panel]:
-    """Both sides' histograms of the blocks in which the transaction ran on both, and the panel of these blocks."""
+) -> tuple[tuple[_Side, _Side], Panel]:
+    """The histograms of condition and baseline in blocks in which the transaction ran on both, and their panel."""
 
     def counts(block: int, columns: Sequence[int]) -> list[Counts]:
         trials = (panel.trials[block][column] for column in columns)
@@ -339,40 +320,44 @@ def _compared(
     pairs = [(counts(block, twins), counts(block, plain)) for block in range(len(panel.trials))]
     blocks = [block for block, sides in enumerate(pairs) if all(any(t.total for t in side) for side in sides)]
     kept = dataclasses.replace(panel, trials=tuple(panel.trials[b] for b in blocks), rounds=panel.rounds[blocks])
-    return _Compared([pairs[b][0] for b in blocks], [pairs[b][1] for b in blocks]), kept
+    return ([pairs[b][0] for b in blocks], [pairs[b][1] for b in blocks]), kept
 
 
 def _measure(
-    panel: Panel, condition: Condition, transaction: str, compared: _Compared, latency_limit_ns: int | None, seed: int
+    panel: Panel,
+    condition: Condition,
+    transaction: str,
+    sides: tuple[_Side, _Side],
+    latency_limit_ns: int | None,
+    seed: int,
 ) -> TailMeasure:
+    has_limit = latency_limit_ns is not None and panel.trials
     return TailMeasure(
         condition=condition,
         baseline=panel.baseline,
         transaction=transaction,
         blocks=len(panel.trials),
         rounds=panel.round_count,
-        exceedance=None
-        if latency_limit_ns is None or not panel.trials
-        else _exceedance(panel, compared, latency_limit_ns),
-        p99=_p99(panel, compared, seed),
-        percentiles=tuple(_percentiles(compared)) if condition.role.is_judged and transaction == ALL else (),
+        exceedance=_exceedance(panel, *sides, latency_limit_ns or 0) if has_limit else None,
+        p99=_p99(panel, sides, seed),
+        percentiles=tuple(_percentiles(sides)) if condition.role.is_judged and transaction == ALL else (),
     )
 
 
-def _percentiles(compared: _Compared) -> Iterator[Percentile]:
-    here, there = (merged([t for block in s for t in block]) for s in (compared.condition, compared.baseline))
+def _percentiles(sides: tuple[_Side, _Side]) -> Iterator[Percentile]:
+    here, there = (merged([twin for block in side for twin in block]) for side in sides)
     for quantile in SHOWN_QUANTILES:
         plain_ns, own_ns = percentile_ns(there, quantile), percentile_ns(here, quantile)
         if plain_ns is not None and own_ns is not None:
             yield Percentile(quantile, plain_ns, own_ns)
 
 
-def _exceedance(panel: Panel, compared: _Compared, latency_limit_ns: int) -> Exceedance:
+def _exceedance(panel: Panel, own: _Side, plain: _Side, latency_limit_ns: int) -> Exceedance:
     last = bin_of(latency_limit_ns)
-    condition, baseline = _shares(compared.condition, last), _shares(compared.baseline, last)
+    condition, baseline = _shares(own, last), _shares(plain, last)
     here, there = condition.counted, baseline.counted
     reason = reason_for_none(here, there, len(panel.trials), panel.round_count)
-    bad = [bad_counts(_longer(side, last), panel.rounds) for side in (compared.condition, compared.baseline)]
+    bad = [bad_counts(_longer(side, last), panel.rounds) for side in (own, plain)]
     return Exceedance(
         threshold_ns=latency_limit_ns,
         counted_from_ns=int(shortest_ns(np.array([last + 1]))[0]),
@@ -385,19 +370,19 @@ def _exceedance(panel: Panel, compared: _Compared, latency_limit_ns: int) -> Exc
     )
 
 
-def _longer(blocks: Sequence[Sequence[Counts]], last: int) -> FloatArray:
+def _longer(blocks: _Side, last: int) -> FloatArray:
     return np.array([[twin.beyond(last) for twin in block] for block in blocks], dtype=np.float64)
 
 
-def _shares(blocks: Sequence[Sequence[Counts]], last: int) -> Shares:
+def _shares(blocks: _Side, last: int) -> Shares:
     of = np.array([sum(twin.total for twin in block) for block in blocks], dtype=np.float64)
     return Shares(_longer(blocks, last).sum(axis=1), of)
 
 
-def _p99(panel: Panel, compared: _Compared, seed: int) -> Percentile99 | None:
+def _p99(panel: Panel, sides: tuple[_Side, _Side], seed: int) -> Percentile99 | None:
     if len(panel.trials) < FEWEST_PAIRS:
         return None
-    condition, baseline = (side_of([merged(twins) for twins in s]) for s in (compared.condition, compared.baseline))
+    condition, baseline = (side_of([merged(twins) for twins in side]) for side in sides)
     if condition is None or baseline is None:
         return None
     # One stream for all: conditions of a run are held against the same draws, which costs nothing and scatters less.

@@ -97,19 +97,21 @@ def alike_checks(
     places: Mapping[int, str],  # what each stratum is called, as `tdelta.inference.fits.places` names them
 ) -> tuple[Validity, ...]:
     """One check for each pair of identical twins, by what the primary verdicts of their stratum need."""
-    return tuple(_alike(floor, verdicts, settings, places[floor.stratum]) for floor in floors)
-
-
-def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str) -> Validity:
     limit, called = settings.tolerance, "the tolerance"
     if settings.budget is not None and settings.budget < limit:
         limit, called = settings.budget, "the budget, which is smaller than the tolerance"
+    return tuple(_alike(floor, verdicts, settings, places[floor.stratum], limit, called) for floor in floors)
+
+
+def _alike(
+    floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str, limit: float, called: str
+) -> Validity:
     own = [v for v in verdicts if v.condition.stratum == floor.stratum and floor.condition in (None, v.condition)]
     needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95
     is_outside = low > 1.0 + limit or high < 1.0 - limit
     is_enough = low >= 1.0 - needed and high <= 1.0 + needed
-    twins = {"interval": words_of(floor)}
+    twins = {"interval": interval_words(floor.ratio.hdi95)}
     if is_outside and floor.is_apart:
         state, found = CheckState.FAILED, Detail.of("twins-outside", limit=limit, called=called, **twins)
     elif is_outside:
@@ -122,10 +124,6 @@ def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings
     else:
         state, found = CheckState.NOT_SHOWN, Detail.of("twins-beyond", needed=needed, **twins)
     return Validity(AA_CHECK if floor.condition is None else BB_CHECK, state, (found.at(place.removesuffix(": ")),))
-
-
-def words_of(floor: NoiseFloor) -> str:
-    return interval_words(floor.ratio.hdi95)
 
 
 def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
@@ -191,12 +189,7 @@ class Losses:
 
     @property
     def figures(self) -> dict[str, int]:
-        return {
-            "lost": self.lost,
-            "trials": self.trials,
-            "plain_lost": self.plain_lost,
-            "plain_trials": self.plain_trials,
-        }
+        return {name: getattr(self, name) for name in ("lost", "trials", "plain_lost", "plain_trials")}
 
 
 def one_sided_losses(trials: Iterable[Trial], settings: RunSettings) -> tuple[Losses, ...]:

@@ -35,7 +35,6 @@ _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
 
 _COARSE = 0.1  # of the tolerance: steps of costs that leave a mean open by more than this are reported
-
 _MOST_ROUNDS = 40  # of a run any of whose rounds are left out: of more, a round is too little to make a verdict
 
 
@@ -82,11 +81,8 @@ def transaction_verdicts(fits: Mapping[str, CostFit], mix: CostFit, tolerance: f
 
 
 def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answer]]:
-    found: dict[str, list[Answer]] = {}
-    for name, fit in fits.items():
-        if answers := [answer for answer in fit.answers() if answer.fitted.panel.stratum == stratum]:
-            found[name] = answers
-    return found
+    found = ((name, [it for it in fit.answers() if it.fitted.panel.stratum == stratum]) for name, fit in fits.items())
+    return {name: answers for name, answers in found if answers}
 
 
 def _verdict(
@@ -111,24 +107,19 @@ def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
     estimate, grounds = answer.posterior.estimate(tolerance), grounds_of(answer, tolerance)
     decision = decide_means(estimate, grounds, tolerance)
     verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, tolerance)
-    actual = _actual(answer.fitted.panel, answer.condition, metric)
-    reasons = (
-        *verdict.reasons,
-        *_of_steps(answer, tolerance),
-        *_hard_reasons(estimate, decision, answer, grounds, tolerance),
-    )
+    panel, condition, step_sd = answer.fitted.panel, answer.condition, answer.fitted.step_sd
+    of_steps = (Reason.of("costs-in-steps", sd=step_sd),) if step_sd > _COARSE * tolerance else ()
+    reasons = (*verdict.reasons, *of_steps, *_hard_reasons(estimate, decision, answer, grounds, tolerance))
+    actual = None
+    if condition.role is Role.INJECTED:
+        at = panel.conditions.index(condition)
+        actual = actual_ratio((row[at] for row in panel.trials), metric)
     verdict = replace(verdict, typical=grounds.typical, actual=actual, reasons=reasons)
     return with_shortage(verdict, *_extent(answer), tolerance)
 
 
 def _extent(answer: Answer) -> tuple[int, int]:
     return int(answer.fitted.blocks.sum()), len(answer.fitted.means.blocks)
-
-
-def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
-    """That trials cost the same to the last digit, where the steps of such costs could move a verdict."""
-    if answer.fitted.step_sd > _COARSE * tolerance:
-        yield Reason.of("costs-in-steps", sd=answer.fitted.step_sd)
 
 
 def grounds_of(answer: Answer, tolerance: float) -> Grounds:
@@ -183,13 +174,6 @@ def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
         plain_trials=answer.plain_events.trials,
         tolerance=tolerance,
     )
-
-
-def _actual(panel: Panel, condition: Condition, metric: Metric) -> float | None:
-    if condition.role is not Role.INJECTED:
-        return None
-    at = panel.conditions.index(condition)
-    return actual_ratio((row[at] for row in panel.trials), metric)
 
 
 def _primary(answer: Answer, settings: RunSettings) -> Verdict:
@@ -258,14 +242,10 @@ def _single_round(verdict: Verdict, rounds: int, others: Mapping[int, Mapping[st
         if decision is not verdict.decision:
             makers.setdefault(decision, []).append(left_out + 1)
     for decision, numbers in makers.items():
-        if len(numbers) == 1:
-            yield Reason.of("round-decides", rounds=f"round {numbers[0]}", decision=decision.value)
-        elif len(numbers) == rounds:
-            yield Reason.of("round-decides", rounds="any round", decision=decision.value)
-        else:
-            yield Reason.of(
-                "round-decides", rounds=f"any of the rounds {', '.join(map(str, numbers))}", decision=decision.value
-            )
+        which = f"any of the rounds {', '.join(map(str, numbers))}"
+        if len(numbers) in (1, rounds):
+            which = f"round {numbers[0]}" if len(numbers) == 1 else "any round"
+        yield Reason.of("round-decides", rounds=which, decision=decision.value)
 
 
 def _without_data(condition: Condition, baseline: Condition, settings: RunSettings) -> Verdict:

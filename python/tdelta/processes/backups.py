@@ -20,7 +20,7 @@ from tdelta import own_folders
 from tdelta.design.actions import parse_action
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import FileClass, TwinFile, search
-from tdelta.evidence.inflated import Inflate
+from tdelta.evidence.search import Inflate
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
 from tdelta.processes.actions import Act, Halt, Outcome

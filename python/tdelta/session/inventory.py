@@ -82,8 +82,6 @@ def read_inventory(path: Path) -> Inventory:
 
 
 class _Reader(ProjectReader):
-    missing = Refusal.of("file-missing", hint="")
-
     def inventory(self) -> Inventory | None:
         """What the file says; None where it is invalid TOML."""
         document = self.document()

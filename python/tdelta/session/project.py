@@ -195,7 +195,6 @@ def _expected(expected: str, found: object) -> Refusal:
 
 class ProjectReader(FolderFiles):
     toml = FILE
-    missing = Refusal.of("file-missing", hint="")
 
     def __init__(self, path: Path, content: str | None = None) -> None:
         super().__init__(path.absolute().parent)
@@ -203,8 +202,8 @@ class ProjectReader(FolderFiles):
         self.toml = path.name
         self._content = content
 
-    def text(self, name: str, missing: Refusal) -> str | None:
-        return super().text(name, missing) if self._content is None else self._content
+    def text(self, name: str) -> str | None:
+        return super().text(name) if self._content is None else self._content
 
     def fault(self, said: Refusal, *path: str) -> None:
         """A fault that repeats no password, whatever it quotes."""

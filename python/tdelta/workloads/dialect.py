@@ -63,5 +63,4 @@ class Dialect:
         return f"{columns[0]} >= {drawn[0]} AND ({columns[0]} > {drawn[0]} OR ({behind}))"
 
 
-GENERIC = Dialect("", "")
-"""What all engines have in common."""
+GENERIC = Dialect("", "")  # what all engines have in common

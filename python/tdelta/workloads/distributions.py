@@ -11,22 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from tdelta.inputs import missing, out_of_range, requires, too_large, unexpected
 from tdelta.messages import Refusal
 from tdelta.workloads import limits
-from tdelta.workloads.faults import hint, shown
+from tdelta.workloads.faults import shown, unknown
 
 INTEGER, REAL, TEXT = "integer", "real", "text"
-
 _I64 = range(-(2**63), 2**63)
 _EXACT = 2**53
-
-WEIGHT = f"a number of {limits.LEAST_WEIGHT:g} to {limits.MOST_WEIGHT:g}"
-"""What a weight must be, in words."""
+WEIGHT = f"a number of {limits.LEAST_WEIGHT:g} to {limits.MOST_WEIGHT:g}"  # what a weight must be, in words
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution: its parameters' types (``optional`` ones may be left out), what it makes, and its own check."""
+    """What it makes, the types of its parameters (``optional`` ones may be left out), and its own check."""
 
     makes: str | None
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +41,7 @@ def _number(values: Mapping[str, object], name: str) -> float:
 def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[Refusal]]:
     def check(values: Mapping[str, object]) -> Iterator[Refusal]:
         if _number(values, low) > _number(values, high):
-            yield Refusal.of("out-of-range", what=low, wanted=f"at most {high} ({values[high]})", found=values[low])
+            yield out_of_range(low, f"at most {high} ({values[high]})", values[low])
 
     return check
 
@@ -51,7 +49,7 @@ def _ordered(low: str, high: str) -> Callable[[Mapping[str, object]], Iterator[R
 def _span(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     if _number(values, "hi") - _number(values, "lo") >= _EXACT:
-        yield Refusal.of("too-large", what="the span from lo to hi", most="2^53")
+        yield too_large("the span from lo to hi", "2^53")
 
 
 def _zipf(values: Mapping[str, object]) -> Iterator[Refusal]:
@@ -61,65 +59,61 @@ def _zipf(values: Mapping[str, object]) -> Iterator[Refusal]:
 
 def _exponent(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not 1.001 <= _number(values, "s") <= 1000:
-        yield Refusal.of("out-of-range", what="s", wanted="1.001 to 1000", found=values["s"])
+        yield out_of_range("s", "1.001 to 1000", values["s"])
 
 
 def _gaussian(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _span(values)
     if not 2 <= _number(values, "width") < math.inf:
-        yield Refusal.of("out-of-range", what="width", wanted="at least 2", found=values["width"])
+        yield out_of_range("width", "at least 2", values["width"])
 
 
 def _reference(values: Mapping[str, object]) -> Iterator[Refusal]:
     pick = values.get("pick", "uniform")
     if pick not in ("uniform", "zipf", "sequence"):
-        yield Refusal.of(
-            "unknown", kind="pick", found=shown(pick), hint=hint(str(pick), ("uniform", "zipf", "sequence"))
-        )
+        yield unknown("pick", str(pick), ("uniform", "zipf", "sequence"), shown(pick))
     elif pick == "zipf":
         if "s" in values:
             yield from _exponent(values)
         else:
-            yield Refusal.of("requires", what="a zipf pick", needs="s")
+            yield requires("a zipf pick", "s")
     elif "s" in values or "scatter" in values:
-        yield Refusal.of("requires", what="s or scatter", needs="a zipf pick")
+        yield requires("s or scatter", "a zipf pick")
 
 
 def _decimal(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("lo", "hi")(values)
     places = _number(values, "places")
     if not 0 <= places <= 9:
-        yield Refusal.of("out-of-range", what="places", wanted="0 to 9", found=values["places"])
+        yield out_of_range("places", "0 to 9", values["places"])
     elif max(abs(_number(values, "lo")), abs(_number(values, "hi"))) * 10**places >= _EXACT:
-        yield Refusal.of("too-large", what="lo or hi", most="2^53 units of the last place")
+        yield too_large("lo or hi", "2^53 units of the last place")
 
 
 def _lengths(values: Mapping[str, object]) -> Iterator[Refusal]:
     yield from _ordered("min", "max")(values)
     if _number(values, "min") < 0:
-        yield Refusal.of("out-of-range", what="min", wanted="at least 0", found=values["min"])
+        yield out_of_range("min", "at least 0", values["min"])
 
 
 def _template(values: Mapping[str, object]) -> Iterator[Refusal]:
     if not str(values["template"]).isascii():
-        yield Refusal.of("unexpected", expected="a template in ASCII", found="another character")
+        yield unexpected("a template in ASCII", "another character")
 
 
 def _choice(values: Mapping[str, object]) -> Iterator[Refusal]:
     choices, weights = values["values"], values.get("weights")
     if not isinstance(choices, list) or not choices:
-        yield Refusal.of("missing", what="an entry of values")
+        yield missing("an entry of values")
         return
     if bad := [value for value in choices if not _is("scalar", value)]:
-        yield Refusal.of("out-of-range", what="values", wanted="texts and numbers", found=shown(bad[0]))
+        yield out_of_range("values", "texts and numbers", shown(bad[0]))
     if not isinstance(weights, list):
         return
     if len(weights) != len(choices):
-        yield Refusal.of(
-            "out-of-range", what="weights", wanted=f"one for each of {len(choices)} values", found=len(weights)
-        )
+        yield out_of_range("weights", f"one for each of {len(choices)} values", len(weights))
     if not all(map(is_weight, weights)):
-        yield Refusal.of("out-of-range", what="each weight", wanted="a number from 1e-09 to 1e+09", found="another")
+        yield out_of_range("each weight", "a number from 1e-09 to 1e+09", "another")
 
 
 DISTRIBUTIONS: Mapping[str, Distribution] = {
@@ -127,10 +121,7 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
     "const": Distribution(None, {"value": "scalar"}),
     "uniform": Distribution(INTEGER, {"lo": "integer", "hi": "integer"}, check=_ordered("lo", "hi")),
     "zipf": Distribution(
-        INTEGER,
-        {"lo": "integer", "hi": "integer", "s": "number", "scatter": "boolean"},
-        frozenset({"scatter"}),
-        _zipf,
+        INTEGER, {"lo": "integer", "hi": "integer", "s": "number", "scatter": "boolean"}, frozenset({"scatter"}), _zipf
     ),
     "gaussian": Distribution(INTEGER, {"lo": "integer", "hi": "integer", "width": "number"}, check=_gaussian),
     "ref": Distribution(
@@ -163,24 +154,17 @@ def epoch_seconds(value: object) -> object:
 def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusal]:
     """What is wrong with the parameters of a known distribution, times as epoch seconds."""
     distribution = DISTRIBUTIONS[name]
-    for unknown in values.keys() - distribution.parameters.keys():
-        yield Refusal.of(
-            "unknown",
-            kind="parameter",
-            found=f"{shown(unknown)} of distribution {name!r}",
-            hint=hint(unknown, distribution.parameters),
-        )
+    for other in values.keys() - distribution.parameters.keys():
+        yield unknown("parameter", other, distribution.parameters, f"{shown(other)} of distribution {name!r}")
     for parameter in distribution.parameters.keys() - distribution.optional - values.keys():
-        yield Refusal.of("missing", what=f"{parameter!r} of distribution {name!r}")
+        yield missing(f"{parameter!r} of distribution {name!r}")
     wrong = [
         key
         for key, value in values.items()
         if key in distribution.parameters and not _is(distribution.parameters[key], value)
     ]
     for key in wrong:
-        yield Refusal.of(
-            "out-of-range", what=key, wanted=_article(distribution.parameters[key]), found=shown(values[key])
-        )
+        yield out_of_range(key, _article(distribution.parameters[key]), shown(values[key]))
     if not wrong and distribution.parameters.keys() - distribution.optional <= values.keys():
         yield from distribution.check(values)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tdelta.inputs import out_of_range, too_large, too_many, unexpected
 from tdelta.messages import Refusal
 from tdelta.workloads.faults import hint, shown
 from tdelta.workloads.limits import DEEPEST, LONGEST_TEXT, MOST_TOKENS
@@ -83,18 +84,14 @@ Expression: TypeAlias = Number | Variable | Apply
 
 
 def parse(text: str) -> Expression:
-    """Reads an expression.
-
-    Raises:
-        ExpressionFault: it is not one; the message says why.
-    """
+    """Raises `ExpressionFault`: it is no expression; ``said`` is why."""
     tokens = list(_tokens(text))
     if len(tokens) > MOST_TOKENS:
-        raise ExpressionFault(Refusal.of("too-many", what="numbers, names and signs", most=MOST_TOKENS))
+        raise ExpressionFault(too_many("numbers, names and signs", MOST_TOKENS))
     try:
         return _Parser(tokens).whole()
     except RecursionError:
-        raise ExpressionFault(Refusal.of("too-many", what="levels of an expression", most=DEEPEST)) from None
+        raise ExpressionFault(too_many("levels of an expression", DEEPEST)) from None
 
 
 def variables(expression: Expression) -> Iterator[str]:
@@ -117,7 +114,7 @@ class _Parser:
     def whole(self) -> Expression:
         expression = self.binary(0)
         if self.at < len(self.tokens):
-            raise ExpressionFault(Refusal.of("unexpected", expected="an operator", found=repr(self.tokens[self.at][1])))
+            raise ExpressionFault(unexpected("an operator", repr(self.tokens[self.at][1])))
         return expression
 
     def eat(self, *texts: str) -> str | None:
@@ -131,7 +128,7 @@ class _Parser:
     def expect(self, text: str) -> None:
         if not self.eat(text):
             found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
-            raise ExpressionFault(Refusal.of("unexpected", expected=f"{text!r}", found=found))
+            raise ExpressionFault(unexpected(f"{text!r}", found))
 
     def binary(self, level: int) -> Expression:
         if level == len(_LEVELS):
@@ -162,7 +159,7 @@ class _Parser:
 
     def atom(self) -> Expression:
         if self.at >= len(self.tokens):
-            raise ExpressionFault(Refusal.of("unexpected", expected="more", found="the end of the expression"))
+            raise ExpressionFault(unexpected("more", "the end of the expression"))
         kind, text = self.tokens[self.at]
         self.at += 1
         match kind:
@@ -173,19 +170,15 @@ class _Parser:
             case "word":
                 return self.call(text.lower())
             case _:
-                raise ExpressionFault(Refusal.of("unexpected", expected="an operator", found=repr(text)))
+                raise ExpressionFault(unexpected("an operator", repr(text)))
 
     def call(self, name: str) -> Expression:
         if name in ("true", "false"):
             return Number(int(name == "true"))
         if name not in FUNCTIONS:
+            variable = f"A variable is written :{name}."
             raise ExpressionFault(
-                Refusal.of(
-                    "unknown",
-                    kind="function",
-                    found=shown(name),
-                    hint=f"{hint(name, FUNCTIONS)} A variable is written :{name}.",
-                )
+                Refusal.of("unknown", kind="function", found=shown(name), hint=f"{hint(name, FUNCTIONS)} {variable}")
             )
         self.expect("(")
         operands = [self.binary(0)]
@@ -202,9 +195,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ExpressionFault(
-                Refusal.of("unexpected", expected="a number, a name or a sign", found=shown(text[position:].strip()))
-            )
+            raise ExpressionFault(unexpected("a number, a name or a sign", shown(text[position:].strip())))
         kind = match.lastgroup or "symbol"
         yield kind, match.group(kind)
         position = match.end()
@@ -212,10 +203,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 def _number(text: str) -> int | float:
     if len(text) > _LONGEST_NUMBER:
-        raise ExpressionFault(Refusal.of("too-large", what=shown(text), most="64 bits"))
+        raise ExpressionFault(too_large(shown(text), "64 bits"))
     value = float(text) if "." in text else int(text)
     if isinstance(value, int) and value >= 2**63:
-        raise ExpressionFault(Refusal.of("too-large", what=text, most="64 bits"))
+        raise ExpressionFault(too_large(text, "64 bits"))
     return value
 
 
@@ -233,23 +224,15 @@ def _check_call(name: str, operands: list[Expression]) -> None:
     fewest, most = FUNCTIONS[name]
     if not fewest <= len(operands) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise ExpressionFault(
-            Refusal.of("out-of-range", what=f"the number of arguments of {name}", wanted=wanted, found=len(operands))
-        )
+        raise ExpressionFault(out_of_range(f"the number of arguments of {name}", wanted, len(operands)))
     if name.startswith("random"):
         low, high = _literal(operands[0]), _literal(operands[1])
         if low is not None and high is not None and low > high:
-            raise ExpressionFault(
-                Refusal.of("out-of-range", what=f"the range of {name}", wanted="not empty", found=f"{low} to {high}")
-            )
+            raise ExpressionFault(out_of_range(f"the range of {name}", "not empty", f"{low} to {high}"))
         if name == "random_string" and high is not None and high > LONGEST_TEXT:
-            raise ExpressionFault(
-                Refusal.of("too-large", what=f"the text of {name}", most=f"{LONGEST_TEXT:,} characters")
-            )
+            raise ExpressionFault(too_large(f"the text of {name}", f"{LONGEST_TEXT:,} characters"))
     if name in _SHAPES and (shape := _literal(operands[2])) is not None:
         low, high = _SHAPES[name]
         if not low <= shape <= high:
             bounds = f"{low:g} to {high:g}" if high < float("inf") else "above 0" if low < 1 else f"at least {low:g}"
-            raise ExpressionFault(
-                Refusal.of("out-of-range", what=f"the parameter of {name}", wanted=bounds, found=shape)
-            )
+            raise ExpressionFault(out_of_range(f"the parameter of {name}", bounds, shape))

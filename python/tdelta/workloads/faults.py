@@ -10,9 +10,7 @@ from tdelta.messages import Refusal
 from tdelta.workloads.limits import MOST_FAULTS
 
 _LONGEST_SHOWN = 80
-_LONGEST_PARAMETER = 500
-"""A template names one twice."""
-
+_LONGEST_PARAMETER = 500  # A template names one twice
 _MOST_KNOWN = 200
 
 
@@ -47,6 +45,11 @@ class Faults:
         found = [fault.placed() for fault in faults[:MOST_FAULTS]]
         more = len(faults) - MOST_FAULTS
         return found if more <= 0 else [*found, Refusal.of("more-faults", more=more)]
+
+
+def unknown(kind: str, name: str, known: Iterable[str], found: str | None = None) -> Refusal:
+    """That nothing is called so, with the nearest name that there is; ``found`` is how the user wrote it."""
+    return Refusal.of("unknown", kind=kind, found=shown(name) if found is None else found, hint=hint(name, known))
 
 
 def hint(found: str, known: Iterable[str]) -> str:

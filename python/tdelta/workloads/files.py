@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from tdelta.inputs import TextFault, text_of
+from tdelta.inputs import TextFault, missing, out_of_range, text_of, too_many
 from tdelta.messages import Refusal
 from tdelta.workloads import limits
-from tdelta.workloads.faults import Faults, hint, shown
+from tdelta.workloads.faults import Faults, hint, shown, unknown
 
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -76,7 +75,6 @@ def _path(text: str) -> KeyPath:
 
 
 TOML = "workload.toml"
-
 _T = TypeVar("_T")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 _POSITION = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
@@ -85,26 +83,19 @@ _INT64 = range(-(2**63), 2**63)
 
 class FolderFiles:
     toml = TOML
-    missing = Refusal.of("file-missing", hint="")
-    """What is said where that file is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.faults = Faults()
         self.lines: Mapping[tuple[str, ...], int] = {}
 
-    def text(self, name: str, missing: Refusal) -> str | None:
-        """The content of a file of the folder; a fault if there is none that can be read.
-
-        Args:
-            missing: what is said where there is none; ``hint`` becomes the nearest name that there is.
-        """
+    def text(self, name: str) -> str | None:
+        """The content of a file of the folder; a fault if there is none that can be read."""
         try:
             return text_of(self.folder / name, limits.MOST_FILE_BYTES)
         except FileNotFoundError:
             near = [path.name for path in self.folder.glob("*") if path.suffix == Path(name).suffix]
-            with_hint = {**missing.parameters, "hint": hint(name, near) if near else ""}
-            self.faults.add(name, 0, replace(missing, parameters=with_hint))
+            self.faults.add(name, 0, Refusal.of("file-missing", hint=hint(name, near)))
         except TextFault as fault:
             self.faults.add(name, fault.line, fault.said)
         except OSError as error:
@@ -112,13 +103,12 @@ class FolderFiles:
         return None
 
     def document(self) -> dict[str, object] | None:
-        """The content of the TOML file; a fault if it is invalid TOML."""
-        text = self.text(self.toml, self.missing)
+        text = self.text(self.toml)
         if text is None:
             return None
         self.lines = key_lines(text)
         if line := deepest_line(text, limits.DEEPEST):
-            self.faults.add(self.toml, line, Refusal.of("too-many", what="levels of brackets", most=limits.DEEPEST))
+            self.faults.add(self.toml, line, too_many("levels of brackets", limits.DEEPEST))
             return None
         try:
             return tomllib.loads(text)
@@ -142,10 +132,10 @@ class FolderFiles:
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         if value is None:
-            self.fault(Refusal.of("missing", what=".".join(path)), *path)
+            self.fault(missing(".".join(path)), *path)
         elif isinstance(value, bool) or not isinstance(value, kind) or (kind is int and value not in _INT64):
             names = {str: "a text", int: "an integer of 64 bits", dict: "a table", list: "a list"}
-            self.fault(Refusal.of("out-of-range", what=".".join(path), wanted=names[kind], found=shown(value)), *path)
+            self.fault(out_of_range(".".join(path), names[kind], shown(value)), *path)
         else:
             return value
         return None
@@ -155,17 +145,13 @@ class FolderFiles:
         text = self.typed(document, str, *path) or ""
         if len(text) > limits.LONGEST_TITLE or not text.isprintable():
             wanted = f"one line of at most {limits.LONGEST_TITLE} printable characters"
-            self.fault(Refusal.of("out-of-range", what=".".join(path), wanted=wanted, found=shown(text)), *path)
+            self.fault(out_of_range(".".join(path), wanted, shown(text)), *path)
         return text
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
         names = tuple(known)
         for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
-            self.fault(
-                Refusal.of("unknown", kind="key", found=shown(".".join((*path, key))), hint=hint(key, names)),
-                *path,
-                key,
-            )
+            self.fault(unknown("key", key, names, shown(".".join((*path, key)))), *path, key)
 
     def named_tables(self, document: Mapping[str, object], key: str) -> dict[str, dict[str, object]]:
         """The tables under ``key`` by name, e.g. ``[tables.orders]``."""
@@ -173,20 +159,18 @@ class FolderFiles:
         for name, value in self.entries(self.typed(document, dict, key) or {}, key).items():
             if not _NAME.match(name):
                 wanted = "at most 63 lower-case letters, digits and _, a letter first"
-                self.fault(Refusal.of("out-of-range", what="the name", wanted=wanted, found=shown(name)), key, name)
+                self.fault(out_of_range("the name", wanted, shown(name)), key, name)
             elif isinstance(value, dict):
                 found[name] = value
             else:
-                self.fault(
-                    Refusal.of("out-of-range", what=f"{key}.{name}", wanted="a table", found=shown(value)), key, name
-                )
+                self.fault(out_of_range(f"{key}.{name}", "a table", shown(value)), key, name)
         if not found and key in document:
-            self.fault(Refusal.of("missing", what=f"an entry of {key}"), key)
+            self.fault(missing(f"an entry of {key}"), key)
         return found
 
     def entries(self, entries: Mapping[str, object], *path: str) -> Mapping[str, object]:
         """The same entries; none, with a fault, where they are too many."""
         if len(entries) <= limits.MOST_ENTRIES:
             return entries
-        self.fault(Refusal.of("too-many", what=f"entries of {'.'.join(path)}", most=limits.MOST_ENTRIES), *path)
+        self.fault(too_many(f"entries of {'.'.join(path)}", limits.MOST_ENTRIES), *path)
         return {}

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tdelta.errors import WorkloadError
+from tdelta.inputs import conflict, missing, out_of_range, requires, too_large, too_many, unexpected
 from tdelta.messages import Refusal
 from tdelta.workloads import BUILT_IN, distributions, limits, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
-from tdelta.workloads.faults import hint, shown
+from tdelta.workloads.faults import shown, unknown
 from tdelta.workloads.files import FolderFiles
 from tdelta.workloads.model import Column, Table, Transaction, Workload
 from tdelta.workloads.scan import cut
 from tdelta.workloads.schema import Schema, SchemaTable, read_schema
 from tdelta.workloads.scripts import Script, check_script, given_variables
-from tdelta.workloads.sizes import read_size
 
 SCHEMA = "schema.sql"
-
 _TOP = ("name", "version", "title", "description", "spills", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
 _DISTRIBUTION = "distribution"
+_ROW_BYTES = 3
+"""The least that SQLite's file format adds to a row: its pointer, its length and its header's (section 1.6)."""
+_FREE_BYTES = 1 << 20  # what need not be in ``fixed_bytes``: it changes no plan
 
 
 def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
     """Reads and checks a folder with ``workload.toml``, ``schema.sql`` and one ``NAME.sql`` for each transaction.
 
-    Args:
-        dialects: each engine's, by the names that overrides such as ``schema.NAME.sql`` may have.
-
-    Raises:
-        WorkloadError: all faults of the folder, each with file and line.
+    `dialects`: each engine's, by the names that overrides such as ``schema.NAME.sql`` may have. Raises `WorkloadError`:
+    all faults of the folder, each with file and line.
     """
     return read_by(FolderReader(folder, dialects))
 
 
 def read_by(reader: FolderReader) -> Workload:
-    """What a reader reads.
-
-    Raises:
-        WorkloadError: all faults of the folder, each with file and line.
-    """
+    """Raises `WorkloadError`: all faults of the folder, each with file and line."""
     workload = reader.read()
     if workload is None or reader.faults:
         raise WorkloadError(str(reader.folder), reader.faults.refusals())
@@ -52,8 +47,7 @@ def read_by(reader: FolderReader) -> Workload:
 
 class FolderReader(FolderFiles):
     dialect = GENERIC
-    is_tried = False
-    """Whose SQL the scripts are; by default what all engines have in common."""
+    is_tried = False  # whose SQL the scripts are; by default what all engines have in common
 
     def __init__(self, folder: Path, dialects: Mapping[str, Dialect]) -> None:
         super().__init__(folder)
@@ -62,7 +56,7 @@ class FolderReader(FolderFiles):
     # ------------------------------------------------------------------------------------------------ the stages
 
     def read(self) -> Workload | None:
-        """Reads the whole folder; None where there is too little to make a workload of."""
+        """None where there is too little to make a workload of."""
         if not self.folder.is_dir():
             self.faults.add(str(self.folder), 0, Refusal.of("no-folder", known=", ".join(BUILT_IN)))
             return None
@@ -73,7 +67,7 @@ class FolderReader(FolderFiles):
         self.unknown_keys(document, _TOP)
         tables = self.tables(document, defined)
         transactions = self.transactions(document, given_variables(table.name for table in tables), schemas)
-        per_scale, fixed = read_size(self, document, tables)
+        per_scale, fixed = self.size(document, tables)
         return Workload(
             name=self.title(document, "name"),
             version=self.typed(document, int, "version") or 0,
@@ -91,7 +85,7 @@ class FolderReader(FolderFiles):
     def spills(self, document: Mapping[str, object]) -> bool:
         value = document.get("spills", False)
         if not isinstance(value, bool):
-            self.fault(Refusal.of("out-of-range", what="spills", wanted="true or false", found=shown(value)), "spills")
+            self.fault(out_of_range("spills", "true or false", shown(value)), "spills")
         return value is True
 
     def rebuilds(self) -> dict[str, tuple[str, ...]]:
@@ -102,11 +96,7 @@ class FolderReader(FolderFiles):
                 self.faults.add(file, line, fault)
             for piece in pieces:
                 if piece.is_command or piece.variables:
-                    self.faults.add(
-                        file,
-                        piece.line,
-                        Refusal.of("unexpected", expected="plain SQL", found="a command or a variable"),
-                    )
+                    self.faults.add(file, piece.line, unexpected("plain SQL", "a command or a variable"))
             found[engine] = tuple(piece.text for piece in pieces)
         return found
 
@@ -115,19 +105,15 @@ class FolderReader(FolderFiles):
         for path in sorted(self.folder.glob(f"{stem}.*.sql")):
             engine = path.name.split(".")[1]
             if engine not in self.dialects:
-                self.faults.add(
-                    path.name,
-                    0,
-                    Refusal.of("unknown", kind="engine", found=repr(engine), hint=hint(engine, self.dialects)),
-                )
-            elif (text := self.text(path.name, Refusal.of("file-missing", hint=""))) is not None:
+                self.faults.add(path.name, 0, unknown("engine", engine, self.dialects))
+            elif (text := self.text(path.name)) is not None:
                 yield engine, path.name, text
 
     def schemas(self) -> tuple[dict[str, Schema], dict[str, SchemaTable]]:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
         schemas: dict[str, Schema] = {}
         defined: dict[str, SchemaTable] = {}
-        if (text := self.text(SCHEMA, Refusal.of("file-missing", hint=""))) is not None:
+        if (text := self.text(SCHEMA)) is not None:
             schemas[""], defined = read_schema(text, SCHEMA, self.faults)
         for engine, file, text in self.of_engines("schema"):
             schemas[engine], own = read_schema(text, file, self.faults, self.dialects[engine])
@@ -138,14 +124,14 @@ class FolderReader(FolderFiles):
         """Faults where an override has other tables or columns than the generic schema."""
         for name in sorted(own.keys() | generic.keys()):
             if name not in own:
-                self.faults.add(file, 0, Refusal.of("missing", what=f"table {name} of schema.sql"))
+                self.faults.add(file, 0, missing(f"table {name} of schema.sql"))
             elif name not in generic or own[name].columns.keys() != generic[name].columns.keys():
                 self.faults.add(file, own[name].line, Refusal.of("columns-otherwise", table=name))
 
     # ---------------------------------------------------------------------------------------------------- tables
 
     def tables(self, document: Mapping[str, object], defined: Mapping[str, SchemaTable]) -> tuple[Table, ...]:
-        """The tables, in load order, held against the schema."""
+        """In load order, held against the schema."""
         entries = self.named_tables(document, "tables")
         tables: list[Table] = []
         for name, entry in entries.items():
@@ -156,10 +142,10 @@ class FolderReader(FolderFiles):
                 self.match_schema(name, columns, defined[name])
                 table = replace(table, primary_key=defined[name].primary_key)
             elif defined:
-                self.fault(Refusal.of("unknown", kind="table", found=name, hint=hint(name, defined)), "tables", name)
+                self.fault(unknown("table", name, defined, name), "tables", name)
             tables.append(replace(table, columns=columns))
         for name in defined.keys() - entries.keys():
-            self.faults.add(SCHEMA, defined[name].line, Refusal.of("missing", what=f"[tables.{name}] in workload.toml"))
+            self.faults.add(SCHEMA, defined[name].line, missing(f"[tables.{name}] in workload.toml"))
         self.references(tables)
         return tuple(tables)
 
@@ -168,11 +154,10 @@ class FolderReader(FolderFiles):
         given = [key for key in _ROWS if key in entry]
         if len(given) != 1:
             self.fault(
-                Refusal.of(
-                    "out-of-range",
-                    what=f"the number of rows of table {table.name}",
-                    wanted=f"given once, as one of {', '.join(_ROWS)}",
-                    found=" and ".join(given) or "none",
+                out_of_range(
+                    f"the number of rows of table {table.name}",
+                    f"given once, as one of {', '.join(_ROWS)}",
+                    " and ".join(given) or "none",
                 ),
                 *path,
             )
@@ -184,44 +169,27 @@ class FolderReader(FolderFiles):
         least = 0 if key == "rows" else math.ulp(0.0)
         if isinstance(value, bool) or not isinstance(value, wanted) or not least <= value <= limits.MOST_ROWS:
             limit = f"{'a whole number of at least' if key == 'rows' else 'a number above'} 0"
-            self.fault(
-                Refusal.of(
-                    "out-of-range", what=key, wanted=f"{limit}, and at most {limits.MOST_ROWS}", found=shown(value)
-                ),
-                *path,
-                key,
-            )
+            self.fault(out_of_range(key, f"{limit}, and at most {limits.MOST_ROWS}", shown(value)), *path, key)
             return replace(table, fixed_rows=1)
         return replace(table, fixed_rows=int(value)) if key == "rows" else replace(table, rows_per_scale=float(value))
 
     def rows_per(self, name: str, value: object, earlier: set[str]) -> tuple[str, int]:
         path = ("tables", name, "rows_per")
         if not (isinstance(value, dict) and isinstance(value.get("table"), str) and type(value.get("count")) is int):
-            self.fault(
-                Refusal.of("out-of-range", what="rows_per", wanted='{ table = "…", count = … }', found=shown(value)),
-                *path,
-            )
+            self.fault(out_of_range("rows_per", '{ table = "…", count = … }', shown(value)), *path)
             return name, 1
         self.unknown_keys(value, ("table", "count"), *path)
         if (parent := value["table"]) not in earlier:
-            self.fault(
-                Refusal.of("unknown", kind="table", found=f"{shown(parent)} in rows_per", hint=hint(parent, earlier)),
-                *path,
-            )
+            self.fault(unknown("table", parent, earlier, f"{shown(parent)} in rows_per"), *path)
         if not 1 <= value["count"] <= limits.MOST_ROWS:
-            self.fault(
-                Refusal.of(
-                    "out-of-range", what="count", wanted=f"1 to {limits.MOST_ROWS}", found=shown(value["count"])
-                ),
-                *path,
-            )
+            self.fault(out_of_range("count", f"1 to {limits.MOST_ROWS}", shown(value["count"])), *path)
         return value["table"], value["count"]
 
     def columns(self, table: Table, entry: Mapping[str, object], tables: Iterable[str]) -> tuple[Column, ...]:
         path = ("tables", table.name, "columns")
         entries = entry.get("columns")
         if not isinstance(entries, dict) or not entries:
-            self.fault(Refusal.of("missing", what=f"[tables.{table.name}.columns]"), *path)
+            self.fault(missing(f"[tables.{table.name}.columns]"), *path)
             return ()
         listed = self.entries(entries, *path).items()
         found = (self.column(table, name, value, set(tables)) for name, value in listed)
@@ -231,20 +199,12 @@ class FolderReader(FolderFiles):
         """A column with its distribution; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
         if not isinstance(value, dict) or not isinstance(value.get(_DISTRIBUTION), str):
-            self.fault(
-                Refusal.of(
-                    "out-of-range", what=f"column {name}", wanted='{ distribution = "…", … }', found=shown(value)
-                ),
-                *path,
-            )
+            self.fault(out_of_range(f"column {name}", '{ distribution = "…", … }', shown(value)), *path)
             return None
         distribution = value[_DISTRIBUTION]
         if distribution not in distributions.DISTRIBUTIONS:
-            known = hint(distribution, distributions.DISTRIBUTIONS)
-            said = Refusal.of(
-                "unknown", kind="distribution", found=f"{shown(distribution)} of column {name}", hint=known
-            )
-            self.fault(said, *path)
+            found = f"{shown(distribution)} of column {name}"
+            self.fault(unknown("distribution", distribution, distributions.DISTRIBUTIONS, found), *path)
             return None
         given = (
             (parameter, item) for parameter, item in value.items() if parameter not in (_DISTRIBUTION, "null_share")
@@ -254,42 +214,22 @@ class FolderReader(FolderFiles):
             self.fault(said.at(f"column {name}"), *path)
         if distribution in ("parent", "line") and table.rows_per is None:
             self.fault(
-                Refusal.of(
-                    "requires",
-                    what=f"distribution {distribution!r} of column {name}",
-                    needs=f"rows_per on table {table.name}",
-                ),
-                *path,
+                requires(f"distribution {distribution!r} of column {name}", f"rows_per on table {table.name}"), *path
             )
         if distribution == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
             self.fault(
-                Refusal.of(
-                    "unknown",
-                    kind="table",
-                    found=f"{shown(values['table'])} of column {name}",
-                    hint=hint(str(values["table"]), tables),
-                ),
-                *path,
+                unknown("table", str(values["table"]), tables, f"{shown(values['table'])} of column {name}"), *path
             )
         return Column(name, distribution, values, self.null_share(value, distribution, *path))
 
     def null_share(self, value: Mapping[str, object], distribution: str, *path: str) -> float:
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            self.fault(
-                Refusal.of(
-                    "out-of-range", what=f"null_share of column {path[-1]}", wanted="0 to 1", found=shown(share)
-                ),
-                *path,
-            )
+            self.fault(out_of_range(f"null_share of column {path[-1]}", "0 to 1", shown(share)), *path)
             return 0.0
         if share and not distributions.DISTRIBUTIONS[distribution].nullable:
             self.fault(
-                Refusal.of(
-                    "conflict",
-                    one="null_share",
-                    other=f"distribution {distribution!r} of column {path[-1]}, which generates keys",
-                ),
+                conflict("null_share", f"distribution {distribution!r} of column {path[-1]}, which generates keys"),
                 *path,
             )
         return float(share)
@@ -301,12 +241,7 @@ class FolderReader(FolderFiles):
             wanted = defined.columns.get(column.name)
             if wanted is None:
                 self.fault(
-                    Refusal.of(
-                        "unknown",
-                        kind="column",
-                        found=f"{column.name} of table {name}",
-                        hint=hint(column.name, defined.columns),
-                    ),
+                    unknown("column", column.name, defined.columns, f"{column.name} of table {name}"),
                     *path,
                     column.name,
                 )
@@ -325,39 +260,70 @@ class FolderReader(FolderFiles):
                     *path,
                     column.name,
                 )
-        for missing in defined.columns.keys() - {column.name for column in columns}:
-            self.faults.add(
-                SCHEMA,
-                defined.column_lines[missing],
-                Refusal.of("missing", what=f"the distribution of column {missing} of table {name}"),
-            )
+        for column_name in defined.columns.keys() - {column.name for column in columns}:
+            said = missing(f"the distribution of column {column_name} of table {name}")
+            self.faults.add(SCHEMA, defined.column_lines[column_name], said)
 
     def references(self, tables: list[Table]) -> None:
         """A key drawn for another table must exist there: keys 1 to the number of rows, as ``serial`` makes them."""
         by_name = {table.name: table for table in tables}
         for table in tables:
             for column in table.columns:
-                target = (
-                    table.rows_per[0]
-                    if column.distribution == "parent" and table.rows_per
-                    else column.parameters.get("table")
-                )
-                other = by_name.get(str(target))
+                parent = table.rows_per[0] if table.rows_per and column.distribution == "parent" else None
+                other = by_name.get(str(parent or column.parameters.get("table")))
                 if other is None:
                     continue
                 path = ("tables", table.name, "columns", column.name)
-                keys = [key.name for key in other.columns if key.distribution == "serial"]
-                if not set(other.primary_key) & set(keys):
-                    self.fault(
-                        Refusal.of(
-                            "missing", what=f"a 'serial' primary key in table {other.name}, for column {column.name},"
-                        ),
-                        *path,
-                    )
+                wanted = f"table {other.name}, for column {column.name},"
+                keys = {key.name for key in other.columns if key.distribution == "serial"}
+                if not keys.intersection(other.primary_key):
+                    self.fault(missing(f"a 'serial' primary key in {wanted}"), *path)
                 if other.fixed_rows == 0:
-                    self.fault(
-                        Refusal.of("missing", what=f"a row of table {other.name}, for column {column.name},"), *path
-                    )
+                    self.fault(missing(f"a row of {wanted}"), *path)
+
+    def size(self, document: Mapping[str, object], tables: Sequence[Table]) -> tuple[int, int]:
+        """Bytes a unit of scale and fixed bytes, of ``[size]``, held against the rows that the same file asks for.
+
+        A run takes its scale from these two numbers and announces disk and time by them: one that is far too small
+        would have it make rows without end.
+        """
+        size = document.get("size")
+        if not isinstance(size, dict):
+            self.fault(Refusal.of("size-missing"), "size")
+            return 1, 0
+        self.unknown_keys(size, ("bytes_per_scale", "fixed_bytes"), "size")
+        found: list[int] = []
+        for key, least, limit in (("bytes_per_scale", 1, "above 0 and of"), ("fixed_bytes", 0, "of at least 0 and")):
+            value = size.get(key, None if least else 0)
+            if type(value) is not int or not least <= value <= limits.MOST_BYTES:
+                wanted = f"a whole number {limit} at most {limits.MOST_BYTES}"
+                self.fault(out_of_range(key, wanted, shown(value)), "size", key)
+                value = least
+            found.append(value)
+        per_scale, fixed = found
+        if not self.faults:
+            self.hold_against_rows(tables, per_scale, fixed)
+        return per_scale, fixed
+
+    def hold_against_rows(self, tables: Sequence[Table], per_scale: int, fixed: int) -> None:
+        """Faults where the rows alone take more than the size says, or are too many or too long."""
+        counted: dict[str, tuple[float, float]] = {}  # for a unit of scale, and at any scale
+        for table in tables:
+            counted[table.name] = table.rows_per_scale or 0.0, table.fixed_rows or 0
+            if table.rows_per is not None:
+                parent, each = table.rows_per
+                counted[table.name] = counted[parent][0] * each, counted[parent][1] * each
+            if max(counted[table.name]) > limits.MOST_ROWS:
+                self.fault(too_many("rows at scale 1", limits.MOST_ROWS), "tables", table.name)
+            if _row_bytes(table, longest=True) > limits.LONGEST_ROW_BYTES:
+                self.fault(too_large("a row", f"{limits.LONGEST_ROW_BYTES} bytes"), "tables", table.name)
+        least = [sum(counted[table.name][at] * _row_bytes(table) for table in tables) for at in (0, 1)]
+        for key, found, allowed, needed in (
+            ("bytes_per_scale", per_scale, per_scale, least[0]),
+            ("fixed_bytes", fixed, max(fixed, _FREE_BYTES), least[1]),
+        ):
+            if allowed < needed:
+                self.fault(Refusal.of("size-too-small", key=key, least=needed, found=found), "size", key)
 
     # ---------------------------------------------------------------------------------------------- transactions
 
@@ -372,14 +338,10 @@ class FolderReader(FolderFiles):
             self.unknown_keys(entry, ("title", "weight"), *path)
             weight = entry.get("weight")
             if not distributions.is_weight(weight):
-                self.fault(
-                    Refusal.of("out-of-range", what="weight", wanted=distributions.WEIGHT, found=shown(weight)),
-                    *path,
-                    "weight",
-                )
+                self.fault(out_of_range("weight", distributions.WEIGHT, shown(weight)), *path, "weight")
                 weight = 1.0
             title = self.title(document, *path, "title")
-            text = self.text(f"{name}.sql", Refusal.of("file-missing", hint=""))
+            text = self.text(f"{name}.sql")
             if text is None or steps > limits.MOST_PIECES_OF_ALL:
                 continue
             script = check_script(text, given, self.dialect, is_tried=self.is_tried)
@@ -389,8 +351,7 @@ class FolderReader(FolderFiles):
             checked.append((f"{name}.sql", script))
             found.append(Transaction(name, title, float(weight), text, script.writes, script.connects))
         if steps > limits.MOST_PIECES_OF_ALL:
-            said = Refusal.of("too-many", what="statements and commands in all scripts", most=limits.MOST_PIECES_OF_ALL)
-            self.fault(said, "transactions")
+            self.fault(too_many("statements and commands in all scripts", limits.MOST_PIECES_OF_ALL), "transactions")
         self.names(checked, schemas)
         return tuple(found)
 
@@ -406,3 +367,13 @@ class FolderReader(FolderFiles):
                 for statement in script.statements:
                     if not statement.is_raw and (fault := check.fault(statement.piece)):
                         self.faults.add(file, statement.piece.line, fault)
+
+
+def _row_bytes(table: Table, *, longest: bool = False) -> float:
+    """The least that a row takes on average in a file of SQLite, or the most that its texts can."""
+    return _ROW_BYTES + sum(
+        1
+        + (1.0 if longest else 1.0 - column.null_share)
+        * distributions.text_bytes(column.distribution, column.parameters, longest)
+        for column in table.columns
+    )

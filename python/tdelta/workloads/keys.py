@@ -15,8 +15,7 @@ from tdelta.workloads.model import KeyTable
 MOST_KEYS = 10_000
 """The most keys of one table that are sampled; of a longer table they name a part, evenly spread."""
 
-PREFIX = "tdelta_key_"
-"""What the names of key tables begin with."""
+PREFIX = "tdelta_key_"  # what the names of key tables begin with
 
 
 def key_table_name(name: str) -> str:
@@ -33,11 +32,7 @@ def key_columns(key: TableKey) -> tuple[str, ...]:
 
 
 def key_sql(wanted: KeyTable, database: Database, dialect: Dialect) -> tuple[str, ...]:
-    """The statements that make a key table.
-
-    Raises:
-        ValueError: the database has no such table, or the table has no key.
-    """
+    """The statements that make a key table. Raises `ValueError`: there is no such table, or it has no key."""
     table = database.table(wanted.table)
     if table is None or table.key is None:
         raise ValueError(f"{wanted.table} has no keys to sample")

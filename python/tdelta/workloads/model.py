@@ -111,11 +111,7 @@ class Workload:
         return round(self.fixed_bytes + self.bytes_per_scale * scale)
 
     def plan(self, scale: float) -> dict[str, object]:
-        """The data plan for the row generator: JSON values only, tables in load order.
-
-        Raises:
-            ValueError: ``scale`` is not above 0.
-        """
+        """The data plan for the row generator at a scale above 0: JSON values only, tables in load order."""
         if not scale > 0:
             raise ValueError(f"scale must be above 0, found {scale}")
         counts = self.rows(scale)

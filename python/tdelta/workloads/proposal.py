@@ -39,13 +39,9 @@ SMALLEST_SHARE = 0.01
 RANGE_ROWS = 100
 MOST_SAMPLED_COLUMNS = 30
 _MOST_UPDATES = 3
-_LARGEST_KEY = 2**62
-"""Beyond it there may be no room for keys above the highest one."""
-
+_LARGEST_KEY = 2**62  # beyond it there may be no room for keys above the highest one
 _WORTH_UPDATING = 0.5
-_STORAGES = ("text", "integer", "decimal", "real")
-"""What an update turns, the first of them first."""
-
+_STORAGES = ("text", "integer", "decimal", "real")  # what an update turns, the first of them first
 _SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
 
 
@@ -143,12 +139,7 @@ def propose(database: Database, dialect: Dialect) -> Proposal:
 
 
 def settle(proposal: Proposal, works: Mapping[str, str], file: str) -> Workload:
-    """The workload of the choices that were found to work.
-
-    Args:
-        works: the script that worked, by the choice's name.
-        file: the database's name, for the title.
-    """
+    """The workload of the choices that work: the script that does, by the choice's name; ``file`` is for the title."""
     settled = [choice for choice in proposal.choices if choice.name in works]
     counts = Counter(choice.kind for choice in settled)
     return Workload(
@@ -205,7 +196,6 @@ class _Writer:
         self.key_name = _key_name(self.stem.lower(), database.names | made)
 
     def key_tables(self) -> list[KeyTable]:
-        """The table of sampled keys, where numbers cannot be drawn directly."""
         return [] if self.is_drawn_directly else [KeyTable(self.key_name, self.table.name)]
 
     def choices(self, notes: list[Detail]) -> Iterator[Choice]:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tdelta.inputs import requires, too_many
 from tdelta.messages import Refusal
 from tdelta.workloads.limits import DEEPEST, LONGEST_STATEMENT, MOST_PIECES
 
@@ -81,9 +82,7 @@ class _Cutter:
         elif kind == "command":
             self.command(token, position)
         elif kind == "unclosed":
-            self.faults.append(
-                (self.line(position), Refusal.of("requires", what=f"the opening {token}", needs="its end"))
-            )
+            self.fault(position, requires(f"the opening {token}", "its end"))
         elif self.start is not None or kind in ("code", "name", "string"):
             self.start = position if self.start is None else self.start
             self.code.append(" " * len(token) if kind in ("string", "name", "comment") else token)
@@ -97,50 +96,30 @@ class _Cutter:
 
     def gset(self, token: str, position: int) -> None:
         if self.start is None:
-            self.faults.append(
-                (
-                    self.line(position),
-                    Refusal.of("requires", what="\\gset", needs="a statement before it, whose ';' it replaces"),
-                )
-            )
+            self.fault(position, requires("\\gset", "a statement before it, whose ';' it replaces"))
         self.close(position, token.removeprefix(r"\gset").strip())
 
     def command(self, token: str, position: int) -> None:
-        line = self.line(position)
-        if self.start is None:
-            self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
-            return
-        word = token.split()[0]
-        self.faults.append(
-            (
-                line,
-                Refusal.of(
-                    "requires", what=f"the statement of line {self.line(self.start)}", needs=f"';' before {word}"
-                ),
-            )
-        )
-        self.start, self.code = None, []
-        self.pieces.append(Piece(token.strip(), token.strip(), line, is_command=True))
-
-    def finish(self) -> None:
+        text = token.strip()
         if self.start is not None:
-            self.faults.append(
-                (self.line(self.start), Refusal.of("requires", what="this statement", needs="';' at its end"))
-            )
+            begun = f"the statement of line {self.line(self.start)}"
+            self.fault(position, requires(begun, f"';' before {text.split()[0]}"))
+            self.start, self.code = None, []
+        self.pieces.append(Piece(text, text, self.line(position), is_command=True))
+
+    def fault(self, position: int, said: Refusal) -> None:
+        self.faults.append((self.line(position), said))
 
 
 def cut(text: str) -> tuple[list[Piece], list[tuple[int, Refusal]]]:
-    """Cuts a file into its pieces.
-
-    Returns:
-        The pieces in order, and the faults as (line, text).
-    """
+    """The pieces of a file in their order, and the faults as (line, text)."""
     cutter = _Cutter(text)
     for match in _TOKEN.finditer(text):
         cutter.take(match.lastgroup or "code", match.group(), match.start())
         if match.lastgroup == "unclosed":  # what follows may be anything
             break
-    cutter.finish()
+    if cutter.start is not None:
+        cutter.fault(cutter.start, requires("this statement", "';' at its end"))
     return cutter.pieces, [*cutter.faults, *_too_much(cutter.pieces)]
 
 
@@ -163,13 +142,13 @@ def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, Refusal]]:
     if len(pieces) > MOST_PIECES:
         line = pieces[MOST_PIECES].line
         del pieces[MOST_PIECES:]
-        yield line, Refusal.of("too-many", what="statements and commands in a file", most=MOST_PIECES)
+        yield line, too_many("statements and commands in a file", MOST_PIECES)
     for number in reversed(range(len(pieces))):
         piece = pieces[number]
         if len(piece.text) > LONGEST_STATEMENT:
-            said = Refusal.of("too-many", what="characters in a statement", most=LONGEST_STATEMENT)
+            said = too_many("characters in a statement", LONGEST_STATEMENT)
         elif _depth(piece.code) > DEEPEST:
-            said = Refusal.of("too-many", what="levels of parentheses", most=DEEPEST)
+            said = too_many("levels of parentheses", DEEPEST)
         else:
             continue
         del pieces[number]

@@ -9,6 +9,7 @@ from functools import cache
 import sqlglot
 from sqlglot import exp
 
+from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.workloads import distributions, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
@@ -64,7 +65,7 @@ class _Reader:
                 self.table(tree, text, line)
         else:
             found = " ".join(text.split()[:2])
-            self.faults.add(self.file, line, Refusal.of("unexpected", expected="CREATE TABLE or INDEX", found=found))
+            self.faults.add(self.file, line, unexpected("CREATE TABLE or INDEX", found))
 
     def table(self, tree: exp.Create, text: str, line: int) -> None:
         definition = tree.this
@@ -82,11 +83,7 @@ class _Reader:
 def read_schema(
     text: str, file: str, faults: Faults, dialect: Dialect = GENERIC
 ) -> tuple[Schema, dict[str, SchemaTable]]:
-    """Reads a schema file.
-
-    Returns:
-        The statements that could be read, and the tables they define.
-    """
+    """The statements of a schema file that could be read, and the tables they define."""
     reader = _Reader(file, dialect, faults)
     pieces, torn = cut(text)
     for line, fault in torn:

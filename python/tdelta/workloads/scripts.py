@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from tdelta.inputs import conflict, requires, unexpected
 from tdelta.messages import Refusal
 from tdelta.workloads import expressions, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
-from tdelta.workloads.faults import hint
+from tdelta.workloads.faults import unknown
 from tdelta.workloads.scan import Piece, cut
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
@@ -89,16 +90,11 @@ def given_variables(tables: Iterable[str]) -> frozenset[str]:
 
 
 def check_script(text: str, given: Iterable[str], dialect: Dialect = GENERIC, *, is_tried: bool = False) -> Script:
-    """Reads a script and finds its faults.
+    """Reads a script and finds its faults; where it has any, its steps are those that could be read.
 
-    Args:
-        given: names of the variables that are set before it begins, see :func:`given_variables`.
-        dialect: whose SQL it is; by default what all have in common.
-        is_tried: whether an engine prepares every statement before anything is measured: then SQL that the parser
-            cannot read is the engine's to judge.
-
-    Returns:
-        The script. Where it has faults, its steps are those that could be read.
+    `given`: names of the variables that are set before it begins, see `given_variables`; `dialect`: whose SQL it is;
+    `is_tried`: whether an engine prepares every statement before anything is measured: then SQL that the parser cannot
+    read is the engine's to judge.
     """
     checker = _Checker(frozenset(given), dialect, is_tried)
     pieces, faults = cut(text)
@@ -145,21 +141,17 @@ class _Checker:
     def finish(self) -> Script:
         self.end_raw()
         for block in self.blocks:
-            self.faults.append(
-                (block.line, Refusal.of("requires", what=f"\\{block.word}", needs=f"its {_ENDS[block.word]}"))
-            )
+            self.fault(block.line, requires(f"\\{block.word}", f"its {_ENDS[block.word]}"))
         if not any(isinstance(step, Statement) for step in self.steps) and not self.faults:
-            self.faults.append((1, Refusal.of("requires", what="a script", needs="at least one SQL statement")))
+            self.fault(1, requires("a script", "at least one SQL statement"))
         if self.in_transaction and not self.blocks:
-            self.faults.append(
-                (
-                    self.begun,
-                    Refusal.of("requires", what="this transaction", needs="COMMIT; before the end of the script"),
-                )
-            )
+            self.fault(self.begun, requires("this transaction", "COMMIT; before the end of the script"))
         return Script(tuple(self.steps), tuple(sorted(set(self.faults), key=_by_line)))
 
     # ------------------------------------------------------------------------------------------------- commands
+
+    def fault(self, line: int, said: Refusal) -> None:
+        self.faults.append((line, said))
 
     def command(self, piece: Piece) -> None:
         word, _, rest = piece.text[1:].replace("\t", " ").partition(" ")
@@ -180,15 +172,13 @@ class _Checker:
             case "connect":
                 self.connect(piece.line, rest)
             case _:
-                self.faults.append(
-                    (piece.line, Refusal.of("unknown", kind="command", found=f"\\{word}", hint=hint(word, _COMMANDS)))
-                )
+                self.fault(piece.line, unknown("command", word, _COMMANDS, f"\\{word}"))
 
     def expression(self, line: int, text: str) -> expressions.Expression | None:
         try:
             expression = expressions.parse(text)
         except expressions.ExpressionFault as fault:
-            self.faults.append((line, fault.said.at(f"in the expression '{text}'")))
+            self.fault(line, fault.said.at(f"in the expression '{text}'"))
             return None
         self.read(line, expressions.variables(expression))
         return expression
@@ -196,7 +186,7 @@ class _Checker:
     def set(self, line: int, rest: str) -> None:
         name, _, text = rest.partition(" ")
         if not _NAME.match(name) or not text.strip():
-            self.faults.append((line, Refusal.of("unexpected", expected="\\set name expression", found="another form")))
+            self.fault(line, unexpected("\\set name expression", "another form"))
             return
         expression = self.expression(line, text.strip())
         self.assign(line, name)
@@ -204,38 +194,27 @@ class _Checker:
 
     def connect(self, line: int, rest: str) -> None:
         if rest:
-            self.faults.append((line, Refusal.of("unexpected", expected="\\connect alone", found=f"{rest!r} after it")))
+            self.fault(line, unexpected("\\connect alone", f"{rest!r} after it"))
         if self.in_transaction:
-            self.faults.append((line, Refusal.of("conflict", one="\\connect", other="an open transaction")))
+            self.fault(line, conflict("\\connect", "an open transaction"))
         self.steps.append(Command(line, "connect"))
 
     def declare(self, line: int, rest: str) -> None:
         match = _RAW.match(rest)
         columns = tuple(re.split(r"[\s,]+", match["into"].strip(" ,"))) if match and match["into"] else ()
         if match is None or not all(map(_NAME.match, columns)):
-            self.faults.append(
-                (
-                    line,
-                    Refusal.of(
-                        "unexpected",
-                        expected="\\raw, \\raw writes or \\raw [writes] into COLUMN, …",
-                        found=f"\\raw {rest}",
-                    ),
-                )
-            )
+            self.fault(line, unexpected("\\raw, \\raw writes or \\raw [writes] into COLUMN, …", f"\\raw {rest}"))
         self.declared = Raw(line, match is not None and match["writes"] is not None, columns)
 
     def end_raw(self) -> None:
         if self.declared is not None:
-            self.faults.append(
-                (self.declared.line, Refusal.of("requires", what="\\raw", needs="a statement directly after it"))
-            )
+            self.fault(self.declared.line, requires("\\raw", "a statement directly after it"))
         self.declared = None
 
     def branch(self, line: int, word: str, rest: str) -> None:
         block = self.blocks[-1] if self.blocks else None
         if block is None or block.word != "if" or block.has_else:
-            self.faults.append((line, Refusal.of("requires", what=f"\\{word}", needs="an open \\if")))
+            self.fault(line, requires(f"\\{word}", "an open \\if"))
             return
         block.ends.add(self.in_transaction)
         block.has_else = word == "else"
@@ -245,27 +224,25 @@ class _Checker:
     def end(self, line: int, word: str) -> None:
         opened = word.removeprefix("end")
         if not self.blocks or self.blocks[-1].word != opened:
-            self.faults.append((line, Refusal.of("requires", what=f"\\{word}", needs=f"an open \\{opened}")))
+            self.fault(line, requires(f"\\{word}", f"an open \\{opened}"))
             return
         block = self.blocks.pop()
         self.steps.append(Command(line, word))
         # Without \else, or with no turn of the loop, the block may be passed over.
         ends = block.ends | {self.in_transaction} | (set() if block.has_else else {block.in_transaction})
         if len(ends) > 1:
-            self.faults.append((line, Refusal.of("transaction-half-done", line=block.line)))
+            self.fault(line, Refusal.of("transaction-half-done", line=block.line))
 
     # ------------------------------------------------------------------------------------------------ variables
 
     def read(self, line: int, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.known:
-                self.faults.append(
-                    (line, Refusal.of("unknown", kind="variable", found=f":{name}", hint=hint(name, self.known)))
-                )
+                self.fault(line, unknown("variable", name, self.known, f":{name}"))
 
     def assign(self, line: int, name: str) -> None:
         if name in self.given:
-            self.faults.append((line, Refusal.of("variable-given", name=name)))
+            self.fault(line, Refusal.of("variable-given", name=name))
         self.known.add(name)
 
     # ----------------------------------------------------------------------------------------------- statements
@@ -274,7 +251,7 @@ class _Checker:
         self.read(piece.line, piece.variables)
         self.faults += [(piece.line, fault) for fault in sql.nondeterminism(piece)]
         if "?" in piece.code:
-            self.faults.append((piece.line, Refusal.of("question-mark")))
+            self.fault(piece.line, Refusal.of("question-mark"))
         if self.declared is not None:
             self.raw(piece, self.declared)
             return
@@ -284,13 +261,11 @@ class _Checker:
             self.steps.append(Statement(piece, judged))
             return
         if isinstance(tree, str):
-            self.faults.append((piece.line, Refusal.of("statement-not-readable", why=tree)))
+            self.fault(piece.line, Refusal.of("statement-not-readable", why=tree))
         elif isinstance(tree, sql.TRANSACTION):
             self.transaction(piece.line, tree)
         elif not isinstance(tree, (exp.Query, *sql.WRITES)):
-            self.faults.append(
-                (piece.line, Refusal.of("not-of-a-transaction", statement=piece.text.split()[0].upper()))
-            )
+            self.fault(piece.line, Refusal.of("not-of-a-transaction", statement=piece.text.split()[0].upper()))
         if piece.gset is not None:
             self.store(piece, tree)
         if isinstance(tree, exp.Expression):
@@ -300,23 +275,11 @@ class _Checker:
         """Takes a statement as it is written. Transactions are followed, so that what ends one is never raw."""
         self.declared = None
         if match := _ENDING.match(piece.code):
-            self.faults.append(
-                (
-                    piece.line,
-                    Refusal.of(
-                        "conflict", one="\\raw", other=f"{match[1].split()[0].upper()}, which tdelta has to see"
-                    ),
-                )
-            )
+            self.fault(piece.line, conflict("\\raw", f"{match[1].split()[0].upper()}, which tdelta has to see"))
         if piece.gset is not None and not declared.columns:
-            self.faults.append(
-                (
-                    piece.line,
-                    Refusal.of("requires", what="\\gset after \\raw", needs="the columns: \\raw into COLUMN, …"),
-                )
-            )
+            self.fault(piece.line, requires("\\gset after \\raw", "the columns: \\raw into COLUMN, …"))
         if piece.gset is None and declared.columns:
-            self.faults.append((piece.line, Refusal.of("requires", what="\\raw … into", needs="\\gset at its end")))
+            self.fault(piece.line, requires("\\raw … into", "\\gset at its end"))
         for column in declared.columns if piece.gset is not None else ():
             self.assign(piece.line, f"{piece.gset}{column}")
         tree = exp.Command(this=piece.code.split(maxsplit=1)[0], expression="WRITE" if declared.writes else "")
@@ -325,9 +288,9 @@ class _Checker:
     def transaction(self, line: int, tree: exp.Expression) -> None:
         opens = isinstance(tree, exp.Transaction)
         if opens and self.in_transaction:
-            self.faults.append((line, Refusal.of("conflict", one="BEGIN", other="an open transaction")))
+            self.fault(line, conflict("BEGIN", "an open transaction"))
         if not opens and not self.in_transaction:
-            self.faults.append((line, Refusal.of("requires", what=tree.key.upper(), needs="an open transaction")))
+            self.fault(line, requires(tree.key.upper(), "an open transaction"))
         self.in_transaction = opens
         self.begun = line if opens else self.begun
 
@@ -335,11 +298,10 @@ class _Checker:
         if isinstance(tree, str):
             return
         if not isinstance(tree, exp.Query):
-            self.faults.append((piece.line, Refusal.of("requires", what="\\gset", needs="a SELECT")))
+            self.fault(piece.line, requires("\\gset", "a SELECT"))
             return
         for column in tree.selects:
             if isinstance(column, exp.Column | exp.Alias) and _NAME.match(column.alias_or_name):
                 self.assign(piece.line, f"{piece.gset}{column.alias_or_name}")
             else:
-                fault = Refusal.of("gset-without-names")
-                self.faults.append((piece.line, fault))
+                self.fault(piece.line, Refusal.of("gset-without-names"))

@@ -14,12 +14,8 @@ from tdelta.workloads.scan import Piece
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # a warning would quote the script on standard error
 
-WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
-"""Statements that change rows."""
-
-TRANSACTION = (exp.Transaction, exp.Commit, exp.Rollback)
-"""Statements that open or end a transaction."""
-
+WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)  # statements that change rows
+TRANSACTION = (exp.Transaction, exp.Commit, exp.Rollback)  # statements that open or end a transaction
 _WRITING = frozenset(("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"))
 _FIRST_WORDS = _WRITING | {"SELECT", "WITH", "VALUES"}
 _WORD = re.compile(r"[A-Z]+")

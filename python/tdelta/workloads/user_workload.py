@@ -15,11 +15,11 @@ from pathlib import Path
 
 from tdelta import own_folders
 from tdelta.errors import StorageFault, UsageError
-from tdelta.inputs import real_path
+from tdelta.inputs import conflict, missing, real_path
 from tdelta.messages import Refusal
 from tdelta.workloads.database import Database
 from tdelta.workloads.dialect import GENERIC, Dialect
-from tdelta.workloads.faults import hint, shown
+from tdelta.workloads.faults import shown, unknown
 from tdelta.workloads.files import TOML
 from tdelta.workloads.folder import SCHEMA, FolderReader, read_by
 from tdelta.workloads.keys import key_table_name, key_variables
@@ -33,10 +33,8 @@ _OF_GENERATED_ROWS = ("tables", "size")
 def read_user_workload(folder: Path, database: Database, dialect: Dialect = GENERIC) -> Workload:
     """Reads and checks a folder of transactions on a database of the user's, in SQL of that dialect.
 
-    Whether the database takes the statements is for the database to say, later, on a copy.
-
-    Raises:
-        WorkloadError: all faults of the folder, each with file and line.
+    Whether the database takes the statements is for the database to say, later, on a copy. Raises `WorkloadError`: all
+    faults of the folder, each with file and line.
     """
     return read_by(_OwnReader(folder, database, dialect))
 
@@ -54,13 +52,13 @@ class _OwnReader(FolderReader):
             self.faults.add(str(self.folder), 0, Refusal.of("no-own-folder"))
             return None
         for path in sorted((*self.folder.glob(SCHEMA), *self.folder.glob("schema.*.sql"))):
-            self.faults.add(path.name, 0, Refusal.of("conflict", one="a schema", other="--database"))
+            self.faults.add(path.name, 0, conflict("a schema", "--database"))
         document = self.document()
         if document is None:
             return None
         for key in document.keys() & set(_OF_GENERATED_ROWS):
             line = next((line for path, line in self.lines.items() if path[0] == key), 0)
-            self.faults.add(TOML, line, Refusal.of("conflict", one=f"[{key}]", other="--database"))
+            self.faults.add(TOML, line, conflict(f"[{key}]", "--database"))
         self.unknown_keys(document, (*_TOP, *_OF_GENERATED_ROWS))
         keys = self.keys(document)
         given = given_variables(()) | self.database.variables().keys() | key_variables(keys, self.database).keys()
@@ -93,17 +91,9 @@ class _OwnReader(FolderReader):
         path = ("keys", name, "table")
         table = self.database.table(wanted)
         if table is None:
-            self.fault(
-                Refusal.of(
-                    "unknown",
-                    kind="table",
-                    found=f"{shown(wanted)} of the database",
-                    hint=hint(wanted, self.database.stems),
-                ),
-                *path,
-            )
+            self.fault(unknown("table", wanted, self.database.stems, f"{shown(wanted)} of the database"), *path)
         elif table.key is None:
-            self.fault(Refusal.of("missing", what=f"a key of table {shown(wanted)}"), *path)
+            self.fault(missing(f"a key of table {shown(wanted)}"), *path)
         elif key_table_name(name) in self.database.names:
             self.fault(Refusal.of("key-table-taken", table=key_table_name(name)), *path[:2])
         else:
@@ -112,11 +102,9 @@ class _OwnReader(FolderReader):
 
 
 def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) -> tuple[Path, ...]:
-    """Writes a workload on a user's database as a folder to be edited. Returns the files.
+    """Writes a workload on a user's database as a folder to be edited, and returns the files.
 
-    Raises:
-        UsageError: the folder is there and not empty.
-        StorageFault: it cannot be written.
+    Raises `UsageError`: the folder is there and not empty; `StorageFault`: it cannot be written.
     """
     texts = {TOML: _toml(workload, notes)} | {f"{t.name}.sql": t.text for t in workload.transactions}
     require_free_folder(folder)
@@ -136,11 +124,7 @@ def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) 
 
 
 def require_free_folder(folder: Path) -> None:
-    """See that a workload can be written there without writing over anything.
-
-    Raises:
-        UsageError: it is a file, or a folder with something in it.
-    """
+    """Raises `UsageError`: a workload cannot be written there without writing over something."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(Refusal.of("path-unusable", path=str(folder), fault="it is a file"))
     if folder.is_dir() and any(folder.iterdir()):

@@ -60,7 +60,6 @@ def tarred() -> bytes:
 )
 def test_what_anybody_can_unpack_or_read_is_plain(content: bytes, name: str) -> None:
     header = found(content)
-    assert header is not None
     assert (header.meaning, name in header.name) == (Meaning.PLAIN, True)
 
 

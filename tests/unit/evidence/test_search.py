@@ -40,7 +40,6 @@ def pid(tmp_path: Path) -> Iterator[int]:
             stdout=subprocess.PIPE,
             stderr=errors,
         )
-        assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         yield process.pid
         process.communicate()

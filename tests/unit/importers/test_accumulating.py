@@ -63,7 +63,6 @@ def test_single_values_and_chunks_add_up_to_the_same(values: list[float], at_onc
     for value in values:
         one_by_one.add(value)
     first, second = one_by_one.samples(GROUP, ORIGIN), reduced(values, at_once=at_once)
-    assert first is not None
     assert (first.count, first.bins, len(first.clusters)) == (second.count, second.bins, len(second.clusters))
     assert first.total == pytest.approx(second.total, rel=1e-12)
 
@@ -91,7 +90,6 @@ def test_ten_million_samples_take_the_memory_of_few() -> None:
     for _ in range(10):
         accumulator.extend(chunk)
     samples = accumulator.samples(GROUP, ORIGIN)
-    assert samples is not None
     assert samples.count == 10_000_000
     assert len(samples.clusters) <= MOST_STRETCHES
     assert len(samples.bins.counts) < 2500

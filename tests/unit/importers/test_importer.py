@@ -28,7 +28,7 @@ def test_a_file_with_one_run_keeps_its_name_and_several_are_numbered():
     assert OURS.of_run(3, 5).run == "2.3"
 
 
-FIRST, SECOND = Caution.of("of-one-user"), Caution.of("put-together")
+FIRST, SECOND = Caution.of("of-one-user"), Caution.of("run-aborted")
 
 
 def test_cautions_of_the_file_come_before_those_of_a_figure():
@@ -69,8 +69,6 @@ SAYING = [
     ("pgbench/pgbench-19.txt", "clients", 4),
     ("swingbench/results.xml", "threads", 4),
     ("hammerdb/summary.json", "threads", 4),
-    ("hammerdb/hdbxtprofile.log", "threads", 2),
-    ("hammerdb/hammer.DB", "threads", 2),
     ("benchbase/tpcc.summary.json", "threads", 4),
 ]
 

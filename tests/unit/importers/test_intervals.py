@@ -10,30 +10,27 @@ from tdelta.importers.intervals import longest_stretch
 
 def test_partial_ends_and_idle_time_are_left_out():
     stretch = longest_stretch([0, 10, 20, 30, 40, 50, 60], [0, 5, 90, 100, 110, 7, 0])
-    assert stretch is not None
     assert (stretch.interval_seconds, stretch.starts_at_seconds) == (10, 20)
     assert stretch.values == (90, 100, 110)
     assert len(stretch.notes) == 2
 
 
-def test_zeros_under_load_stay():
-    stretch = longest_stretch(range(6), [1, 9, 0, 0, 9, 1])
-    assert stretch is not None
-    assert stretch.values == (9, 0, 0, 9)
+@pytest.mark.parametrize(
+    ("seconds", "values", "kept"),
+    [
+        (range(6), [1, 9, 0, 0, 9, 1], (9, 0, 0, 9)),  # zeros under load stay
+        ([0, 1, 2, 3, 10, 11, 12, 13, 14, 15], range(1, 11), (5, 6, 7, 8, 9)),  # the longest without a gap
+        ([0, 1, 2, 3, 4, 2, 3, 4, 5, 6, 7, 8], [1] * 12, (1,) * 6),  # time that runs backwards ends it
+    ],
+)
+def test_the_longest_stretch_under_load_is_taken(seconds, values, kept):
+    assert longest_stretch(seconds, values).values == kept
 
 
-def test_the_longest_stretch_without_a_gap_is_taken():
+def test_readings_beside_a_gap_are_told():
     stretch = longest_stretch([0, 1, 2, 3, 10, 11, 12, 13, 14, 15], range(1, 11))
-    assert stretch is not None
-    assert stretch.values == (5, 6, 7, 8, 9)
     assert stretch.starts_at_seconds == 10
     assert has([stretch.notes[-1]], "left-out", what=Part("3"))
-
-
-def test_time_that_runs_backwards_ends_a_stretch():
-    stretch = longest_stretch([0, 1, 2, 3, 4, 2, 3, 4, 5, 6, 7, 8], [1] * 12)
-    assert stretch is not None
-    assert len(stretch.values) == 6
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
-"""Tools that print means: wrk, hey, YCSB, Go benchmarks; and what they do not say."""
+"""Tools that print means: wrk, hey, YCSB; and what they do not say."""
 
-import statistics
 from pathlib import Path
 
 import pytest
 
 from tdelta.errors import ImportFault
-from tdelta.importers import go_bench, hey, wrk, ycsb
+from tdelta.importers import hey, wrk, ycsb
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Observation, Summary
@@ -119,37 +118,3 @@ def test_an_operation_of_ycsb_without_figures_is_a_fault(tmp_path: Path):
         tmp_path, "ycsb/ycsb-0.17.txt", "[READ], AverageLatency(us), 2585.7", "[READ], AverageLatency(us), x"
     )
     assert "unexpected" in fault(ycsb.IMPORTERS, path, PLAIN)
-
-
-GO = FIXTURES / "go/go-1.26.txt"
-
-
-def test_the_lines_of_a_go_benchmark_are_repetitions_of_one_run():
-    observations = read(go_bench.IMPORTERS, GO)
-    (times,) = [it for it in observations if isinstance(it, Summary) and it.group.transaction == "ReadPage"]
-    nanoseconds = (7821, 4788, 1692)
-    assert (times.group.run, times.count) == ("1", 3)
-    assert times.mean == pytest.approx(1e-6 * statistics.fmean(nanoseconds))
-    assert times.sd == pytest.approx(1e-6 * statistics.stdev(nanoseconds))
-    assert times.rounding == pytest.approx(5e-7)
-    assert times.group.levels == (("gomaxprocs", 2),)
-    assert "repetitions-in-process" in codes(times)
-
-
-def test_a_key_in_the_name_of_a_go_benchmark_is_a_level_or_the_condition(tmp_path: Path):
-    lines = [line for line in GO.read_text().splitlines() if "cipher=" in line]
-    path = written(tmp_path, "\n".join(lines))
-    importer = only(go_bench.IMPORTERS, path)
-    assert isinstance(importer, go_bench.GoBenchmarks)
-    assert importer.says_conditions(FileSource(path))
-    found = [it for it in importer.read(FileSource(path), Naming(None)) if isinstance(it, Summary)]
-    assert {it.group.condition for it in found} == {"none", "aes-256"}
-    levels = [it.group.levels for it in importer.read(FileSource(path), PLAIN)]
-    assert levels[0] == (("cipher", "none"), ("gomaxprocs", 2))
-
-
-def test_a_unit_of_go_is_chosen_by_its_name():
-    found = read(go_bench.IMPORTERS, GO, Naming("plain", column="pages/s"))
-    assert {it.group.metric for it in found} == {"throughput"}
-    assert len(found) == 2  # of three repetitions each
-    assert "unknown" in fault(go_bench.IMPORTERS, GO, Naming("plain", column="p99-ns/op"))

@@ -135,15 +135,15 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08", "gzip"),
         (b"\x7fELF\0\0", "binary"),
         (b"(\xb5/\xfd", "zstd"),
+        (b"SQLite format 3\x00\x10\x00", "jobs ID result"),
     ],
 )
 def test_packed_and_binary_files_are_known_by_their_first_bytes(head: bytes, words: str) -> None:
     assert words in (looks_binary(head) or "")
 
 
-def test_text_and_databases_are_not_binary() -> None:
+def test_text_is_not_binary() -> None:
     assert looks_binary(b"condition,tps\n") is None
-    assert looks_binary(b"SQLite format 3\x00\x10\x00") is None
 
 
 def test_a_folder_stands_for_its_files_in_order_without_hidden_ones(tmp_path: Path) -> None:

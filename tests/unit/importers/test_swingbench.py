@@ -74,57 +74,28 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
     assert any(has(it.origin.cautions, "not-used", why="not per second") for it in observations)
 
 
+MEAN = "<AverageResponse>9.61"
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "code", "part"),
     [
-        (">1200<", ">many<", 37, coded("unexpected", expected=Part("TransactionCount"), found="'many'")),
-        (">1200<", ">-3<", 37, coded("unexpected", expected=Part("TransactionCount"), found="'-3'")),
-        (
-            "<AverageResponse>9.61",
-            "<AverageResponse>nan",
-            19,
-            coded("unexpected", expected=Part("AverageResponse"), found="'nan'"),
-        ),
-        (
-            "<AverageResponse>9.61",
-            "<AverageResponse>1e999",
-            19,
-            coded("unexpected", expected=Part("AverageResponse"), found="'1e999'"),
-        ),
-        (
-            "<AverageResponse>9.61",
-            "<AverageResponse>0",
-            19,
-            coded("unexpected", expected=Part("'Customer Registration'"), found=0.0),
-        ),
-        (
-            "<AverageResponse>9.61",
-            "<AverageResponse>961",
-            18,
-            coded("out-of-range", what=Part("'Customer Registration'"), found=961.0),
-        ),
-        (
-            'id="Browse Products"',
-            'id="Customer Registration"',
-            40,
-            coded("unexpected", found="'Customer Registration'", expected="a Result with its own id"),
-        ),
-        ("1795168802000, 598", "1795168802000, x", 61, coded("unexpected", found="'x'", expected=Part("epoch ms and"))),
-        (
-            "<AverageTransactionsPerSecond>600.0",
-            "<AverageTransactionsPerSecond>fast",
-            10,
-            coded("unexpected", found="'fast'", expected=Part("a number in")),
-        ),
+        (">1200<", ">many<", 37, "unexpected", "TransactionCount"),
+        (">1200<", ">-3<", 37, "unexpected", "TransactionCount"),
+        (MEAN, "<AverageResponse>nan", 19, "unexpected", "AverageResponse"),
+        (MEAN, "<AverageResponse>1e999", 19, "unexpected", "AverageResponse"),
+        (MEAN, "<AverageResponse>0", 19, "unexpected", "'Customer Registration'"),
+        (MEAN, "<AverageResponse>961", 18, "out-of-range", "'Customer Registration'"),
+        ('id="Browse Products"', 'id="Customer Registration"', 40, "unexpected", "a Result with its own id"),
+        ("1795168802000, 598", "1795168802000, x", 61, "unexpected", "epoch ms and"),
+        ("PerSecond>600.0", "PerSecond>fast", 10, "unexpected", "a number in"),
     ],
 )
-def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, old, new, line, said):
+def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, old, new, line, code, part):
     observations, fault = faulty(IMPORTERS, changed(tmp_path, "swingbench/results.xml", old, new))
-    assert has(fault, said), fault
-    assert fault[0].parameters["where"] == f"results.xml:{line}"
-    assert "Browse Products" in summaries(observations) or said == coded(
-        "unexpected", found="'Customer Registration'", expected="a Result with its own id"
-    )
+    assert (fault[0].code, fault[0].parameters["where"]) == (code, f"results.xml:{line}")
+    assert part in str(fault[0])
+    assert "Browse Products" in summaries(observations) or "id=" in old
 
 
 def test_all_faults_are_said_at_once(tmp_path: Path):
@@ -168,13 +139,10 @@ def test_entities_and_document_types_are_refused_before_anything_is_expanded(tmp
 @pytest.mark.parametrize(
     ("inside", "said"),
     [
-        ("<a>" * (DEEPEST + 1), coded("too-many", most=32, where="given:1", what="levels of elements")),
-        ("<a/>" * (MOST_ELEMENTS + 1), coded("too-many", most=100000, where="given:1", what="elements")),
-        (
-            "<a " + " ".join(f'a{n}=""' for n in range(100_000)) + "/>",
-            coded("unexpected", where="given:1", expected="short tags"),
-        ),
-        ("<Result id='x'/>" * 1001, coded("too-many", most=1000, where="given:1", what="Result elements")),
+        ("<a>" * (DEEPEST + 1), coded("too-many", most=32, what="levels of elements")),
+        ("<a/>" * (MOST_ELEMENTS + 1), coded("too-many", most=100000, what="elements")),
+        ("<a " + " ".join(f'a{n}=""' for n in range(100_000)) + "/>", coded("unexpected", expected="short tags")),
+        ("<Result id='x'/>" * 1001, coded("too-many", most=1000, what="Result elements")),
     ],
 )
 def test_a_document_that_would_take_its_readers_memory_is_refused(tmp_path: Path, inside: str, said: Coded):

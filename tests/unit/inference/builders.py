@@ -110,3 +110,8 @@ def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, instance_effect: fl
         return 0.1 * math.sin(block) + own + shift + float(rng.normal(0.0, sd))
 
     return cost
+
+
+def taking_turns(trials: list[Trial]) -> list[Trial]:
+    """One of two B/B twins in every round."""
+    return [t for t in trials if t.condition.role is not Role.BB or (t.condition == BB) is (t.round % 2 == 0)]

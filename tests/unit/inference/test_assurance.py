@@ -31,20 +31,6 @@ def test_the_same_seed_gives_the_same_runs_and_another_gives_others() -> None:
     assert (one.hdi95 != other.hdi95).any()
 
 
-def test_a_longer_run_is_the_shorter_one_gone_on_with() -> None:
-    assert predict(known(), DESIGN, (3,)).hdi95[:, 0] == pytest.approx(predict(known(), DESIGN, (3,)).hdi95[:, 0])
-    widths = np.median(predict(known(), DESIGN, ROUNDS).widths, axis=0)
-    assert (np.diff(widths) < 0).all()
-
-
-def test_noise_and_instance_effects_make_wider_intervals() -> None:
-    def width(draws: Draws) -> float:
-        return float(np.median(predict(draws, DESIGN, (6,)).widths))
-
-    assert width(known(variance=16e-4)) > 1.4 * width(known())
-    assert width(known(instance_effect=0.02)) > 1.4 * width(known())
-
-
 def test_runs_that_begin_with_a_calibration_of_a_lucky_machine_say_more_at_once() -> None:
     """Three rounds say little about luck, so what is said beforehand counts; twenty-seven say it themselves."""
     sure = InstanceEffectPrior(0.002, 0.1, 0.0)

@@ -25,8 +25,21 @@ from tdelta.inference.fits import (
 from tdelta.inference.verdicts import primary_verdicts
 from tdelta.records import Condition, Decision, Metric, Role, Trial, Verdict
 
-from . import builders as b
-from .builders import AES, BASELINE, BB, TWINS, LogCost, condition, measurement, noisy, run, settings, trial
+from .builders import (
+    AA,
+    AES,
+    BASELINE,
+    BB,
+    TWINS,
+    LogCost,
+    condition,
+    measurement,
+    noisy,
+    run,
+    settings,
+    taking_turns,
+    trial,
+)
 
 AES_128, BB_128 = condition("aes-128", Role.TREATMENT), condition("aes-128", Role.BB)
 BOTH = (*TWINS, AES_128, BB, BB_128)
@@ -40,11 +53,6 @@ def fit(trials: list[Trial], conditions: tuple[Condition, ...]) -> CostFit:
 def fitted(trials: list[Trial], conditions: tuple[Condition, ...]) -> Fitted:
     ((found, _),) = fit(trials, conditions).parts
     return found
-
-
-def taking_turns(trials: list[Trial]) -> list[Trial]:
-    """One of two B/B twins in every round."""
-    return [t for t in trials if t.condition.role is not Role.BB or (t.condition == BB) is (t.round % 2 == 0)]
 
 
 def in_order(trials: list[Trial], seed: int = 1) -> list[Trial]:
@@ -212,17 +220,17 @@ def test_what_a_servers_client_spins_is_no_cpu_of_the_servers() -> None:
 
 
 def test_without_a_complete_block_there_is_nothing_to_draw() -> None:
-    alone = [t for t in b.run(b.noisy(0.05)) if t.condition != b.AES]
+    alone = [t for t in run(noisy(0.05)) if t.condition != AES]
     for found in (alone, []):
-        assert paired_ratios(found, b.settings()) == ()
-        assert complete_blocks(found, b.settings()) == frozenset()
+        assert paired_ratios(found, settings()) == ()
+        assert complete_blocks(found, settings()) == frozenset()
 
 
 def test_a_paired_ratio_is_over_the_geometric_mean_of_both_plain_twins() -> None:
-    costs = {b.BASELINE.key: 0.10, b.AA.key: 0.30, b.AES.key: 0.50}
-    trials = b.run(lambda c, _r, block: costs[c.key] + 0.01 * block, rounds=2, blocks=3)
-    aes, twin = paired_ratios(trials, b.settings())
-    assert (aes.condition, twin.condition) == (b.AES, b.AA)
+    costs = {BASELINE.key: 0.10, AA.key: 0.30, AES.key: 0.50}
+    trials = run(lambda c, _r, block: costs[c.key] + 0.01 * block, rounds=2, blocks=3)
+    aes, twin = paired_ratios(trials, settings())
+    assert (aes.condition, twin.condition) == (AES, AA)
     assert np.log(aes.ratio) == pytest.approx([0.5 - 0.2] * 6, abs=1e-6)
     assert np.log(twin.ratio) == pytest.approx([0.3 - 0.1] * 6, abs=1e-6)
     assert aes.rounds.tolist() == [0, 0, 0, 1, 1, 1]
@@ -230,23 +238,23 @@ def test_a_paired_ratio_is_over_the_geometric_mean_of_both_plain_twins() -> None
 
 
 def test_judged_conditions_come_in_the_designs_order_before_the_twins() -> None:
-    conditions = (b.AA, b.condition("aes-128", Role.TREATMENT), b.BASELINE, b.AES)
-    trials = b.run(b.noisy(0.05), conditions)
+    conditions = (AA, condition("aes-128", Role.TREATMENT), BASELINE, AES)
+    trials = run(noisy(0.05), conditions)
     wanted = ["aes-128", "aes-256", "none"]
-    assert [p.condition.level("cipher") for p in paired_ratios(trials, b.settings(conditions))] == wanted
+    assert [p.condition.level("cipher") for p in paired_ratios(trials, settings(conditions))] == wanted
 
 
 def test_a_condition_that_cost_nothing_has_no_paired_ratio() -> None:
-    given = b.settings(metric=Metric.READ_BYTES_PER_OPERATION)
-    assert paired_ratios(b.run(b.noisy(0.0)), given) == ()
-    read = b.run(b.noisy(0.0), read=4096)
+    given = settings(metric=Metric.READ_BYTES_PER_OPERATION)
+    assert paired_ratios(run(noisy(0.0)), given) == ()
+    read = run(noisy(0.0), read=4096)
     assert [math.log(r) for p in paired_ratios(read, given) for r in p.ratio] == pytest.approx([0.0] * 48)
 
 
 def test_a_trial_of_an_incomplete_block_is_not_among_the_used_ones() -> None:
-    trials = b.run(b.noisy(0.05), rounds=1, blocks=3)[:-1]
-    used = complete_blocks(trials, b.settings())
-    assert used == {(block, c.key) for block in (0, 1) for c in b.TWINS}
+    trials = run(noisy(0.05), rounds=1, blocks=3)[:-1]
+    used = complete_blocks(trials, settings())
+    assert used == {(block, c.key) for block in (0, 1) for c in TWINS}
 
 
 # Costs in steps: what they leave open is in the interval, and what is only alike by chance is not.

@@ -35,14 +35,12 @@ def by_hand(parts: list[Counts], weights: np.ndarray) -> int:
 def test_the_percentile_of_any_weighting_is_that_of_the_weighted_histograms() -> None:
     parts = blocks(1)
     side = side_of(parts)
-    assert side is not None
     weights = np.random.default_rng(2).standard_exponential((200, len(parts)))
     assert side.percentile_bins(weights).tolist() == [by_hand(parts, row) for row in weights]
 
 
 def test_whole_rounds_weighted_alike_are_the_same_percentile() -> None:
     side = side_of(blocks(1))
-    assert side is not None
     weights = np.random.default_rng(3).standard_exponential((50, 5))
     assert side.in_rounds(ROUNDS).percentile_bins(weights).tolist() == side.percentile_bins(weights[:, ROUNDS]).tolist()
 

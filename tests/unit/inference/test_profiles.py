@@ -42,7 +42,6 @@ def test_shares_add_up_to_the_whole_difference() -> None:
         }
     )
     for one in found.classes:
-        assert one.share_interval95 is not None
         assert one.share_interval95[0] < (one.share or 0.0) < one.share_interval95[1]
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
-from tdelta.inference.rounds import COARSE, INSTANCE_SD_SCALE, fit_rounds, scale_for, tau_grid
+from tdelta.inference.rounds import INSTANCE_SD_SCALE, fit_rounds, scale_for
 
 from .builders import stage_1
 
@@ -163,20 +163,6 @@ def test_a_bb_twin_that_took_part_in_some_rounds_informs_those() -> None:
     without = fit_rounds([replace(seen, blocks=seen.blocks * [1, 1, 1, 0])], [labels]).strata[0].mixture(0)
     assert some.mean == pytest.approx(0.1)
     assert always.variance < some.variance < without.variance
-
-
-def test_a_coarse_grid_says_nearly_what_a_fine_one_does() -> None:
-    means = 0.01 * np.random.default_rng(5).normal(size=(5, 3))
-    fine, coarse = (
-        fit_rounds([instances(means)], [PLAIN_AND_AA], **nodes).strata[0] for nodes in ({}, {"nodes": COARSE})
-    )
-    widths = [np.ptp(posterior(f.mixture(0)).ratio_hdi(0.95)) for f in (fine, coarse)]
-    assert widths[1] == pytest.approx(widths[0], rel=0.04)
-
-
-def test_the_grid_reaches_further_than_any_machine() -> None:
-    assert tau_grid(40)[0] <= 1e-4
-    assert tau_grid(40)[-1] >= 3.0
 
 
 def test_plain_twins_alone_still_say_how_instances_differ() -> None:

@@ -68,12 +68,9 @@ def test_a_condition_is_held_against_both_plain_twins_and_the_aa_twin_against_th
     found = measured(made(simple), with_limit())
     assert set(found) == {(Role.AA, ALL), (Role.TREATMENT, ALL)}
     of_aa, of_aes = (found[role, ALL].exceedance for role in (Role.AA, Role.TREATMENT))
-    assert of_aa is not None
-    assert of_aes is not None
     assert (of_aa.baseline.longer, of_aa.baseline.transactions, of_aa.condition.longer) == (24, 1200, 48)
     assert (of_aes.baseline.longer, of_aes.baseline.transactions, of_aes.condition.longer) == (72, 2400, 60)
     assert of_aes.quotient == pytest.approx((60 / 1200) / (72 / 2400))
-    assert of_aes.ratio is not None
     assert (of_aes.ratio.ratio, of_aes.ratio.unit, of_aes.ratio.units) == (pytest.approx(5 / 3), TailUnit.ROUND, 4)
     assert (found[Role.TREATMENT, ALL].blocks, found[Role.TREATMENT, ALL].rounds) == (12, 4)
 
@@ -84,10 +81,8 @@ def test_trials_that_have_any_are_counted_by_twin_and_round() -> None:
         return {"work": slow(40 if stalls else 0)}
 
     found = measured(made(clumped), with_limit())[Role.TREATMENT, ALL].exceedance
-    assert found is not None
     assert found.ratio is None
     bad = found.bad_trials
-    assert bad is not None
     counts = (bad.condition_bad, bad.condition_trials, bad.baseline_bad, bad.baseline_trials, bad.rounds)
     assert counts == (6, 12, 2, 24, 4)
     assert bad.low is not None
@@ -97,7 +92,6 @@ def test_trials_that_have_any_are_counted_by_twin_and_round() -> None:
 
 def test_a_single_round_has_counts_and_no_interval() -> None:
     found = measured(made(simple, rounds=1, blocks=12), with_limit())[Role.TREATMENT, ALL].exceedance
-    assert found is not None
     assert (found.ratio, found.quotient) == (None, pytest.approx(5 / 3))
     assert has([found.reason], "tail-one-round")
 
@@ -107,7 +101,6 @@ def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
         return {"work": [20 * MS - 20_000, 20 * MS, 20 * MS + 4_000, 20 * MS + 20_000]}
 
     found = measured(made(near), with_limit())[Role.TREATMENT, ALL].exceedance
-    assert found is not None
     assert found.threshold_ns == 20 * MS
     assert found.counted_from_ns == 20_004_864
     assert found.condition.longer == 12
@@ -120,9 +113,6 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     found = measured(made(types), with_limit())
     assert [m for r, m in found if r is Role.TREATMENT] == [ALL, "browse", "order"]
     mix, browse, order = (found[Role.TREATMENT, name] for name in (ALL, "browse", "order"))
-    assert mix.exceedance is not None
-    assert browse.exceedance is not None
-    assert order.exceedance is not None
     assert mix.exceedance.condition.transactions == 12 * 50 + 11 * 100
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
     assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
@@ -149,13 +139,9 @@ def test_where_twins_change_hosts_a_condition_is_held_against_the_plain_twin_on_
     found = measured(on_hosts(given, changing), with_limit())
     assert found.keys() == {(Role.TREATMENT, ALL)}, "the A/A twin was never on the baseline's host"
     of = found[Role.TREATMENT, ALL].exceedance
-    assert of is not None
-    assert of.ratio is not None
-    assert of.bad_trials is not None
     assert (of.quotient, of.ratio.ratio) == (pytest.approx(1.0), pytest.approx(1.0))
     assert (of.bad_trials.condition_trials, of.bad_trials.baseline_trials) == (9, 9)
     as_on_one = measured(given, with_limit())[Role.TREATMENT, ALL].exceedance
-    assert as_on_one is not None
     assert as_on_one.quotient == pytest.approx(57 / 45), "after three rounds it was on b more often than they were"
 
 
@@ -178,7 +164,6 @@ def test_incomplete_blocks_are_left_out() -> None:
     trials = [t for t in made(simple) if not (t.block == 7 and t.condition is AA)]
     found = measured(trials, with_limit())[Role.TREATMENT, ALL]
     assert found.blocks == 11
-    assert found.exceedance is not None
     assert found.exceedance.condition.transactions == 1100
 
 
@@ -213,7 +198,6 @@ def test_the_99th_percentile_needs_eighty_blocks_and_no_threshold() -> None:
     assert set(found) == {(Role.AA, ALL), (Role.TREATMENT, ALL)}
     measure = found[Role.TREATMENT, ALL]
     assert measure.exceedance is None
-    assert measure.p99 is not None
     low, high = measure.p99.ratio.interval95
     assert low < 1.2 < high
     payloads = [t.measurement.histograms["tx:work"] for t in trials if t.condition is AES]
@@ -343,11 +327,7 @@ def side(longer: int, blocks_with: int) -> Exceeding:
     [
         (side(0, 0), side(0, 0), coded("tail-none", sides=Part("nor"), bound=pytest.approx(0.037, abs=0.0005))),
         (side(9, 9), side(0, 0), coded("tail-none", sides=Part("unencrypted"), bound=pytest.approx(0.037, abs=0.0005))),
-        (
-            side(0, 0),
-            side(9, 9),
-            coded("tail-none", sides=Part("config"), bound=pytest.approx(0.037, abs=0.0005)),
-        ),
+        (side(0, 0), side(9, 9), coded("tail-none", sides=Part("config"), bound=pytest.approx(0.037, abs=0.0005))),
         (side(FEWEST - 1, FEWEST - 1), side(50, 50), coded("tail-too-few", found=9)),
         (side(500, FEWEST_BLOCKS - 1), side(50, 50), coded("tail-too-few")),
         (side(FEWEST, FEWEST_BLOCKS), side(FEWEST, FEWEST_BLOCKS), None),

@@ -14,7 +14,7 @@ from tdelta.inference.validity import one_sided_losses
 from tdelta.messages.checks import BB_CHECK, CHECKS
 from tdelta.records import CheckState, Condition, Decision, Role, Trial, Validity
 
-from .builders import AA, AES, BASELINE, BB, TWINS, LogCost, condition, noisy, run, settings
+from .builders import AA, AES, BASELINE, BB, TWINS, LogCost, condition, noisy, run, settings, taking_turns
 
 AES_128, BB_128 = condition("aes-128", Role.TREATMENT), condition("aes-128", Role.BB)
 BOTH = (*TWINS, AES_128, BB, BB_128)
@@ -83,10 +83,6 @@ def test_a_large_cost_needs_its_twins_less_alike_than_a_small_one() -> None:
     large, small = (judged(dearer(BB, 0.0, sd=0.06, effect=effect), rounds=4) for effect in (0.6, 0.0))
     assert checks(large)["bb-twins", "aes-256"].state is CheckState.OK
     assert checks(small)["bb-twins", "aes-256"].state is CheckState.NOT_SHOWN
-
-
-def taking_turns(trials: list[Trial]) -> list[Trial]:
-    return [t for t in trials if t.condition.role is not Role.BB or (t.condition == BB) is (t.round % 2 == 0)]
 
 
 def test_twins_that_take_turns_are_checked_by_the_rounds_they_were_in() -> None:

@@ -261,8 +261,6 @@ OTHER_TESTS = {
         "<MinimumInterThinkTime>20<",
         "least think time between transactions",
     ),
-    "package": ("go/go-1.26.txt", "pkg: example.org/db", "pkg: example.org/other", "pkg"),
-    "machine": ("go/go-1.26.txt", "cpu: Intel(R) Xeon(R) Processor", "cpu: AMD EPYC", "cpu"),
     "ramp-up": ("hammerdb/console.log", "rampup time of 2 minutes", "rampup time of 5 minutes", "ramp-up, min"),
 }
 FIXTURES = Path(__file__).parents[2] / "data" / "importers"

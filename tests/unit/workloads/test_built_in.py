@@ -1,5 +1,4 @@
 import json
-import pickle
 
 import pytest
 import sqlglot
@@ -74,16 +73,6 @@ def test_a_plan_is_json_and_lists_what_the_schema_defines(workload):
     for name, expected in columns.items():
         assert sorted(row[1] for row in database.execute(f"PRAGMA table_info({name})")) == sorted(expected)
         assert database.execute(f"SELECT COUNT(*) FROM {name}").fetchone() == (workload.rows(SCALE)[name],)
-
-
-def test_a_workload_survives_the_way_to_a_worker_process(workload):
-    assert pickle.loads(pickle.dumps(workload)) == workload  # noqa: S301 - our own bytes
-
-
-def test_scripts_are_json_by_transaction(workload):
-    scripts = json.loads(json.dumps(workload.scripts()))
-    assert list(scripts) == [transaction.name for transaction in workload.transactions]
-    assert all(set(script) == {"weight", "text", "writes"} for script in scripts.values())
 
 
 @pytest.mark.parametrize("dialect", dialects().values(), ids=dialects())

@@ -89,7 +89,6 @@ def test_the_key_is_the_row_number_or_what_is_declared_or_the_rowid_by_a_free_na
     definition: str, columns: tuple[str, ...], is_integer: bool
 ) -> None:
     (table,) = described(built(f"CREATE TABLE t ({definition});")).tables
-    assert table.key is not None
     assert (table.key.names, table.key.is_integer) == (columns, is_integer)
 
 

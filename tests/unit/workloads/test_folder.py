@@ -62,6 +62,11 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
     assert "VARCHAR(9)" in workload.tables_sql(dialects()["postgres"])[0]
 
 
+INDEX = "CREATE INDEX by_name ON parents (name);"
+SERIAL = '{ distribution = "serial" }'
+TEXT = '"text", min = 1, max = 9'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
@@ -75,29 +80,21 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         ("rows_per_scale = 10", "rows_per_scale = 0", toml(12, "out-of-range", what="rows_per_scale", found="0")),
         ("rows_per_scale = 10", "rows = -1", toml(12, "out-of-range", what="rows", found="-1")),
         ("rows_per_scale = 10", "rows = 0", toml(22, "missing", what=Part("parent_id"))),
-        (
-            'table = "parents"',
-            'table = "parent"',
-            toml(19, "unknown", found=Part("'parent'"), hint=Part("'parents'"), kind="table"),
-        ),
+        ('table = "parents"', 'table = "parent"', toml(19, "unknown", found=Part("'parent'"), hint=Part("'parents'"))),
         ("count = 3", "count = 0", toml(19, "out-of-range", found="0", what="count")),
-        ('"text"', '"txt"', toml(16, "unknown", found=Part("name"), hint=Part("'text'"), kind="distribution")),
+        ('"text"', '"txt"', toml(16, "unknown", found=Part("name"), hint=Part("'text'"))),
         ("min = 1", "minimum = 1", column(16, "missing", what=Part("text"))),
-        ("min = 1", "minn = 1", column(16, "unknown", found=Part("text"), hint=Part("'min'"), kind="parameter")),
+        ("min = 1", "minn = 1", column(16, "unknown", found=Part("text"), hint=Part("'min'"))),
         ("min = 1", "min = 10", column(16, "out-of-range", what="min", found=10, wanted=Part("max"))),
         ("min = 1", 'min = "1"', column(16, "out-of-range", what="min", found="'1'")),
         (
-            '"text", min = 1, max = 9',
+            TEXT,
             '"uniform", lo = 1, hi = 2',
             toml(16, "distribution-makes-other", column="name", distribution="uniform", found="integer", wanted="text"),
         ),
+        (TEXT, '"ref", table = "parentz"', toml(16, "unknown", found=Part("name"), hint=Part("'parents'"))),
         (
-            '"text", min = 1, max = 9',
-            '"ref", table = "parentz"',
-            toml(16, "unknown", found=Part("name"), hint=Part("'parents'"), kind="table"),
-        ),
-        (
-            '{ distribution = "serial" }',
+            SERIAL,
             '{ distribution = "serial", null_share = 0.1 }',
             toml(15, "conflict", other=Part("id"), one="null_share"),
         ),
@@ -105,14 +102,10 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         (
             "name = { distribution",
             "nmae = { distribution",
-            toml(16, "unknown", found=Part("nmae"), hint=Part("'name'"), kind="column"),
+            toml(16, "unknown", found=Part("nmae"), hint=Part("'name'")),
         ),
         ("line = { distribution", "born2 = { distribution", coded("missing", what=Part("line"), where="schema.sql:4")),
-        (
-            '{ distribution = "serial" }',
-            '{ distribution = "uniform", lo = 1, hi = 2 }',
-            toml(22, "missing", what=Part("parent_id")),
-        ),
+        (SERIAL, '{ distribution = "uniform", lo = 1, hi = 2 }', toml(22, "missing", what=Part("parent_id"))),
         ("weight = 2.5", "weight = 0", toml(28, "out-of-range", found="0", what="weight")),
         (
             "[transactions.look]",
@@ -121,22 +114,18 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         ),
         ("[transactions.look]", "[transactions.Look-up]", toml(26, "out-of-range", found="'Look-up'", what="the name")),
         (
-            "CREATE INDEX by_name ON parents (name);",
+            INDEX,
             "CREATE INDEX by_name ON parents (nmae);",
             coded("database-says", said="no such column: nmae", where="schema.sql:8"),
         ),
+        (INDEX, "CREATE TABLE more (id BIGINT);", coded("missing", what=Part("more"), where="schema.sql:8")),
         (
-            "CREATE INDEX by_name ON parents (name);",
-            "CREATE TABLE more (id BIGINT);",
-            coded("missing", what=Part("more"), where="schema.sql:8"),
-        ),
-        (
-            "CREATE INDEX by_name ON parents (name);",
+            INDEX,
             "DROP TABLE parents;",
             coded("unexpected", found="DROP TABLE", where="schema.sql:8", expected=Part("CREATE TABLE or")),
         ),
         (
-            "CREATE INDEX by_name ON parents (name);",
+            INDEX,
             "CREATE INDEX by_name ON parents (name)",
             coded("requires", where="schema.sql:8", what="this statement", needs="';' at its end"),
         ),
@@ -146,13 +135,11 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "born BIGINT DEFAULT CURRENT_TIMESTAMP,",
             coded("reads-the-clock", what="CURRENT_TIMESTAMP", where="schema.sql:2"),
         ),
-        ("TABLE parents", "TABLE parens", toml(11, "unknown", found="parents", hint=Part("'parens'"), kind="table")),
+        ("TABLE parents", "TABLE parens", toml(11, "unknown", found="parents", hint=Part("'parens'"))),
         (
             ":rows_parents",
             ":rows_parent",
-            coded(
-                "unknown", found=Part("rows_parent"), hint=Part("'rows_parents'"), where="look.sql:1", kind="variable"
-            ),
+            coded("unknown", found=Part("rows_parent"), hint=Part("'rows_parents'"), where="look.sql:1"),
         ),
         ("SELECT name", "SELECT nmae", coded("database-says", said="no such column: nmae", where="look.sql:2")),
         ("FROM parents", "FROM parrents", coded("database-says", said="no such table: parrents", where="look.sql:2")),
@@ -169,9 +156,7 @@ def test_several_faults_in_several_files_are_named_at_once(folder):
     change(folder, "workload.toml", "weight = 2.5", "weight = -1")
     change(folder, "workload.toml", '"text"', '"txet"')
     change(folder, "workload.toml", "[size]", "[sise]")
-    change(
-        folder, "schema.sql", "CREATE INDEX by_name ON parents (name);", "CREATE INDEX by_name ON parents;;\nVACUUM;"
-    )
+    change(folder, "schema.sql", INDEX, "CREATE INDEX by_name ON parents;;\nVACUUM;")
     change(folder, "look.sql", "SELECT name", "\\sett a 1\nSELECT NOW(), name")
     found = faults(folder)
     for place in (

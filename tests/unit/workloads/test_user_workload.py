@@ -72,7 +72,7 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
         (
             'table = "Order Details"',
             'table = "Details"',
-            toml(7, "unknown", found=Part("'Details'"), hint=Part("'Order Details'"), kind="table"),
+            toml(7, "unknown", found=Part("'Details'"), hint=Part("'Order Details'")),
         ),
         ('table = "Order Details"', 'table = "nokey"', toml(7, "missing", what=Part("'nokey'"))),
         ("[keys.details]", "[keys.taken]", toml(6, "key-table-taken", table="tdelta_key_taken")),

@@ -27,9 +27,8 @@ from typing import TypeAlias
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.evidence import FileClass, MarkerHit, merged, search
-from tdelta.evidence.inflated import Inflate
 from tdelta.evidence.markers import MARKER_BYTES
-from tdelta.evidence.search import OpenFile, TwinFile, in_order, open_files
+from tdelta.evidence.search import Inflate, OpenFile, TwinFile, in_order, open_files
 from tdelta.messages import Refusal
 from tdelta.processes.process_tree import living
 from tdelta.processes.servers.recipes import Mount, ServerPaths

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.decisions import decide, decide_gate, gate_reason, most_severe, reason
+from tdelta.inference.decisions import decide, decide_gate, gate_reason, most_severe, reason, width
 from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
 from tdelta.inference.observed.models import PublishedMeans, RunFit, fit_run
 from tdelta.inference.observed.pairing import Pair, difference, formats, levelled, paired, reduced, rounding_of
@@ -17,7 +17,6 @@ from tdelta.inference.observed.runs import (
     Lengths,
     Order,
     RunsFit,
-    difference_of_single_runs,
     fit_either_first,
     fit_runs,
     lengths_of,
@@ -29,6 +28,7 @@ from tdelta.inference.observed.runs import (
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
 from tdelta.inference.observed.tails import tail_cautions, tail_of
 from tdelta.inference.posterior import Posterior
+from tdelta.inputs import missing
 from tdelta.messages import Caution, Reason, Refusal
 from tdelta.records import (
     ALL,
@@ -57,9 +57,7 @@ CLUMPED_FALSE_ALARMS = 80
 95% interval leaves out 0."""
 
 _FEW_RUNS = 6
-
 PRIOR_WORDS = "log ratio ~ t3(0, 0.5), a factor of 5 either way within 95%; means flat on their logs; no unit matters"
-
 ONE_RUN_ONLY = Reason.of("one-run-only")
 
 ONE_RUN = Reason.of(
@@ -70,7 +68,6 @@ ONE_RUN = Reason.of(
 )
 
 NO_REPLICATION = Reason.of("no-replication", why="one figure per configuration")
-
 HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
 
 
@@ -89,10 +86,7 @@ def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Re
 def several_runs_reasons(pair: Pair, *, is_ordered: bool) -> Iterator[Reason]:
     runs = len(pair.baseline_runs), len(pair.condition_runs)
     yield Reason.of("run-is-unit", runs=runs[0], other=runs[1])
-    if is_ordered:
-        yield Reason.of("order-known")
-    else:
-        yield Reason.of("order-unknown")
+    yield Reason.of("order-known") if is_ordered else Reason.of("order-unknown")
     if pair.is_of_one_log_a_side:
         yield Reason.of("runs-of-one-file", runs=max(runs))
     if min(runs) == 1:
@@ -108,17 +102,9 @@ def confounded(pair: Pair, order: Order, drift: Drift) -> Reason:
 
 def sides_lengths(pair: Pair, lengths: Lengths) -> str:
     """``10,000 s of plain against 267 s of tde``."""
-    first, second = (_ends_words(ends) for ends in (lengths.baseline, lengths.condition))
+    rounded = ([f"{seconds:,.0f}" for seconds in ends] for ends in (lengths.baseline, lengths.condition))
+    first, second = (f"{' to '.join(dict.fromkeys(ends))} s" for ends in rounded)
     return f"{first} of {pair.baseline} against {second} of {pair.condition}"
-
-
-def duration_words(seconds: float) -> str:
-    return f"{seconds:,.0f} s"
-
-
-def _ends_words(ends: tuple[float, float]) -> str:
-    low, high = map(duration_words, ends)
-    return high if low == high else f"{low.removesuffix(' s')} to {high}"
 
 
 def overall_cautions(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Caution, ...]:
@@ -293,7 +279,7 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     priors, left_out = _under_priors(fits, fits.ratio, settings)
     notable = list(_of_clock(fits, settings))
     if fits.lengths is not None and fits.is_cut:
-        shortest, said = duration_words(fits.lengths.shortest), sides_lengths(fits.pair, fits.lengths)
+        shortest, said = f"{fits.lengths.shortest:,.0f} s", sides_lengths(fits.pair, fits.lengths)
         notable.append(Reason.of("lengths-cut", lengths=said, shortest=shortest))
     if fits.is_single and settings.run_sd is None:
         scatter = RunScatter(None, bearable_run_sd(fits.ratio, settings))
@@ -332,18 +318,20 @@ def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
 
 def _of_clusters(fits: Fits) -> tuple[Reason, ...]:
     """That runs lie in two groups: no model of runs knows from which of them the next one would be."""
-    sides = (np.log([run.value for run in runs]) for runs in (fits.baseline, fits.condition))
-    found = two_clusters(*sides)
+    found = two_clusters(*(np.log([run.value for run in runs]) for runs in (fits.baseline, fits.condition)))
     if found is None:
         return ()
-    if found.of_condition is None:
-        return (Reason.of("two-clusters", apart=found.apart),)
-    name = (fits.pair.baseline, fits.pair.condition)[found.of_condition]
-    return (Reason.of("two-clusters-of-condition", condition=name, apart=found.apart),)
+    apart, of = found
+    if of is None:
+        return (Reason.of("two-clusters", apart=apart),)
+    name = (fits.pair.baseline, fits.pair.condition)[of]
+    return (Reason.of("two-clusters-of-condition", condition=name, apart=apart),)
 
 
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
-    return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.tolerance)
+    """Two single runs of which each is off by a scatter of runs, a share."""
+    off = np.array([np.sqrt(2.0) * run_sd])
+    return under(widened(ratio, np.ones(1), off), DEFAULT).estimate(settings.tolerance)
 
 
 def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
@@ -369,14 +357,9 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
-    drift = None if fits.runs is None else fits.runs.drift
-    if (
-        fits.order is not None
-        and fits.order.first is not None
-        and drift is not None
-        and _matters(fits, drift, settings)
-    ):
-        stops.append(confounded(fits.pair, fits.order, drift))
+    drift, order = None if fits.runs is None else fits.runs.drift, fits.order
+    if order is not None and order.first is not None and drift is not None and _matters(fits, drift, settings):
+        stops.append(confounded(fits.pair, order, drift))
     return tuple(stops)
 
 
@@ -391,14 +374,9 @@ def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
 
 
 def _shifted(estimate: Estimate, by: float) -> Estimate:
-    factor = float(np.exp(by))
-    (low, high), (lowest, highest) = estimate.hdi95, estimate.hdi99
-    return replace(
-        estimate,
-        median=factor * estimate.median,
-        hdi95=(factor * low, factor * high),
-        hdi99=(factor * lowest, factor * highest),
-    )
+    factor, (low, high), (lowest, highest) = float(np.exp(by)), estimate.hdi95, estimate.hdi99
+    within95, within99 = (factor * low, factor * high), (factor * lowest, factor * highest)
+    return replace(estimate, median=factor * estimate.median, hdi95=within95, hdi99=within99)
 
 
 def _under_priors(
@@ -418,36 +396,27 @@ def _under_priors(
 
 def _moved(quotient: float, estimate: Estimate | None, fits: Fits) -> Iterator[Reason]:
     """Why the overhead is not the quotient of the values shown, where it clearly is not."""
-    if estimate is None:
-        return
-    apart = abs(float(np.log(estimate.median / quotient)))
-    if apart < _CLEARLY_APART or apart < _SHARE_OF_WIDTH * (estimate.hdi95[1] - estimate.hdi95[0]):
-        return
-    yield Reason.of("drift-taken-out") if fits.order is not None else Reason.of("prior-draws")
+    apart = 0.0 if estimate is None else abs(float(np.log(estimate.median / quotient)))
+    if estimate is not None and apart >= max(_CLEARLY_APART, _SHARE_OF_WIDTH * width(estimate)):
+        yield Reason.of("drift-taken-out") if fits.order is not None else Reason.of("prior-draws")
 
 
 def _why_no_interval(fits: Fits) -> Reason:
-    kinds = {run.model for run in (*fits.baseline, *fits.condition) if run.curve is None}
-    if kinds == {Model.NONE}:
-        counts = [run.count for run in (*fits.baseline, *fits.condition)]
-        is_bare = max(counts) == 1
-        return NO_REPLICATION if is_bare else Reason.of("no-replication", why="a mean without standard deviation")
-    return Reason.of("no-replication", why="unknown precision of a mean")
+    runs = (*fits.baseline, *fits.condition)
+    if {run.model for run in runs if run.curve is None} != {Model.NONE}:
+        return Reason.of("no-replication", why="unknown precision of a mean")
+    is_bare = max(run.count for run in runs) == 1
+    return NO_REPLICATION if is_bare else Reason.of("no-replication", why="a mean without standard deviation")
 
 
 def published_curves(fits: Fits, prior: PublishedPrior) -> tuple[LogCurve, LogCurve] | None:
     """Both log means under the published study's prior; None where the model has no mean and sd, or several runs."""
-    is_shaped = all(run.shape is not None for run in (*fits.baseline, *fits.condition))
-    if fits.runs is not None or not is_shaped:
-        return None
     runs = (fits.baseline[0], fits.condition[0])
-    counts = np.array([float(run.count) for run in runs])
-    pooled = float(counts @ np.array([run.value for run in runs]) / counts.sum())
-    means = PublishedMeans(pooled, prior.largest_sd)
-    curves = [fit_run(run.observation, means).curve for run in runs]
-    if curves[0] is None or curves[1] is None:
+    if fits.runs is not None or any(run.shape is None for run in runs):
         return None
-    return curves[0], curves[1]
+    pooled = float(np.average([run.value for run in runs], weights=[run.count for run in runs]))
+    before, after = (fit_run(run.observation, PublishedMeans(pooled, prior.largest_sd)).curve for run in runs)
+    return None if before is None or after is None else (before, after)
 
 
 def as_published(fits: Fits, prior: PublishedPrior) -> LogCurve | None:
@@ -513,17 +482,17 @@ def analyze(
 
 
 def check(observations: Sequence[Observation], settings: AnalysisSettings) -> None:
-    names = tuple(dict.fromkeys(one.group.condition for one in observations))
-    if not names:
-        raise UsageError(Refusal.of("missing", what="a figure of a second configuration in these files"))
-    if settings.baseline not in names:
-        raise UnknownName("baseline", settings.baseline, names)
-    metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
-    if settings.metric is not None and settings.metric not in metrics:
-        raise UnknownName("metric", settings.metric, metrics)
-    transactions = tuple(dict.fromkeys(one.group.transaction for one in observations))
-    if settings.transaction is not None and settings.transaction not in transactions:
-        raise UnknownName("transaction", settings.transaction, transactions)
+    if not observations:
+        raise UsageError(missing("a figure of a second configuration in these files"))
+    groups = [one.group for one in observations]
+    for kind, name, of in (
+        ("baseline", settings.baseline, "condition"),
+        ("metric", settings.metric, "metric"),
+        ("transaction", settings.transaction, "transaction"),
+    ):
+        known = tuple(dict.fromkeys(getattr(group, of) for group in groups))
+        if name is not None and name not in known:
+            raise UnknownName(kind, name, known)
 
 
 def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tuple[Comparison, ...]:

@@ -308,7 +308,6 @@ def fit_summary(summary: Summary, prior: LogPrior = scale_free) -> ShapeFit | No
 # autocorrelation of the series and of its batch means: only frequencies at which the spectrum is still as it is at 0.
 
 FEWEST_VALUES = 16  # a shorter series says too little of its own autocorrelation
-
 _FEWEST_COEFFICIENTS = 4
 _FLAT = 0.85  # share of the spectrum at 0 that the highest frequency used must still have, if the series were AR(1)
 _SHORTEST_BATCHED = 24
@@ -529,7 +528,10 @@ def fit_run(observation: Observation, prior: LogPrior = scale_free, beside: Seri
         case Summary():
             own = _of_summary(observation, prior)
         case Series():
-            own = _of_series(observation)
+            notes, count = tuple(_series_notes(observation, observation)), len(observation.values)
+            found = series_mean(evened(observation))
+            worth, curve = (float(count), None) if found is None else (found.effective_count, found.curve())
+            own = RunFit(observation, Model.SERIES, observation.mean, count, worth, curve, None, notes)
         case Figure():
             own = RunFit(observation, Model.NONE, observation.value, 1, 1.0, None)
     return own if beside is None or prior is not scale_free else _beside(own, beside)
@@ -650,16 +652,6 @@ def _shaped(run: RunFit, fitted: ShapeFit | None) -> RunFit:
     if fitted is None:
         return replace(run, notes=(*run.notes, _note(run.observation, NoteCode.NO_SPREAD)))
     return replace(run, curve=fitted.mean_curve(), shape=fitted)
-
-
-def _of_series(series: Series) -> RunFit:
-    values = evened(series)
-    found = series_mean(values)
-    mean = series.mean
-    notes = tuple(_series_notes(series, series))
-    if found is None:
-        return RunFit(series, Model.SERIES, mean, len(values), float(len(values)), None, None, notes)
-    return RunFit(series, Model.SERIES, mean, len(values), found.effective_count, found.curve(), None, notes)
 
 
 def _series_notes(series: Series, of: Observation) -> Iterator[RunNote]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from tdelta.importers.merging import pooled
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     ALL,
@@ -30,7 +31,7 @@ Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 
 T = TypeVar("T")
 
-TABLES = frozenset(("CSV", "JSON lines", "spreadsheet", "HammerDB database"))
+TABLES = frozenset(("CSV", "JSON lines", "spreadsheet"))
 """Formats in which a file keeps runs that were made whenever they were."""
 
 
@@ -285,14 +286,11 @@ def merged_value(observation: Observation) -> float:
 def _merged(alike: Sequence[Observation], left_out: list[Caution]) -> Observation:
     if len(alike) == 1:
         return alike[0]
-    samples = [one for one in alike if isinstance(one, Samples)]
-    if samples:
+    if samples := [one for one in alike if isinstance(one, Samples)]:
         return _merged_samples(samples)
-    binned = [one for one in alike if isinstance(one, Binned)]
-    if binned:
+    if binned := [one for one in alike if isinstance(one, Binned)]:
         return replace(binned[0], bins=merged_bins([one.bins for one in binned]))
-    summaries = [one for one in alike if isinstance(one, Summary)]
-    if summaries:
+    if summaries := [one for one in alike if isinstance(one, Summary)]:
         return pooled(summaries)
     first = alike[0]
     for other in alike[1:]:
@@ -326,7 +324,6 @@ def merged_bins(parts: Sequence[Bins]) -> Bins:
     """Histograms as one: on the edges of all of them, less those that would cut a full bin of another."""
     if len({part.edges for part in parts}) == 1:
         return Bins(parts[0].edges, tuple(map(sum, zip(*(part.counts for part in parts), strict=True))))
-    # An edge is kept where it cuts no full bin of any histogram.
     spans = [(a, b) for part in parts for a, b, n in zip(part.edges, part.edges[1:], part.counts, strict=False) if n]
     edges = np.unique(np.concatenate([part.edges for part in parts]))
     low, high = np.array(sorted(spans)).T
@@ -352,16 +349,15 @@ def reduced(first: Observation, second: Observation) -> tuple[Observation, Obser
 def _as_weak(observation: Observation, weaker: int) -> Observation:
     if strength(observation) >= weaker or weaker not in (1, 2):
         return observation
-    if isinstance(observation, Samples):
-        if weaker == 1:
-            weak_bins = Binned(observation.group, observation.origin, observation.bins, rounding=observation.rounding)
-            return _with_facts(weak_bins, (observation,))
-        return summarized(observation)
-    if isinstance(observation, Binned):
-        mean, sd = moments(observation.bins)
-        weak = Summary(observation.group, observation.origin, sum(observation.bins.counts), mean, sd)
-        return _with_facts(weak, (observation,))
-    return observation
+    group, origin = observation.group, observation.origin
+    weak: Observation = observation
+    if isinstance(observation, Samples) and weaker == 1:
+        weak = Binned(group, origin, observation.bins, rounding=observation.rounding)
+    elif isinstance(observation, Samples):
+        weak = summarized(observation)
+    elif isinstance(observation, Binned):
+        weak = Summary(group, origin, sum(observation.bins.counts), *moments(observation.bins))
+    return _with_facts(weak, (observation,))
 
 
 def summarized(samples: Samples) -> Summary:
@@ -374,7 +370,7 @@ def summarized(samples: Samples) -> Summary:
 
 def formats(observations: Iterable[Observation]) -> dict[str, int]:
     files = {(one.origin.format, one.origin.file) for one in observations}
-    return {name: len(list(of)) for name, of in itertools.groupby(sorted(files), key=lambda file: file[0])}
+    return dict(Counter(name for name, _ in sorted(files)))
 
 
 def moments(bins: Bins) -> tuple[float, float]:
@@ -385,23 +381,6 @@ def moments(bins: Bins) -> tuple[float, float]:
     mean = float(counts @ middle / counts.sum())
     within = float(counts @ (high - low) ** 2 / counts.sum()) / 12.0
     return mean, float(np.sqrt(max(float(counts @ (middle - mean) ** 2) / counts.sum() + within, (1e-6 * mean) ** 2)))
-
-
-def pooled(summaries: list[Summary]) -> Summary:
-    """Parts of one run as one: exact for count and mean, and for the sd if every part has one."""
-    if len(summaries) == 1:
-        return summaries[0]
-    counts = np.array([float(s.count) for s in summaries])
-    means = np.array([s.mean for s in summaries])
-    mean = float(counts @ means / counts.sum())
-    first = summaries[0]
-    if any(s.sd is None for s in summaries):
-        return replace(first, count=int(counts.sum()), mean=mean, sd=None, quantiles={})
-    squares = float(
-        np.array([(s.count - 1) * (s.sd or 0.0) ** 2 for s in summaries]).sum() + counts @ (means - mean) ** 2
-    )
-    sd = float(np.sqrt(squares / (counts.sum() - 1.0)))
-    return replace(first, count=int(counts.sum()), mean=mean, sd=sd, quantiles={})
 
 
 # Whether two conditions were given the same test, as far as their files say what the test was.

@@ -13,7 +13,7 @@ is that of the two together, as wide as such an order leaves it, and as wide as 
 
 Rounding is an error that the runs of a side share: three runs that print the same figure are off by the same amount.
 
-One run each says nothing of tau: it decides only with what the user states (`difference_of_single_runs`).
+One run each says nothing of tau: it decides only with what the user states.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ TAU_SCALE = 0.01
 for proof that runs agree; flat on the log above, where the interval is then that of a t."""
 
 DRIFT_SCALE = 1.0  # the sd of the drift from one run to the next, in units of tau
-
 _FEWEST_IN_CLUSTER, _WIDER, _LEAST_APART = 2, 3.0, 0.02
 _TAU = np.geomspace(2e-5, 2.0, 121)
 _VISIBLE = 0.95  # the share of a drift's posterior on one side of 0 from which it is visible
@@ -119,17 +118,11 @@ def fit_either_first(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    apart: float
-    of_condition: int | None
+def two_clusters(baseline: FloatArray, condition: FloatArray) -> tuple[float, int | None] | None:
+    """How far apart two clusters of runs are that the conditions do not explain, and on which side; None for both.
 
-
-def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None:
-    """Whether runs, shape (n,) log means of each side, lie in two clusters that the conditions do not explain.
-
-    Of all runs together, or of one side's, the widest gap is three times the next one, 2% or more, and has two runs or
-    more on either side of it.
+    Shape (n,), log means of each side. Of all runs together, or of one side's, the widest gap is three times the next
+    one, 2% or more, and has two runs or more on either side of it.
     """
     sides = np.repeat([0, 1], [len(baseline), len(condition)])
     both = np.concatenate([baseline, condition])
@@ -144,7 +137,7 @@ def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None
         next_one = float(np.delete(gaps, at).max())
         is_of_conditions = of is None and len(set(sides[order][: at + 1])) == len(set(sides[order][at + 1 :])) == 1
         if gaps[at] > max(_WIDER * next_one, _LEAST_APART) and not is_of_conditions:
-            return Clusters(float(np.expm1(gaps[at])), of)
+            return float(np.expm1(gaps[at])), of
     return None
 
 
@@ -172,11 +165,6 @@ def _drift(weights: FloatArray, given: _GivenTau) -> Drift:
     found = of_mixture(mixture(weights, given.found[:, 2], given.covariances[:, 2, 2])).posterior()
     low, high = found.quantile(1.0 - _VISIBLE), found.quantile(_VISIBLE)
     return Drift(DRIFT_SCALE * found.quantile(0.5), low > 0.0 or high < 0.0)
-
-
-def difference_of_single_runs(run_sd: float) -> tuple[FloatArray, FloatArray]:
-    """Weights and sds of what two single runs differ by for no reason, where runs scatter by ``run_sd``, a share."""
-    return np.ones(1), np.array([np.sqrt(2.0) * run_sd])
 
 
 # The order in which runs were made: when they began, or one count through both conditions; else the worst it can be.
@@ -211,7 +199,11 @@ class Order:
 
 def order_of(pair: Pair) -> Order | None:
     """The order of the runs of a comparison; None where it is not known, or cannot be true."""
-    return _by_times(pair) or _by_one_count(pair)
+    starts = [start for run in pair.runs if (start := run.started_unix_seconds) is not None]
+    if len(starts) == len(pair.runs) and _can_be_true(starts, pair.run_seconds):
+        return Order(*pair.sides(_ranks(starts)))
+    numbers = _numbers(pair.runs)
+    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
 
 
 def worst_orders(pair: Pair) -> tuple[Order, Order]:
@@ -221,22 +213,9 @@ def worst_orders(pair: Pair) -> tuple[Order, Order]:
     return then, Order(tuple(len(condition) + place for place in baseline), condition)
 
 
-def _by_times(pair: Pair) -> Order | None:
-    starts = [run.started_unix_seconds for run in pair.runs]
-    known = [start for start in starts if start is not None]
-    if len(known) < len(starts) or not _can_be_true(known, pair.run_seconds):
-        return None
-    return Order(*pair.sides(_ranks(known)))
-
-
 def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:
     ordered = sorted(zip(starts, [_SHORTEST_RUN_SECONDS if n is None else n for n in lengths], strict=True))
     return all(later - start >= _SHARE_OF_A_RUN * seconds for (start, seconds), (later, _) in pairwise(ordered))
-
-
-def _by_one_count(pair: Pair) -> Order | None:
-    numbers = _numbers(pair.runs)
-    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
 
 
 def _places(runs: Sequence[Observation]) -> tuple[float, ...]:

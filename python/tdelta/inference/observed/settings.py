@@ -15,6 +15,7 @@ import numpy as np
 
 from tdelta.errors import UsageError
 from tdelta.inference.posterior import FloatArray, log_prior
+from tdelta.inputs import out_of_range, unexpected
 from tdelta.messages import Refusal
 
 
@@ -72,7 +73,6 @@ Prior: TypeAlias = RatioPrior | PublishedPrior
 DEFAULT = DefaultPrior()
 NO_SPEEDUP = NoSpeedup()
 PUBLISHED = PublishedPrior()
-
 DEFAULT_TOLERANCE = 0.02  # the overhead that is taken not to matter where the user does not say
 
 PRIOR_HELP = (
@@ -102,25 +102,15 @@ class AnalysisSettings:
     def __post_init__(self) -> None:
         faults = []
         if not 0.0 < self.tolerance < 1.0:
-            faults.append(
-                Refusal.of("out-of-range", what="the tolerance", wanted="between 0 and 100%", found=self.tolerance)
-            )
+            faults.append(out_of_range("the tolerance", "between 0 and 100%", self.tolerance))
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
-            faults.append(Refusal.of("out-of-range", what="the budget", wanted="0 or more", found=self.budget))
+            faults.append(out_of_range("the budget", "0 or more", self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
-            faults.append(Refusal.of("out-of-range", what="--run-sd", wanted="between 0 and 100%", found=self.run_sd))
+            faults.append(out_of_range("--run-sd", "between 0 and 100%", self.run_sd))
         if self.latency_limit_ms is not None and not 0.0 < self.latency_limit_ms < math.inf:
-            faults.append(
-                Refusal.of("out-of-range", what="--latency-limit", wanted="above 0 ms", found=self.latency_limit_ms)
-            )
+            faults.append(out_of_range("--latency-limit", "above 0 ms", self.latency_limit_ms))
         if faults:
             raise UsageError(*faults, text="; ".join(map(str, faults)))
-
-
-class _NoPrior(Exception):
-    def __init__(self, said: Refusal) -> None:
-        super().__init__(said)
-        self.said = said
 
 
 def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
@@ -133,8 +123,8 @@ def parse_priors(texts: Iterable[str]) -> tuple[Prior, ...]:
     for text in texts:
         try:
             prior = _parsed(text.strip())
-        except _NoPrior as fault:
-            faults.append(fault.said.at(f"prior {text!r}"))
+        except UsageError as fault:
+            faults += [said.at(f"prior {text!r}") for said in fault.refusals]
             continue
         if prior not in (*found, DEFAULT, NO_SPEEDUP):
             found.append(prior)
@@ -154,22 +144,18 @@ def _parsed(text: str) -> Prior:
             return PUBLISHED
         case "normal":
             return _normal(rest)
-    raise _NoPrior(Refusal.of("no-such-prior"))
+    raise UsageError(Refusal.of("no-such-prior"))
 
 
 def _normal(rest: str) -> NormalPrior:
     parts = rest.split(",")
     if len(parts) != 2:
-        raise _NoPrior(
-            Refusal.of(
-                "unexpected", expected="two numbers, mean and sd of the log ratio", found=len(parts) if rest else "none"
-            )
-        )
+        raise UsageError(unexpected("two numbers, mean and sd of the log ratio", len(parts) if rest else "none"))
     mean, sd = (_number(part) for part in parts)
     if sd <= 0.0:
-        raise _NoPrior(Refusal.of("out-of-range", what="the prior's sd", wanted="above 0", found=sd))
+        raise UsageError(out_of_range("the prior's sd", "above 0", sd))
     if abs(mean) > 10.0 or sd > 10.0:
-        raise _NoPrior(Refusal.of("prior-in-per-cent"))
+        raise UsageError(Refusal.of("prior-in-per-cent"))
     return NormalPrior(mean, sd)
 
 
@@ -177,7 +163,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _NoPrior(Refusal.of("unexpected", expected="a number", found=repr(text.strip()))) from None
+        raise UsageError(unexpected("a number", repr(text.strip()))) from None
     if not math.isfinite(value):
-        raise _NoPrior(Refusal.of("unexpected", expected="a finite number", found=repr(text.strip())))
+        raise UsageError(unexpected("a finite number", repr(text.strip())))
     return value

@@ -21,11 +21,12 @@ import numpy as np
 from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
-from tdelta.inference.tails import FEWEST, FEWEST_BEYOND, QUANTILE
+from tdelta.inference.tails import FEWEST, FEWEST_BEYOND, QUANTILE, Shares, variance_of
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     RESPONSE_TIME,
     Binned,
+    Bins,
     Comparison,
     Figure,
     Observation,
@@ -39,7 +40,6 @@ from tdelta.records import (
 )
 
 FEWEST_RUNS = 3  # runs on each side from which on there is an interval
-
 _MASS = 0.95
 _NORMAL = 1.96  # sds of a normal that hold 95%
 
@@ -84,10 +84,6 @@ class _Error:
     counting: float  # what the number of transactions alone would leave, were they independent: a variance, too
     runs: int
 
-    @property
-    def is_known(self) -> bool:
-        return bool(np.isfinite(self.between) and np.isfinite(self.counting))
-
 
 def observed_tails(
     baseline: Sequence[Samples | Binned], condition: Sequence[Samples | Binned], threshold_ms: float | None
@@ -103,6 +99,7 @@ def observed_tails(
         raise ValueError("tails: expected observations of both conditions, found none of one")
     there, here = _runs(baseline), _runs(condition)
     edge = None if threshold_ms is None else _common_edge((*there, *here), threshold_ms)
+    shares = None if edge is None else (_shares(there, edge), _shares(here, edge))
     sides = _side(baseline, there, threshold_ms, edge), _side(condition, here, threshold_ms, edge)
     too_few_runs = _too_few_runs(len(there), len(here))
     no_share = None if edge is None else _no_quotient(sides)
@@ -114,8 +111,8 @@ def observed_tails(
         counted_from_ms=edge,
         baseline=sides[0],
         condition=sides[1],
-        longer_quotient=None if edge is None or no_share else _share(here, edge) / _share(there, edge),
-        longer_ratio=None if edge is None or longer_reason else _shares_ratio(there, here, edge),
+        longer_quotient=None if shares is None or no_share else shares[1].share / shares[0].share,
+        longer_ratio=None if shares is None or longer_reason else _shares_ratio(*shares),
         p99_quotient=None if no_p99 else _p99_ms(here)[1] / _p99_ms(there)[1],
         p99_ratio=p99,
         longer_reason=longer_reason,
@@ -138,9 +135,7 @@ def _no_quotient(sides: Sequence[ObservedSide]) -> Reason | None:
 
 def _too_few_longer(sides: Sequence[ObservedSide]) -> Reason | None:
     fewest = min(side.longer_at_least or 0 for side in sides)
-    if fewest >= FEWEST:
-        return None
-    return Reason.of("tail-too-few", found=fewest, fewest=FEWEST)
+    return None if fewest >= FEWEST else Reason.of("tail-too-few", found=fewest, fewest=FEWEST)
 
 
 def _no_percentile(sides: Sequence[ObservedSide]) -> Reason | None:
@@ -154,23 +149,17 @@ def _no_percentile(sides: Sequence[ObservedSide]) -> Reason | None:
 
 
 def _runs(observations: Iterable[Samples | Binned]) -> list[_Run]:
-    by_run: dict[str, list[Samples | Binned]] = {}
+    by_run: dict[str, list[Bins]] = {}
     for observation in observations:
-        by_run.setdefault(observation.group.run, []).append(observation)
+        by_run.setdefault(observation.group.run, []).append(observation.bins)
     return [_run(parts) for parts in by_run.values()]
 
 
-def _run(parts: Iterable[Samples | Binned]) -> _Run:
-    low: list[float] = []
-    high: list[float] = []
-    counts: list[int] = []
-    for part in parts:
-        low += part.bins.edges[:-1]
-        high += part.bins.edges[1:]
-        counts += part.bins.counts
-    kept = np.array(counts, dtype=np.float64) > 0
-    edges = (np.array(low, dtype=np.float64)[kept], np.array(high, dtype=np.float64)[kept])
-    return _Run(*edges, np.array(counts, dtype=np.float64)[kept])
+def _run(parts: Sequence[Bins]) -> _Run:
+    low, high = (np.concatenate([part.edges[ends] for part in parts]) for ends in (slice(-1), slice(1, None)))
+    counts = np.concatenate([np.array(part.counts, dtype=np.float64) for part in parts])
+    kept = counts > 0
+    return _Run(low[kept], high[kept], counts[kept])
 
 
 def _common_edge(runs: Sequence[_Run], threshold_ms: float) -> float:
@@ -196,24 +185,20 @@ def _side(
     )
 
 
-def _share(runs: Sequence[_Run], edge_ms: float) -> float:
-    return sum(run.from_edge(edge_ms) for run in runs) / sum(run.total for run in runs)
+def _shares(runs: Sequence[_Run], edge_ms: float) -> Shares:
+    return Shares(np.array([run.from_edge(edge_ms) for run in runs]), np.array([run.total for run in runs]))
 
 
-def _shares_ratio(there: Sequence[_Run], here: Sequence[_Run], edge_ms: float) -> TailRatio:
-    """The quotient of shares over runs: each side linearised, and Welch's t for the difference of their logs."""
-    errors = [_share_error(runs, edge_ms) for runs in (there, here)]
-    return _welch(_share(here, edge_ms) / _share(there, edge_ms), errors, resolution=0.0)
+def _shares_ratio(there: Shares, here: Shares) -> TailRatio:
+    """The quotient of shares over runs: each side linearised, and Welch's t for the difference of their logs.
 
-
-def _share_error(runs: Sequence[_Run], edge_ms: float) -> _Error:
-    """Of a side's log share; of independent transactions it would be binomial."""
-    longer = np.array([run.from_edge(edge_ms) for run in runs])
-    of = np.array([run.total for run in runs])
-    share = float(longer.sum() / of.sum())
-    influence = (longer - share * of) / longer.sum()
-    between = len(runs) / (len(runs) - 1.0) * float((influence**2).sum())
-    return _Error(between, (1.0 - share) / float(longer.sum()), len(runs))
+    Of independent transactions a side's share would be binomial.
+    """
+    errors = [
+        _Error(variance_of(side.influence), (1.0 - side.share) / float(side.longer.sum()), len(side.of))
+        for side in (there, here)
+    ]
+    return _welch(here.share / there.share, errors, resolution=0.0)
 
 
 def _percentile_ratio(there: Sequence[_Run], here: Sequence[_Run]) -> TailRatio | None:
@@ -221,21 +206,24 @@ def _percentile_ratio(there: Sequence[_Run], here: Sequence[_Run]) -> TailRatio 
 
     None where the percentile of some of the runs lies in a bin without an end.
     """
-    errors = [_percentile_error(runs) for runs in (there, here)]
-    if not all(error.is_known for error in errors):
+    errors = [error for runs in (there, here) if (error := _percentile_error(runs)) is not None]
+    if len(errors) < 2:
         return None
     low, high = zip(_p99_ms(there), _p99_ms(here), strict=True)
     widest = max(float(np.log(end / max(start, 1e-12 * end))) for start, end in zip(low, high, strict=True))
     return _welch(high[1] / high[0], errors, resolution=widest)
 
 
-def _percentile_error(runs: Sequence[_Run]) -> _Error:
-    """Of a side's log percentile: the jackknife's variance, and what a binomial number below it would leave."""
+def _percentile_error(runs: Sequence[_Run]) -> _Error | None:
+    """Of a side's log percentile: the jackknife's variance, and what a binomial number below it would leave.
+
+    None where some percentile has no end.
+    """
     without = [_p99_ms([*runs[:left], *runs[left + 1 :]])[1] for left in range(len(runs))]
     off = float(np.sqrt(QUANTILE * (1.0 - QUANTILE) / sum(run.total for run in runs)))
     low, high = (_quantile_ms(runs, QUANTILE + sign * off)[1] for sign in (-1.0, 1.0))
     if not np.isfinite([*without, high]).all():
-        return _Error(float("inf"), float("inf"), len(runs))
+        return None
     logs = np.log(np.array(without))
     between = (len(runs) - 1.0) / len(runs) * float(((logs - logs.mean()) ** 2).sum())
     return _Error(between, (0.5 * float(np.log(high / low))) ** 2, len(runs))
@@ -294,14 +282,13 @@ def tail_of(pair: Pair, latency_limit_ms: float | None) -> tuple[ObservedTail | 
 
 def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
     """Runs that are in a comparison and not in its tail, by condition; each said once."""
-    reasons = dict.fromkeys(
+    yield from dict.fromkeys(
         Caution.of("tail-of-some-runs", runs=side.runs, of=whole.runs, condition=side.condition)
         for c in comparisons
         if c.tail is not None
         for side, whole in ((c.tail.baseline, c.baseline), (c.tail.condition, c.condition))
         if side.runs < whole.runs
     )
-    yield from reasons
 
 
 def _with_bins(runs: Sequence[Observation]) -> list[Samples | Binned]:

@@ -49,7 +49,6 @@ _WORTH_A_CHANGE = 0.9
 _LENGTHS = 41
 _MOST_BLOCKS = 48
 _SEVERAL = 1.5  # lengths must differ by this factor to speak of a best one
-
 _Z95 = 1.96
 _FOR_A_T = _Z95**2 / 2.0
 """Rounds that a t interval needs beyond a normal one (Guenther 1981, The American Statistician 35:243)."""
@@ -154,7 +153,6 @@ def _blocks(planned: PlannedRun) -> tuple[int, ...]:
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 TOLERANCES = (0.005, 0.01, 0.02)  # what is shown where nothing is asked for
-
 _HEADLINE_TOLERANCE = 0.01
 _LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120, 170, 240, 340, 480)
 _USUAL_ROUNDS, _USUAL_SECONDS = 120, 3600.0
@@ -214,12 +212,9 @@ def _target(
         return Target(effect, tolerance, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
     if rounds is None:
-        return Target(effect, tolerance, decision, Attainability.TOO_LONG, None, None, _too_long(curve[-1]), curve)
+        why = Reason.of("decided-too-seldom", rounds=curve[-1].rounds, share=curve[-1].assurance)
+        return Target(effect, tolerance, decision, Attainability.TOO_LONG, None, None, why, curve)
     return Target(effect, tolerance, decision, Attainability.REACHED, rounds, layout.seconds(rounds), None, curve)
-
-
-def _too_long(last: Point) -> Reason:
-    return Reason.of("decided-too-seldom", rounds=last.rounds, share=last.assurance)
 
 
 def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: float) -> int | None:
@@ -308,7 +303,6 @@ def _line(lengths: FloatArray, slots: FloatArray) -> tuple[float, float]:
 
 
 SIMULATED = 200  # runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)
-
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
 _ALIKE = 0.2  # lengths that differ by less, in their logarithm, are the same length
@@ -351,7 +345,9 @@ def prospect(
     learn from, or not a single round fits the time.
     """
     strata = extract_noise(runs, metric)
-    planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
+    # The length nearest to the plan's that was really run, where operations are too slow for the length asked for.
+    nearest = min(strata, key=lambda s: abs(np.log(s.trial_seconds / planned.trial_seconds)))
+    planned = replace(planned, trial_seconds=nearest.trial_seconds)
     known = _known(strata, planned)
     instance_variance = float(known.instance_effect.instance_sd_weights @ known.instance_effect.instance_sd_grid**2)
     wanted = tuple(primary_of(asked.effects, asked.tolerances))
@@ -361,7 +357,10 @@ def prospect(
     if asked.max_seconds is not None and not rounds:
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
-    prediction = predict(draws, _design(planned, layout), rounds)
+    # Of several treatments' B/B twins a round has one, of which each sees too little to count.
+    twins = planned.block_conditions - planned.conditions if planned.judged == 1 else 0
+    design = RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round, twins)
+    prediction = predict(draws, design, rounds)
     targets = targets_of(
         asked.effects, asked.tolerances, prediction, layout, asked.assurance, is_budget=asked.is_budget
     )
@@ -403,11 +402,6 @@ def _known(strata: Sequence[StratumNoise], planned: PlannedRun) -> _Known:
     return _Known(chosen, curve, instance_effect, times, min(1.0, share))
 
 
-def _nearest(strata: Sequence[StratumNoise], trial_seconds: float) -> StratumNoise:
-    """The trials nearest in length: what was really run, where operations are too slow for the length asked for."""
-    return min(strata, key=lambda s: abs(np.log(s.trial_seconds / trial_seconds)))
-
-
 def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     """Stratified draws of noise and instance effects, independent, as they nearly are in their posterior."""
     rng = stream(SEED, "draws")
@@ -424,12 +418,6 @@ def _odd_share(strata: Sequence[StratumNoise]) -> float:
     groups = [(s.means, s.fitted.thetas(*LIKE_THE_BASELINE)) for s in strata]
     found = [events_of(means, thetas, int(theta)) for means, thetas in groups for theta in np.unique(thetas)]
     return sum(len(one.above) + len(one.below) for one in found) / sum(one.trials for one in found)
-
-
-def _design(planned: PlannedRun, layout: Layout) -> RoundsDesign:
-    """What is simulated. Of several treatments' B/B twins a round has one, of which each sees too little to count."""
-    twins = planned.block_conditions - planned.conditions if planned.judged == 1 else 0
-    return RoundsDesign(layout.conditions, layout.plain, layout.blocks_per_round, twins)
 
 
 def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
@@ -511,11 +499,7 @@ def _cautions(
     pressed = _pressed(strata)
     if pressed > _PRESSED:
         is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)
-        yield (
-            Caution.of("machine-busy", who="threads", share=pressed)
-            if is_server
-            else Caution.of("machine-busy", who="other programs", share=pressed)
-        )
+        yield Caution.of("machine-busy", who="threads" if is_server else "other programs", share=pressed)
 
 
 def _pressed(strata: Sequence[StratumNoise]) -> float:

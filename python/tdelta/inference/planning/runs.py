@@ -77,8 +77,13 @@ def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNo
 
     Raises `UsageError`: a run has nothing to learn from, or runs are not of the same kind; every such run is named.
     """
-    faults = [*_strangers(runs)]
+    faults: list[Refusal] = []
     found: list[StratumNoise] = []
+    first = runs[0].settings
+    for own in (run.settings for run in runs):
+        if (own.engine, own.workload) != (first.engine, first.workload):
+            other = {"other": first.run_id, "other_engine": first.engine, "other_workload": first.workload}
+            faults.append(Refusal.of("runs-unlike", run=own.run_id, engine=own.engine, workload=own.workload, **other))
     for run in runs:
         parts = list(_strata(run, metric))
         if any(part.means.pooled_df == 0 for part in parts):
@@ -94,22 +99,6 @@ def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNo
 def teaches(run: MeasuredRun, metric: Metric) -> bool:
     parts = list(_strata(run, metric))
     return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
-
-
-def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[Refusal]:
-    first = runs[0].settings
-    for run in runs[1:]:
-        kind = (run.settings.engine, run.settings.workload)
-        if kind != (first.engine, first.workload):
-            yield Refusal.of(
-                "runs-unlike",
-                run=run.settings.run_id,
-                engine=kind[0],
-                workload=kind[1],
-                other=first.run_id,
-                other_engine=first.engine,
-                other_workload=first.workload,
-            )
 
 
 def _strata(run: MeasuredRun, metric: Metric) -> Iterator[StratumNoise]:

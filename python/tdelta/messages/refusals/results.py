@@ -9,10 +9,6 @@ RESULTS = {
     "several-formats": "ambiguous format ({formats}); choose one with --input-format '{first}', or split the file",
     "metric-without-unit": "the unit of metric {metric} is missing, since the script defines it; add --unit ms",
     "no-successful-requests": "no request succeeded ({failed} failed)",
-    "benchmark-without-condition": (
-        "{found} names no configuration (Benchmark…/cipher=none) as the others do; or name one for the whole file:"
-        " NAME=FILE"
-    ),
     "spreadsheet-damaged": "damaged .xlsx ({fault}); save it again, or as CSV",
     "spreadsheet-too-large": (
         "a spreadsheet may have {parts} parts with {most} in total, found {found} with {size}; save the sheet as CSV"

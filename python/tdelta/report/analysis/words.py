@@ -264,7 +264,6 @@ _WORST_FIRST = {
             "file-cut-off",
             "clock-coarser-than-means",
             "confounded",
-            "repetitions-in-process",
             "runs-of-one-file",
             "two-clusters",
             "two-clusters-of-condition",

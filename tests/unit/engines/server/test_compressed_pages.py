@@ -9,7 +9,7 @@ import pytest
 from tdelta.engines.server.base import ServerSettings
 from tdelta.engines.server.mysql_family import compression_facts, compression_fault, inflated, recompress
 from tdelta.evidence import FileClass, TwinFile, search
-from tdelta.evidence.inflated import PAGE_BYTES
+from tdelta.evidence.search import PAGE_BYTES
 
 NEEDLE = b"a planted marker"
 CONTENT = (b"x" * 5_000 + NEEDLE + b"y" * 11_000)[: PAGE_BYTES - 100]

@@ -26,7 +26,6 @@ def two(mean: float, other: float, count: int = 4000, cv: float = 0.6) -> list[O
 
 def only(result: AnalysisResult) -> tuple[Decision, tuple[float, float]]:
     (found,) = result.comparisons
-    assert found.ratio is not None
     return found.decision, found.ratio.hdi95
 
 
@@ -34,9 +33,6 @@ def test_samples_give_ratio_difference_and_both_means() -> None:
     observations = two(10.0, 11.0)
     (found,) = analyze(observations, PLAIN).comparisons
     assert found.model is Model.GAMMA
-    assert found.ratio is not None
-    assert found.difference is not None
-    assert found.baseline.mean is not None
     assert found.condition.mean is not None
     first, second = gamma_values(10.0, 0.6, 4000, 1), gamma_values(11.0, 0.6, 4000, 2)
     assert found.quotient == pytest.approx(second.mean() / first.mean())
@@ -97,7 +93,6 @@ def clumped(seed: int) -> FloatArray:
 
 @pytest.mark.parametrize("form", [binned, summary, samples], ids=["histogram", "summary", "samples"])
 def test_heavy_tails_without_order_do_not_decide_even_with_a_stated_scatter(form: object) -> None:
-    assert callable(form)
     (found,) = analyze([form(group("none"), clumped(1)), form(group("tde"), 5.0 * clumped(2))], STATED).comparisons
     assert found.decision is Decision.UNDECIDED
     assert "heavy-tailed" in "; ".join(texts(found.undecided_because))
@@ -124,7 +119,6 @@ def test_a_series_in_the_same_run_sets_the_width_of_a_bare_mean_and_of_one_taken
         (found,) = analyze(observations, PLAIN).primary
         assert found.metric == "response_time"
         assert found.model is Model.BESIDE
-        assert found.ratio is not None
         assert np.subtract(*reversed(found.ratio.hdi95)) > 0.2
         unsteady = [note.figures for note in found.notes if note.code is NoteCode.UNSTEADY]
         assert unsteady[0] == pytest.approx((4700.0, 1920.0), rel=0.02)
@@ -149,8 +143,6 @@ def test_the_exact_figure_is_preferred_to_a_rounded_one_and_what_is_rounded_says
     rounded, exact = sorted(analyze(observations, PLAIN).comparisons, key=lambda c: c.metric)
     assert (rounded.metric, rounded.primary, rounded.decision) == ("response_time", False, Decision.UNDECIDED)
     assert (exact.metric, exact.primary, exact.decision) == ("throughput", True, Decision.NEGLIGIBLE)
-    assert exact.ratio is not None
-    assert rounded.ratio is not None
     assert exact.ratio.median == pytest.approx(1.0163, abs=2e-4)
     assert rounded.ratio.hdi95[0] < exact.ratio.median < rounded.ratio.hdi95[1]
 
@@ -234,7 +226,6 @@ def without_times(observations: list[Observation], first: int = 1) -> list[Obser
 def test_an_order_that_is_not_known_is_the_worst_one(first: str) -> None:
     """All runs of one condition first, on a machine that drifts by 1 % a run: a quarter of such sessions was called."""
     (found,) = analyze(without_times(ordered(first, "tde" if first == "none" else "none", 0.01)), PLAIN).comparisons
-    assert found.ratio is not None
     assert found.ratio.hdi95[0] < 1.0 < found.ratio.hdi95[1]
     assert found.decision is Decision.UNDECIDED
     assert has(found.reasons, "order-unknown")
@@ -246,7 +237,6 @@ def test_without_a_drift_such_an_order_costs_width_and_no_bias() -> None:
         for of in (ordered("none", "tde", 0.0), without_times(ordered("none", "tde", 0.0)))
     )
     assert known.ratio is not None
-    assert unknown.ratio is not None
     widths = [float(np.subtract(*reversed(c.ratio.hdi95))) for c in (known, unknown) if c.ratio is not None]
     assert widths[0] < widths[1] < 2.0 * widths[0]
     assert unknown.ratio.median == pytest.approx(unknown.quotient, abs=1e-3)
@@ -260,7 +250,6 @@ def test_one_count_through_both_conditions_is_an_order() -> None:
     ]
     (found,) = analyze(alternating, PLAIN).comparisons
     assert has(found.reasons, "order-known")
-    assert found.ratio is not None
     assert found.ratio.median == pytest.approx(1.0, abs=0.005)  # the drift is taken out
 
 
@@ -272,7 +261,7 @@ def test_repetitions_within_files_are_no_runs_where_files_are() -> None:
             of_day = float(np.exp(rng.normal(0.0, 0.03)))
             for repetition in range(25):
                 value = 10.0 * of_day * float(np.exp(rng.normal(0.0, 0.002)))
-                origin = Origin(f"{name}-{day}.txt", "Go benchmarks")
+                origin = Origin(f"{name}-{day}.txt", "sysbench")
                 observations.append(Figure(group(name, run=f"{day}.{repetition}"), origin, value))
     (found,) = analyze(observations, PLAIN).comparisons
     assert (found.baseline.runs, found.condition.runs) == (3, 3)
@@ -347,7 +336,6 @@ def test_runs_of_each_condition_are_the_unit_and_can_claim_it() -> None:
     assert (found.baseline.runs, found.condition.runs) == (5, 5)
     assert found.decision is Decision.SLOWER
     assert has(found.reasons, "run-is-unit", runs=5, other=5)
-    assert found.ratio is not None
     assert found.ratio.median == pytest.approx(1.06, abs=0.01)
 
 
@@ -395,8 +383,6 @@ def test_throughput_is_judged_as_a_cost_and_its_difference_shown_as_it_is() -> N
     )
     (found,) = result.comparisons
     assert found.model is Model.SERIES
-    assert found.ratio is not None
-    assert found.difference is not None
     assert found.ratio.median == pytest.approx(2.0, rel=0.01)
     assert found.quotient == pytest.approx(2.0, rel=0.01)
     assert found.difference.median == pytest.approx(-200.0, rel=0.02)
@@ -408,7 +394,6 @@ def test_histograms_and_summaries_are_modelled_as_what_they_are() -> None:
     for kind, model in ((binned, Model.BINNED_GAMMA), (summary, Model.SUMMARY)):
         (found,) = analyze([kind(group("none"), before), kind(group("tde"), after)], PLAIN).comparisons
         assert found.model is model
-        assert found.ratio is not None
         assert found.ratio.hdi95 == pytest.approx(whole, abs=0.006)
 
 
@@ -513,7 +498,6 @@ def test_a_budget_is_a_gate() -> None:
 def test_other_priors_stand_beside_the_default() -> None:
     asked = dataclasses.replace(PLAIN, priors=parse_priors(["published", "normal:0.03,0.01"]))
     (found,) = analyze(two(10.0, 11.0, count=400), asked).comparisons
-    assert found.ratio is not None
     assert found.priors["no speed-up"].hdi95[0] >= 1.0
     assert found.priors["published"].hdi95 == pytest.approx(found.ratio.hdi95, abs=0.01)
     assert found.priors["normal:0.03,0.01"].median < found.ratio.median

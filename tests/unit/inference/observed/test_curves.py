@@ -3,7 +3,6 @@ import pytest
 from scipy import stats
 
 from tdelta.inference.observed.curves import LogCurve, log_ratio, plane, plane_of_normals, sinh_spaced, under, widened
-from tdelta.inference.observed.runs import difference_of_single_runs
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, NormalPrior
 
 QUANTILES = (0.005, 0.025, 0.25, 0.5, 0.75, 0.975, 0.995)
@@ -74,7 +73,7 @@ def test_no_speedup_is_the_posterior_cut_off_at_one(mean: float) -> None:
 
 @pytest.mark.parametrize("sd", [0.0005, 0.01, 0.2])
 def test_a_stated_scatter_of_runs_is_a_convolution_with_it(sd: float) -> None:
-    weights, sds = difference_of_single_runs(0.03)
+    weights, sds = np.ones(1), np.array([np.sqrt(2.0) * 0.03])
     found = widened(normal(0.05, sd), weights, sds).posterior()
     variance = sd**2 + float(weights @ sds**2)
     theta = np.linspace(0.05 - 10 * np.sqrt(variance), 0.05 + 10 * np.sqrt(variance), 20_001)
@@ -86,7 +85,7 @@ def test_a_stated_scatter_of_runs_is_a_convolution_with_it(sd: float) -> None:
 
 
 def test_two_single_runs_differ_by_what_both_scatter() -> None:
-    weights, sds = difference_of_single_runs(0.03)
+    weights, sds = np.ones(1), np.array([np.sqrt(2.0) * 0.03])
     assert weights.sum() == pytest.approx(1.0)
     assert float(weights @ sds**2) == pytest.approx(2 * 0.03**2)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from tdelta.importers.merging import pooled
 from tdelta.inference.observed.models import (
     FEWEST_VALUES,
     PublishedMeans,
@@ -22,7 +23,7 @@ from tdelta.inference.observed.models import (
     shape_of_gap,
     warm_up,
 )
-from tdelta.inference.observed.pairing import moments, pooled
+from tdelta.inference.observed.pairing import moments
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import Bins, NoteCode, Samples, Summary
 
@@ -48,7 +49,6 @@ def dense_quantiles(values: FloatArray, probabilities: tuple[float, ...]) -> lis
 def test_the_mean_of_single_values_agrees_with_dense_integration(count: int, cv: float) -> None:
     values = gamma_values(7.0, cv, count, 3)
     fitted = fit_samples(samples(group("plain"), values))
-    assert fitted is not None
     found = fitted.mean_curve().posterior()
     wide = found.quantile(0.975) - found.quantile(0.025)
     assert [found.quantile(p) for p in QUANTILES] == pytest.approx(dense_quantiles(values, QUANTILES), abs=0.006 * wide)
@@ -58,8 +58,6 @@ def test_the_mean_of_single_values_agrees_with_dense_integration(count: int, cv:
 def test_the_unit_of_the_values_changes_nothing_but_the_unit(unit: float, cv: float, count: int, seed: int) -> None:
     values = gamma_values(1.0, cv, count, seed) + 1e-12
     plain, scaled = (fit_samples(samples(group("plain"), x)) for x in (values, unit * values))
-    assert plain is not None
-    assert scaled is not None
     one, other = plain.mean_curve(), scaled.mean_curve()
     assert other.median - one.median == pytest.approx(np.log(unit), abs=1e-5 + 0.01 * one.sd)
     assert other.sd == pytest.approx(one.sd, rel=1e-2)
@@ -84,7 +82,6 @@ def grown(values: Samples, factor: int) -> Samples:
 def test_the_width_falls_with_the_root_of_the_count_at_any_count(factor: int) -> None:
     values = samples(group("plain"), gamma_values(7.0, 0.6, 1000, 1))
     fitted = fit_samples(grown(values, factor))
-    assert fitted is not None
     curve = fitted.mean_curve()
     assert curve.sd == pytest.approx(0.6 / np.sqrt(1000 * factor), rel=0.06)
     assert curve.median == pytest.approx(np.log(values.total / values.count), abs=0.05 * curve.sd + 1e-12)
@@ -112,8 +109,6 @@ def test_the_work_does_not_grow_with_the_count(monkeypatch: pytest.MonkeyPatch) 
 def test_a_fine_histogram_says_what_its_values_say(cv: float) -> None:
     values = gamma_values(3.0, cv, 3000, 5)
     whole, censored = fit_samples(samples(group("plain"), values)), fit_bins(log_bins(values))
-    assert whole is not None
-    assert censored is not None
     one, other = whole.mean_curve().posterior(), censored.mean_curve().posterior()
     wide = one.quantile(0.975) - one.quantile(0.025)
     for p in QUANTILES:
@@ -125,7 +120,6 @@ def test_a_coarse_histogram_agrees_with_dense_integration_of_its_censored_likeli
     edges = np.array([0.0, 1.0, 2.0, 4.0, 8.0, np.inf])
     counts, _ = np.histogram(values, edges)
     fitted = fit_bins(Bins(tuple(map(float, edges)), tuple(map(int, counts))))
-    assert fitted is not None
     log_mean = np.log(3.0) + np.linspace(-1.0, 1.5, 501)
     log_shape = np.linspace(-3.0, 5.0, 401)
     shape = np.exp(log_shape)[None, :, None]
@@ -182,7 +176,6 @@ def test_values_wider_than_a_gamma_count_for_less_and_say_so() -> None:
     rng = np.random.default_rng(8)
     values = np.exp(rng.normal(0.0, 1.3, 20_000))
     run = fit_run(samples(group("plain"), values))
-    assert run.curve is not None
     assert run.curve.sd == pytest.approx(values.std() / values.mean() / np.sqrt(len(values)), rel=0.1)
     assert run.notes[-1].code is NoteCode.HEAVY_TAIL
     assert run.is_heavy
@@ -200,7 +193,6 @@ def test_values_that_depend_on_their_neighbours_are_found_out() -> None:
     slow = np.repeat(np.exp(rng.normal(0.0, 0.3, 100)), 200)
     values = slow * gamma_values(3.0, 0.6, len(slow), 2)
     run = fit_run(samples(group("plain"), values, stretches=400))
-    assert run.curve is not None
     assert run.effective_count < 0.1 * run.count
     assert run.curve.sd == pytest.approx(0.3 / np.sqrt(100), rel=0.7)
     assert run.notes[0].code is NoteCode.DEPENDENT_VALUES
@@ -221,7 +213,6 @@ def test_moments_of_a_histogram_are_those_of_its_values() -> None:
 
 def test_the_mean_is_known_to_its_standard_error() -> None:
     fitted = fit_summary(Summary(group("plain"), ORIGIN, 5000, 12.0, 6.0))
-    assert fitted is not None
     curve = fitted.mean_curve()
     assert np.exp(curve.median) == pytest.approx(12.0, rel=2e-3)
     assert curve.sd == pytest.approx(0.5 / np.sqrt(5000), rel=0.02)
@@ -230,7 +221,6 @@ def test_the_mean_is_known_to_its_standard_error() -> None:
 def test_of_a_large_sample_the_posterior_is_that_of_its_likelihood_on_a_dense_grid() -> None:
     given = Summary(group("plain"), ORIGIN, 400, 3.0, 2.4)
     fitted = fit_summary(given)
-    assert fitted is not None
     log_mean, log_sd = np.log(3.0) + np.linspace(-0.4, 0.5, 901), np.log(2.4) + np.linspace(-1.0, 1.0, 801)
     m, s = np.exp(log_mean)[:, None], np.exp(log_sd)[None, :]
     k = (3.0 / 2.4) ** 2
@@ -274,7 +264,6 @@ def test_a_summary_says_that_it_cannot_see_dependence() -> None:
 @pytest.mark.parametrize("count", [2, 10, 10**8])
 def test_no_count_and_no_spread_breaks_it(cv: float, count: int) -> None:
     fitted = fit_summary(Summary(group("plain"), ORIGIN, count, 1e-3, cv * 1e-3))
-    assert fitted is not None
     curve = fitted.mean_curve()
     assert np.isfinite(curve.log_density).all()
     assert curve.sd > 0.0
@@ -296,7 +285,6 @@ def test_of_white_noise_the_error_is_that_of_independent_values() -> None:
     errors, worth = [], []
     for seed in range(40):
         found = series_mean(ar(0.0, 400, seed))
-        assert found is not None
         errors.append(found.standard_error)
         worth.append(found.effective_count)
     assert np.mean(errors) == pytest.approx(1.0 / 20.0, rel=0.06)
@@ -319,7 +307,6 @@ def test_slow_waves_under_much_noise_are_seen() -> None:
 def test_the_cosine_coefficients_are_those_of_the_definition() -> None:
     values = ar(0.7, 64, 3)
     found = series_mean(values)
-    assert found is not None
     t = np.arange(64) + 0.5
     plain = [np.sqrt(2 / 64) * (values * np.cos(np.pi * j * t / 64)).sum() for j in range(1, found.df + 1)]
     assert found.standard_error**2 * 64 == pytest.approx(np.mean(np.square(plain)), rel=1e-9)
@@ -335,7 +322,6 @@ def test_means_of_intervals_count_as_many_operations_as_they_are_of() -> None:
     truth = float(counts @ means / counts.sum())
     run = fit_run(of_means)
     assert run.value == pytest.approx(truth)
-    assert run.curve is not None
     assert run.curve.median == pytest.approx(np.log(truth), abs=0.01)
     alike = fit_run(replace(of_means, counts=(7.0,) * 400))
     assert alike.value == pytest.approx(np.mean(of_means.values))
@@ -348,7 +334,6 @@ def test_the_interval_of_a_weighted_mean_covers_it() -> None:
         counts = rng.poisson(rng.choice([20.0, 200.0], 300)).astype(float)
         means = 5.0 + 20.0 / np.sqrt(np.maximum(counts, 1.0)) * rng.normal(0.0, 0.3, 300)
         run = fit_run(replace(series(group("none"), means), counts=tuple(counts)))
-        assert run.curve is not None
         low, high = run.curve.posterior().quantile(0.025), run.curve.posterior().quantile(0.975)
         covered += low <= np.log(5.0) <= high
     assert 180 <= covered <= 198
@@ -364,9 +349,7 @@ def test_a_short_or_constant_series_has_no_interval() -> None:
 
 def test_the_curve_is_a_t_of_the_mean() -> None:
     found = series_mean(ar(0.5, 300, 4))
-    assert found is not None
     curve = found.curve()
-    assert curve is not None
     posterior = curve.posterior()
     for p in (0.025, 0.5, 0.975):
         expected = np.log(found.mean + stats.t.ppf(p, found.df) * found.standard_error)
@@ -412,7 +395,6 @@ def test_independent_values_are_seldom_called_dependent() -> None:
     called = 0
     for seed in range(200):
         found = dependence(samples(group("plain"), gamma_values(3.0, 0.8, 2000, seed), stretches=100))
-        assert found is not None
         called += found.is_clear
     assert called <= 10
 

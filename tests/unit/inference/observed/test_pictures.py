@@ -48,7 +48,6 @@ def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", [samples, binned])
 def test_bins_of_gamma_values_lie_within_the_predictive_band(kind: object) -> None:
-    assert callable(kind)
     outside, bins = 0, 0
     for seed in range(10):
         values = [gamma_values(10.0, 0.6, 3000, 2 * seed + k) for k in range(2)]

@@ -58,7 +58,6 @@ def test_a_drift_in_a_known_order_is_no_effect_of_the_condition() -> None:
     ratio = seen.log_ratio(is_inverse=False).posterior()
     assert blind.quantile(0.025) > 0.02
     assert ratio.quantile(0.025) < 0.0 < ratio.quantile(0.975)
-    assert seen.drift is not None
     assert seen.drift.is_visible
     assert seen.drift.a_run == pytest.approx(0.01, abs=0.002)
 

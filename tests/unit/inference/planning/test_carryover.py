@@ -13,7 +13,6 @@ def found(measured: MeasuredRun) -> CarryOver:
 
 def test_what_an_encrypted_trial_leaves_behind_is_found_with_its_sign() -> None:
     carried = found(run(conditions=TWINS, after_encrypted=0.03, noise=0.01, rounds=20))
-    assert carried.after_encrypted is not None
     median, (low, high) = carried.after_encrypted.share, carried.after_encrypted.interval95
     assert low < 0.0305 < high
     assert median == pytest.approx(0.0305, abs=0.006)
@@ -35,7 +34,6 @@ def test_where_nothing_is_carried_over_the_interval_holds_zero() -> None:
     held = 0
     for seed in range(60):
         after = found(run(conditions=TWINS, rounds=4, seed=seed)).after_encrypted
-        assert after is not None
         held += after.interval95[0] <= 0.0 <= after.interval95[1]
     assert held >= 52
 

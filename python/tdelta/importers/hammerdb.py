@@ -1,127 +1,34 @@
-"""What HammerDB prints: console logs, ``jobs ID result``, ``timing`` and ``tcount`` as JSON, ``jobs ID summaryjson``.
+"""HammerDB's TPROC-C results: logs, and what ``jobs ID`` prints: ``result``, ``timing``, ``tcount``, ``summaryjson``.
 
 People keep them in files of their own, or one behind the other in the log of a script: lines and JSON objects are taken
-wherever they stand. The k-th result, the k-th timing and the k-th counter belong to the k-th run of the file. All else
-is passed over, as a console says much.
+wherever they stand. The k-th result, the k-th timing and the k-th counter belong to the k-th run of the file: NOPM and
+TPM as throughput a second, the transaction counter as a series of it, the five procedures as summaries. All else is
+passed over, as a console says much.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
-from tdelta.importers.hammerdb.figures import (
-    FIELDS,
-    Result,
-    counter_series,
-    procedures,
-    result_in,
-    settings_in,
-    throughput,
-    timestamp,
-    users_in,
-)
+from tdelta.importers.accumulating import Printed, is_possible, sd_limits
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, number, shown, too_many, unexpected, whole
+from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
+from tdelta.inputs import out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import Observation
+from tdelta.records.observed import Figure, Observation, Series, Summary
 
-# HammerDB's time profile, ``hdbxtprofile.log``: the times of the five procedures, of each virtual user and of all.
-#
-# HammerDB appends: a file may hold several reports, each a run. Only the summary of all virtual users is taken.
-
-MOST_REPORTS = 1000
-MOST_PROCEDURES = 100
-
-_SIGNS_OF_PROFILE = re.compile(
-    r"Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL USER \d|SUMMARY OF \d|PROC: )", re.MULTILINE | re.ASCII
-)
-_SUMMARY = re.compile(r">>>>> SUMMARY OF (\d{1,6}) ACTIVE VIRTUAL USERS", re.ASCII)
-_PROCEDURE = re.compile(r">>>>> PROC: (\S{1,60})")
-_FIELD = re.compile(r"([A-Z]{1,5}\d{0,2}): (\S{1,60})", re.ASCII)
-_UNITS = {"MIN": "min_ms", "AVG": "avg_ms", "MAX": "max_ms", "TOTAL": "total_ms"}
-
-
-def is_time_profile(head: str) -> bool:
-    return _SIGNS_OF_PROFILE.search(head) is not None
-
-
-@dataclass(slots=True)
-class _Report:
-    line: int
-    users: int
-    rows: dict[str, dict[str, object]] = field(default_factory=dict)
-
-
-class TimeProfileImporter(Importer):
-    name = "HammerDB profile"
-
-    def recognizes(self, source: Source) -> bool:
-        return is_time_profile(source.head.decode("utf-8", errors="replace"))
-
-    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
-        reports = _reports(source, problems)
-        for position, report in enumerate(reports, 1):
-            if not report.rows:
-                problems.add(Refusal.of("missing", what="the list of procedures after the summary"), report.line)
-            of_run = belonging.of_run(position, len(reports)).with_level("threads", report.users or None)
-            yield from procedures(report.rows, of_run, report.line, problems)
-        if not reports:
-            problems.add(Refusal.of("missing", what="'>>>>> SUMMARY OF … ACTIVE VIRTUAL USERS'"))
-
-
-def _reports(source: Source, problems: Problems) -> list[_Report]:
-    """The summaries of a file; what is of a single virtual user is passed over."""
-    reports: list[_Report] = []
-    row: dict[str, object] | None = None
-    is_summary = False
-    for line, text in source.text_lines():
-        if match := _SUMMARY.search(text):
-            if len(reports) == MOST_REPORTS:
-                problems.add(too_many("reports in one file", MOST_REPORTS), line)
-                return reports
-            reports.append(_Report(line, int(match[1])))
-            is_summary, row = True, None
-        elif text.startswith(">>>>> VIRTUAL USER") or "Time Profile Report @" in text:
-            is_summary, row = False, None
-        elif is_summary and (match := _PROCEDURE.search(text)):
-            row = _new_row(match[1], reports[-1], line, problems)
-        elif row is not None:
-            row.update(_fields(text))
-    return reports
-
-
-def _new_row(name: str, report: _Report, line: int, problems: Problems) -> dict[str, object] | None:
-    if name in report.rows or len(report.rows) == MOST_PROCEDURES:
-        problems.add(Refusal.of("twice", what=f"procedure {shown(name)}, one of at most {MOST_PROCEDURES},"), line)
-        return None
-    return report.rows.setdefault(name, {})
-
-
-def _fields(text: str) -> Iterator[tuple[str, object]]:
-    """``MIN: 1.251ms`` as the jobs database would name it; a unit that is not ms leaves no number behind."""
-    for name, value in _FIELD.findall(text):
-        figure = value.removesuffix("%" if name == "RATIO" else "ms")
-        if name == "CALLS":
-            yield "calls", whole(figure)
-        elif name in ("SD", "RATIO"):
-            yield {"SD": "sd", "RATIO": "ratio_pct"}[name], figure
-        else:
-            yield _UNITS.get(name, f"{name.lower()}_ms"), figure
-
-
+NEW_ORDERS = "new orders"  # the transaction that NOPM counts; TPM counts all, as the database does
 LONGEST_OBJECT = 4 * 1024 * 1024  # characters of one JSON object: a counter reading every ten seconds for months
-
 MOST_OF_A_KIND = 1000
 MOST_READINGS = 400_000  # of all counters of a file
-
 _MOST_PROCEDURES = 100
-
 _SIGNS = re.compile(
     r'TEST RESULT : System achieved|"ratio_pct"\s*:|"[\w ]{1,40} tpm"\s*:\s*[{\[]|"hammerdb-job-report-v'
     r"|^HammerDB CLI v\d|^Hammerdb Log @|^Vuser \d+:",
@@ -131,13 +38,30 @@ _ANSWER = re.compile(r'"(?:elapsed_ms|ratio_pct)"\s*:|"[\w ]{1,40} tpm"\s*:|"ham
 """What only an object of ``jobs`` has, even if it is broken."""
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
-_REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)"
+_MINUTE_SECONDS = 60.0
+_OF_COUNT = 0.5 / _MINUTE_SECONDS  # how NOPM and TPM, whole numbers a minute, are rounded
+_RESULT = re.compile(
+    r"TEST RESULT : System achieved (?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) |"
+    r"(?P<old_tpm>\d{1,15}) [^\"]{1,40}? TPM at (?P<old_nopm>\d{1,15}) NOPM)",
+    re.ASCII,
+)
+_QUANTILES = {"p25_ms": 0.25, "p50_ms": 0.5, "p75_ms": 0.75, "p95_ms": 0.95, "p99_ms": 0.99}
+_FIELDS = {"calls", "min_ms", "avg_ms", "max_ms", "total_ms", "elapsed_ms", "sd", "ratio_pct", *_QUANTILES}
+_ROUNDING_MS = 0.001
+_MS_PER_CLICK = (1e-7, 1e-2)
+"""What a click of Tcl's clock can be: 0.1 ns to 10 µs. It is a microsecond on most machines."""
+_ONE_USER = 0.02  # the ratio of one user's procedure is its share of the elapsed time, to this precision
+_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
+_MINUTES = {
+    "ramp-up, min": re.compile(r"Beginning rampup time of (\d{1,6}) min", re.ASCII),
+    "measured, min": re.compile(r"Timing test period of (\d{1,6}) in min", re.ASCII),
+}
+"""What the console says of a run before it begins."""
 
 
 @dataclass(slots=True)
 class _Contents:
-    results: list[tuple[int, Result, int | None]] = field(default_factory=list)
-    settings: list[Mapping[str, Level]] = field(default_factory=list)  # of the test of each result
+    results: list[tuple[int, Result, int | None, Mapping[str, Level]]] = field(default_factory=list)
     seen: set[Result] = field(default_factory=set)
     timings: list[tuple[int, Mapping[str, Mapping[str, object]]]] = field(default_factory=list)
     counters: list[tuple[int, list[tuple[datetime, float]]]] = field(default_factory=list)
@@ -150,16 +74,12 @@ class _Contents:
     def readings(self) -> int:
         return sum(len(readings) for _, readings in self.counters)
 
-    def users_of(self, run: int) -> int | None:
-        return self.results[run][2] if run < len(self.results) else None
 
-
-class JobsOutputImporter(Importer):
+class HammerDB(Importer):
     name = "HammerDB jobs"
 
     def recognizes(self, source: Source) -> bool:
-        head = source.head.decode("utf-8", errors="replace")
-        return _SIGNS.search(head) is not None and not is_time_profile(head) and "\0" not in head
+        return _SIGNS.search(source.head_text) is not None and b"\0" not in source.head
 
     def is_mark(self, line: str) -> bool:
         return "TEST RESULT : System achieved" in line
@@ -171,13 +91,14 @@ class JobsOutputImporter(Importer):
     def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         found = _Contents()
         users: int | None = None
-        settings: Mapping[str, Level] = {}
+        settings: dict[str, Level] = {}
         objects = _Objects(problems)
         for line, text in source.text_lines():
-            users, settings = users_in(text, users), settings_in(text, settings)
+            if match := _USERS.search(text):
+                users = int(match[1]) or None
+            settings = settings | {name: int(it[1]) for name, said in _MINUTES.items() if (it := said.search(text))}
             if "TEST RESULT :" in text:
-                _take_result(line, text, users, found, problems)
-                found.settings += [settings] * (len(found.results) - len(found.settings))
+                _take_result(line, text, users, settings, found, problems)
             complete = objects.add(line, text)
             if complete is not None:
                 _take_object(*complete, found, problems)
@@ -237,7 +158,9 @@ class _Objects:
             self._problems.add(unexpected("a whole JSON object", found), self._begins_at)
 
 
-def _take_result(line: int, text: str, users: int | None, found: _Contents, problems: Problems) -> None:
+def _take_result(
+    line: int, text: str, users: int | None, settings: Mapping[str, Level], found: _Contents, problems: Problems
+) -> None:
     result = result_in(text)
     if result is None:
         if "$" not in text:  # the script that prints it, printed
@@ -246,7 +169,7 @@ def _take_result(line: int, text: str, users: int | None, found: _Contents, prob
         return  # the console said it, and the listing of jobs behind it says it again
     elif len(found.results) < MOST_OF_A_KIND:
         found.seen.add(result)
-        found.results.append((line, result, users))
+        found.results.append((line, result, users, settings))
     else:
         problems.add(too_many("results in one file", MOST_OF_A_KIND), line)
 
@@ -271,7 +194,7 @@ def _take_report(line: int, document: Mapping[str, object], found: _Contents, pr
     result, times, counter = (_object(document.get(key)) for key in ("result", "response_times", "transaction_count"))
     nopm, tpm = whole(result.get("nopm")), whole(result.get("tpm"))
     if nopm is not None and tpm is not None:
-        found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None))
+        found.results.append((line, Result(nopm, tpm), whole(result.get("active_virtual_users")) or None, {}))
     else:
         problems.add(unexpected("nopm and tpm", shown(document.get("result"))), line)
     rows = [row for row in _list(times.get("rows")) if isinstance(row, dict)]
@@ -290,7 +213,7 @@ def _rows(document: Mapping[str, object], line: int, problems: Problems) -> dict
         problems.add(too_many("procedures", _MOST_PROCEDURES), line)
         return {}
     return {
-        name: {key: _short(value) for key, value in fields.items() if key in FIELDS}
+        name: {key: _short(value) for key, value in fields.items() if key in _FIELDS}
         for name, fields in document.items()
         if isinstance(fields, dict)
     }
@@ -306,10 +229,10 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
     """Time and count. Newer ones write ``time: count``; older ones ``count: time``, which loses equal readings."""
     readings = []
     for first, second in pairs:
-        at = timestamp(first)
+        at = _timestamp(first)
         count = number(second)
         if at is None:
-            at, count = timestamp(second), number(first)
+            at, count = _timestamp(second), number(first)
         if at is None or count is None or count < 0:
             problems.add(unexpected("a time and a count", shown(f"{first}: {second}"[:100])), line)
         else:
@@ -317,20 +240,23 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
     return readings
 
 
+IMPORTERS: tuple[Importer, ...] = (HammerDB(),)
+
+
 def _observations(found: _Contents, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
     for run in range(found.runs):
-        of_run = belonging.of_run(run + 1, found.runs).with_level("threads", found.users_of(run))
-        of_run = of_run.with_settings(found.settings[run] if run < len(found.settings) else {})
+        of_run = belonging.of_run(run + 1, found.runs)
         if run < len(found.results):
-            line, result, _ = found.results[run]
-            yield from throughput(result, of_run, line)
+            line, result, users, settings = found.results[run]
+            of_run = of_run.with_level("threads", users).with_settings(settings)
+            yield from _throughput(result, of_run, line)
         if run < len(found.counters):
             line, readings = found.counters[run]
             noted = () if run < len(found.results) else (Caution.of("ramp-up-included"),)
-            yield from counter_series(readings, of_run, line, *noted)
+            yield from _counter_series(readings, of_run, line, *noted)
         if run < len(found.timings):
             line, rows = found.timings[run]
-            yield from procedures(rows, of_run, line, problems)
+            yield from _procedures(rows, of_run, line, problems)
 
 
 def _object(found: object) -> Mapping[str, object]:
@@ -339,3 +265,111 @@ def _object(found: object) -> Mapping[str, object]:
 
 def _list(found: object) -> list[object]:
     return found if isinstance(found, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    nopm: int
+    tpm: int
+
+
+def result_in(text: str) -> Result | None:
+    """The result in a line: ``128176 NOPM from 298394 MariaDB TPM``, or ``298394 MariaDB TPM at 128176 NOPM``."""
+    found = _RESULT.search(text)
+    if found is None:
+        return None
+    return Result(int(found["nopm"] or found["old_nopm"]), int(found["tpm"] or found["old_tpm"]))
+
+
+def _throughput(result: Result, belonging: Belonging, line: int) -> Iterator[Figure]:
+    """NOPM and TPM, a second. A counter that could not be read is 0, and is no figure."""
+    if result.nopm:
+        yield Figure(
+            belonging.throughput(NEW_ORDERS), belonging.origin(line), result.nopm / _MINUTE_SECONDS, rounding=_OF_COUNT
+        )
+    if result.tpm:
+        yield Figure(belonging.throughput(), belonging.origin(line), result.tpm / _MINUTE_SECONDS, rounding=_OF_COUNT)
+
+
+def _counter_series(
+    readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int, *cautions: Caution
+) -> Iterator[Series]:
+    """The transaction counter (a minute) as a series of transactions per second, unless it is too short."""
+    in_order = sorted(readings)
+    if not in_order:
+        return
+    begin = in_order[0][0]
+    seconds = [(at - begin).total_seconds() for at, _ in in_order]
+    stretch = longest_stretch(seconds, [count / _MINUTE_SECONDS for _, count in in_order])
+    if stretch is not None:
+        origin, began = belonging.origin(line, *cautions, *stretch.notes), begin.replace(tzinfo=UTC).timestamp()
+        yield stretch.series(belonging.throughput(), origin, began=began, rounding=_OF_COUNT)
+
+
+def _timestamp(found: object) -> datetime | None:
+    """A time as HammerDB writes it, ``2026-05-20 07:23:06``; None for anything else."""
+    try:
+        return datetime.strptime(found.strip(), "%Y-%m-%d %H:%M:%S") if isinstance(found, str) else None
+    except ValueError:
+        return None
+
+
+def _procedures(
+    rows: Mapping[str, Mapping[str, object]], belonging: Belonging, line: int, problems: Problems
+) -> Iterator[Observation]:
+    """The times of procedures by their names at HammerDB, ``NEWORD``.
+
+    Of each are given ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``: numbers, or strings of them.
+    """
+    for name, fields in rows.items():
+        named = plain_name(name)
+        if named is None:
+            problems.add(unexpected("the name of a procedure", shown(name)), line)
+            continue
+        calls = whole(fields.get("calls"))
+        mean, minimum, maximum = (number(fields.get(f"{key}_ms")) for key in ("avg", "min", "max"))
+        if calls is None or mean is None or minimum is None or maximum is None or mean <= 0 or minimum < 0:
+            found = {key: fields.get(key) for key in ("calls", "min_ms", "avg_ms", "max_ms")}
+            problems.add(unexpected(f"calls, min, avg and max of {shown(name)} as numbers", shown(found)), line)
+            continue
+        quantiles = {
+            share: value
+            for key, share in _QUANTILES.items()
+            if (value := number(fields.get(key))) is not None and value >= 0
+        }
+        printed = Printed(calls, mean, minimum, maximum, quantiles, _ROUNDING_MS)
+        if calls and not printed.is_consistent:
+            between = f"between min and max ({minimum} and {maximum})"
+            problems.add(out_of_range(f"avg of {shown(name)}", between, mean), line)
+        elif calls:
+            sd, doubts = usable_sd(number(fields.get("sd")), printed)
+            origin = belonging.origin(line, *doubts, *_one_user(fields))
+            rounding = half_unit(str(fields.get("avg_ms")))
+            yield Summary(belonging.response_times(named), origin, calls, mean, sd, quantiles, rounding=rounding)
+
+
+def usable_sd(sd: float | None, printed: Printed) -> tuple[float | None, tuple[Caution, ...]]:
+    """The standard deviation if it can only be in ms, and what must be said if it cannot, or need not, be.
+
+    Until April 2026 HammerDB printed it in clicks of a clock, whose length it does not print. The other figures bound
+    it: in clicks it is usually a thousand times too large, and told from ms beyond doubt.
+    """
+    if sd is None or sd <= 0 or printed.count < 3:  # HammerDB writes 0 for fewer than three calls
+        return None, ()
+    if not is_possible(sd, printed):
+        said = f"a standard deviation of {sd:g} ms"
+        return None, (Caution.of("not-used", what=said, why="probably clicks (HammerDB before April 2026)"),)
+    smallest, largest = sd_limits(printed)
+    shortest_click, longest_click = _MS_PER_CLICK
+    if sd * longest_click >= smallest and sd * shortest_click <= largest:
+        said = f"a standard deviation of {sd:g}"
+        return None, (Caution.of("not-used", what=said, why="ms, or clicks (HammerDB before April 2026)"),)
+    return sd, ()
+
+
+def _one_user(fields: Mapping[str, object]) -> tuple[Caution, ...]:
+    """Until HammerDB 5.0 the summary held the last virtual user's figures; its ratio shows it."""
+    total, elapsed, ratio = (number(fields.get(key)) for key in ("total_ms", "elapsed_ms", "ratio_pct"))
+    if not total or not elapsed or not ratio or abs(100 * total / elapsed / ratio - 1) > _ONE_USER:
+        return ()
+    return (Caution.of("of-one-user"),)
