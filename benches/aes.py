@@ -18,10 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tdelta.engines.embedded.pricing import prove
+from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
-from tdelta.processes import TwinFolder
+from tdelta.measure.aes import CryptoKind, cannot_hide, hidden_environment
+from tdelta.processes import TwinFolder, Worker
 
 SEED = 20_26
 LEVELS = {"on": {}, "off": hidden_environment(CryptoKind.OWN)}
@@ -29,13 +29,14 @@ LEVELS = {"on": {}, "off": hidden_environment(CryptoKind.OWN)}
 
 def measured(ciphers: list[str], proofs: int) -> dict[tuple[str, str], list[float]]:
     """µs per page by cipher and level, one figure a proof."""
-    order = random.Random(SEED)
+    order, engine = random.Random(SEED), SqliteEngine()
     pairs = [(cipher, level) for cipher in ciphers for level in LEVELS]
     found: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}
     with tempfile.TemporaryDirectory() as base, TwinFolder(Path(base), "bench") as folder:
         for done in range(proofs):
             for cipher, level in order.sample(pairs, len(pairs)):
-                proof = prove(SqliteEngine(), folder, LEVELS[level], cipher)
+                with Worker(LEVELS[level], engine.program) as worker:
+                    proof = ask_proof(worker, engine, folder, cipher, None)
                 found[cipher, level].append(proof.cipher_us_per_page)
             print(f"{done + 1} of {proofs}", file=sys.stderr)
     return found

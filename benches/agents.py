@@ -39,7 +39,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.processes.jobs import TrialJob
 from tdelta.ray import merging
-from tdelta.ray.bridge import AgentsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.ray.load_agents import AgentLoad, AgentPool
 from tdelta.records.trials import overlap, skew_ns
 
@@ -198,7 +198,7 @@ def measured(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], list[
             cluster.start(agents)
             with contextlib.ExitStack() as of_agents:
                 began = time.monotonic()
-                pool = AgentPool(AgentsRequest(agents, cluster.address))
+                pool = AgentPool(NodesRequest(agents, cluster.address))
                 of_agents.callback(pool.end)
                 placed_seconds = time.monotonic() - began
                 for delay in (DIRECT, *arguments.delays):

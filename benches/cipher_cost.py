@@ -20,10 +20,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from tdelta.measure import measure_cipher_cost
-from tdelta.measure.cipher_cost import RING_BYTES
-from tdelta.measure.cipher_cost_levels import level_environment
-from tdelta.measure.page_tasks import LEVELS
+from tdelta.measure.cipher_cost import LEVELS, RING_BYTES, level_environment, measure_cipher_cost
 
 SEED = 20_26
 SPEED = re.compile(r"^\+F:.*:([\d.]+)$", re.MULTILINE)

@@ -28,8 +28,7 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.engines.server.installed import find_servers
-from tdelta.profiling.perf import Perf, find_perf
-from tdelta.profiling.recording import Recording
+from tdelta.profiling.perf import Perf, Recording, find_perf
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))

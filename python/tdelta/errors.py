@@ -68,11 +68,7 @@ def _again(kind: type[TdeltaError], args: tuple[object, ...], attributes: dict[s
 
 
 class Defect(TdeltaError):
-    """What a user cannot mend: a state that tdelta should not get into.
-
-    Args:
-        said: which, for those who mend it.
-    """
+    """What a user cannot mend: a state that tdelta should not get into, in words for those who mend it."""
 
     def __init__(self, said: str) -> None:
         super().__init__(Refusal.of("defect", said=said))
@@ -103,11 +99,7 @@ def _listed(heading: str, faults: Sequence[object]) -> str:
 
 
 class UnknownName(UsageError):
-    """A name that does not exist, with the ones that do.
-
-    Args:
-        kind: what was named, e.g. ``"cipher"``.
-    """
+    """A name of something (``kind``: a cipher, say) that does not exist, with the ones that do."""
 
     def __init__(self, kind: str, found: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -116,45 +108,42 @@ class UnknownName(UsageError):
         super().__init__(Refusal.of("unknown", kind=kind, found=found, hint=hint))
 
 
-class WorkloadError(UsageError):
-    """A workload folder with faults."""
+class _Faulty(UsageError):
+    """All faults of something that users name; ``kind`` is what it is."""
 
-    def __init__(self, folder: str, faults: Sequence[Refusal]) -> None:
-        super().__init__(*faults, text=_listed(f"workload {folder}: ", faults))
+    kind: str
 
-
-class ProjectError(UsageError):
-    """A project file with faults."""
-
-    def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
-        super().__init__(*faults, text=_listed(f"project {file}: ", faults))
+    def __init__(self, name: str, faults: Sequence[Refusal]) -> None:
+        super().__init__(*faults, text=_listed(f"{self.kind} {name}: ", faults))
 
 
-class InventoryError(UsageError):
-    """An inventory of a fleet with faults."""
+class WorkloadError(_Faulty):
+    kind = "workload"
 
-    def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
-        super().__init__(*faults, text=_listed(f"inventory {file}: ", faults))
+
+class ProjectError(_Faulty):
+    kind = "project"
+
+
+class InventoryError(_Faulty):
+    kind = "inventory"
+
+
+class LoadGeneratorError(_Faulty):
+    """A command of ``--load-generator`` that cannot be run as it is, by its first word."""
+
+    kind = "load generator"
 
 
 class DatabaseFault(UsageError):
-    """A database of the user's that cannot be used as it is; the message says what was found and what to do.
-
-    Args:
-        file: the file, as the user named it.
-        said: what was expected, what was found, and the remedy.
-    """
+    """A database file of the user's that cannot be used as it is, with what was found and what to do."""
 
     def __init__(self, file: object, said: Refusal) -> None:
         super().__init__(said.at(f"database {file}"))
 
 
 class DsnFault(UsageError):
-    """A DSN with faults. None of them quotes what may be a password.
-
-    Args:
-        option: the option that it was given to, e.g. ``--baseline``.
-    """
+    """A DSN, of an option such as ``--baseline``, with faults. None of them quotes what may be a password."""
 
     def __init__(self, option: str, faults: Sequence[Refusal]) -> None:
         placed = [fault.at(option) for fault in faults]
@@ -162,11 +151,7 @@ class DsnFault(UsageError):
 
 
 class ExternalServerFault(UsageError):
-    """A server of the user's that cannot be used as it is; the message says what was found and what to do.
-
-    Args:
-        server: which one, e.g. ``--baseline (app@db1:3306)``.
-    """
+    """A server of the user's, such as ``--baseline (app@db1:3306)``, that cannot be used as it is."""
 
     def __init__(self, server: object, *faults: Refusal) -> None:
         text = f"{server}: {'; '.join(map(str, faults))}"
@@ -181,23 +166,8 @@ class StatementFault(UsageError):
     """A statement that the database does not take, or that fails under load; the message is the database's."""
 
 
-class LoadGeneratorError(UsageError):
-    """A command of ``--load-generator`` that cannot be run as it is.
-
-    Args:
-        program: its first word.
-    """
-
-    def __init__(self, program: str, faults: Sequence[Refusal]) -> None:
-        super().__init__(*faults, text=_listed(f"load generator {program}: ", faults))
-
-
 class LoadFault(UsageError):
-    """A command of ``--load-generator`` that failed, or whose results cannot be read.
-
-    Args:
-        words: the last lines that it wrote.
-    """
+    """A command of ``--load-generator`` that failed, or whose results cannot be read, with its last lines."""
 
     def __init__(self, *said: Refusal, words: str = "") -> None:
         text = "\n".join(map(str, said))
@@ -205,14 +175,7 @@ class LoadFault(UsageError):
 
 
 class TimeFault(UsageError):
-    """A run that does not fit into its time.
-
-    Args:
-        found_seconds: what it was given.
-        least_seconds: the least that would do, as far as can be said.
-        why: where the time goes.
-        option: the option that gives it.
-    """
+    """A run that does not fit into the time that an option gives, the least that would do, and where that goes."""
 
     def __init__(self, found_seconds: float, least_seconds: float, why: str, option: str = "--max-time") -> None:
         self.found_seconds = found_seconds
@@ -242,11 +205,7 @@ class StorageFault(EnvironmentFault):
 
 
 class ServerFault(EnvironmentFault):
-    """A server of tdelta's own that will not start or stop, or died.
-
-    Args:
-        words: its log's last lines; empty if it has none.
-    """
+    """A server of tdelta's own that will not start or stop, or died, with its log's last lines."""
 
     def __init__(self, said: Refusal, words: str = "") -> None:
         super().__init__(said, text=f"{said}; {_of_log(words)}" if words else f"{said}; its log is empty")

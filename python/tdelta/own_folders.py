@@ -28,9 +28,7 @@ def is_trusted(found: os.stat_result) -> bool:
 def opened(path: Path) -> int:
     """A descriptor of a folder that is this user's.
 
-    Raises:
-        PermissionError: it is another user's, or a link of another user's is on the way.
-        OSError: it cannot be opened, or is a link.
+    Raises ``PermissionError`` where it is another's, or a link of another's is on the way.
     """
     with _above(path) as above:
         return _opened_in(above, path)
@@ -39,12 +37,7 @@ def opened(path: Path) -> int:
 def make(path: Path, *, is_new: bool = False) -> int:
     """Make a folder for this user alone, whatever the umask, and those above it that are missing; returns a descriptor.
 
-    Args:
-        path: the folder; if it is there already, it must be this user's, and is closed to others.
-        is_new: it must not be there.
-
-    Raises:
-        OSError: it cannot be made.
+    One that is there must be this user's, and is closed to others; not so if it is to be new.
     """
     ensure(path.absolute().parent)
     with _above(path) as above:
@@ -63,11 +56,7 @@ def make(path: Path, *, is_new: bool = False) -> int:
 
 
 def ensure(path: Path) -> None:
-    """See that a folder is there, whoever's it is; one that is missing is made as `make` does.
-
-    Raises:
-        OSError: it cannot be made, or is no folder.
-    """
+    """See that a folder is there, whoever's it is; one that is missing is made as `make` does."""
     try:
         with _reached(path):
             pass
@@ -100,11 +89,7 @@ def remove(path: Path) -> None:
 
 
 def remove_empty(path: Path, descriptor: int | None = None) -> None:
-    """Remove a folder of this user's that is empty; ``descriptor``: only if it is the one that was opened.
-
-    Raises:
-        OSError: it is not empty, or another.
-    """
+    """Remove a folder of this user's that is empty; ``descriptor``: only if it is the one that was opened."""
     with _above(path) as above:
         found = os.stat(path.name, dir_fd=above, follow_symlinks=False)
         if found.st_uid != os.geteuid() or not (descriptor is None or os.path.samestat(found, os.fstat(descriptor))):
@@ -113,11 +98,6 @@ def remove_empty(path: Path, descriptor: int | None = None) -> None:
 
 
 def unlink(path: Path) -> None:
-    """Remove a file from a folder of this user's.
-
-    Raises:
-        OSError: it is not there, or the folder is another user's.
-    """
     descriptor = opened(path.absolute().parent)
     try:
         os.unlink(path.name, dir_fd=descriptor)

@@ -53,8 +53,7 @@ from tdelta.errors import TdeltaError
 from tdelta.evidence import FileClass, search
 from tdelta.processes import process_tree as tree
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.recipes import Command, Recipe, place_for
 from tdelta.processes.servers.server import Server
 
 Engine = MariaDb | MySql | Postgres

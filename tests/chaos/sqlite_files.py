@@ -34,13 +34,13 @@ from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import TdeltaError
 from tdelta.processes import files
 from tdelta.processes.workers import failure
-from tdelta.session import RunRequest, trying
+from tdelta.session import RunRequest, staging
 from tdelta.session.staging import staged
 
 LONGEST_SECONDS = 120.0
 LONGEST_MESSAGE = 4_000
 LOOK_AGAIN_SECONDS = 0.001
-FEW_TRIES = {kind: count // 10 for kind, count in trying.TRIES.items()}
+FEW_TRIES = {kind: count // 10 for kind, count in staging.TRIES.items()}
 REAL_SHARE = 0.005
 """Of tries with processes of their own for the workers."""
 
@@ -156,7 +156,7 @@ def _try(file: Path, home: Path, *, is_real: bool) -> str:
             stack.enter_context(mock.patch.object(user_file, "Worker", InProcess))
             stack.enter_context(mock.patch.object(files, "Child", NoKeeper))
             stack.enter_context(mock.patch.object(files, "_LOOK_AGAIN_SECONDS", LOOK_AGAIN_SECONDS))
-            stack.enter_context(mock.patch.object(trying, "TRIES", FEW_TRIES))
+            stack.enter_context(mock.patch.object(staging, "TRIES", FEW_TRIES))
         try:
             with staged(request, "r", lambda _event: None) as source:
                 if source is None:

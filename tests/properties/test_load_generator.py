@@ -13,7 +13,7 @@ from tdelta.processes.load_generator.command import PLACEHOLDERS, AnyCommand, Wo
 from tdelta.processes.load_generator.connections import Connection
 from tdelta.processes.load_generator.pgbench import Pgbench
 from tdelta.processes.load_generator.sysbench import Sysbench
-from tdelta.processes.load_generator.tools import Finished, ToolRequest
+from tdelta.processes.load_generator.tools import Finished
 
 OUTPUTS = Path(__file__).parents[1] / "unit" / "processes" / "load_generator" / "outputs"
 REPORTS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.txt")))
@@ -27,7 +27,7 @@ WORDS = st.lists(st.one_of(st.sampled_from(OPTIONS.split()), st.text(max_size=12
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONNECTIONS = (
     Connection("mysql", "me", "db", socket=Path("/s")),
-    Connection("postgres", "me", "db", host="h", tls="require"),
+    Connection("postgres", "me", "db", socket=Path("/run/.s.PGSQL.5432")),
 )
 
 
@@ -43,7 +43,7 @@ def test_any_text_is_a_command_or_has_faults(connection: Connection, text: str, 
 def test_any_words_of_a_tool_are_filled_in_or_have_faults(
     connection: Connection, words: list[str], tool: Sysbench | Pgbench
 ) -> None:
-    filled = tool.fill(words, ToolRequest(connection.protocol, (1,)))
+    filled = tool.fill(words, connection.protocol, (1,))
     assert filled.words[len(filled.added) :] == tuple(words)
     if not filled.faults:
         tool.connection_words(filled.words, connection)

@@ -45,7 +45,7 @@ def beside(folder: Path, engine: str, level: str, **options: object) -> BesideTr
     (condition,) = (c for c in made.conditions if c.level("during") == level and c.level("cipher") == "none")
     with TwinFolder(folder, "beside") as home:
         twins = made.engine.make_twins(home, made.populate_job(), made.workload_spec())
-        settings = made.engine.settings(made.layout, condition, _SIZE)
+        settings = made.engine.settings(made, condition, _SIZE)
         twins.load(settings)
         twin = twins.start(settings, "twin")
         tables = made.populate_job().tables

@@ -1,7 +1,15 @@
 """Hand-built costs of ciphers: no machine measured them; the golden files cover only words and columns."""
 
-from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
-from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, page_tasks
+from tdelta.measure.cipher_cost import (
+    ALGORITHMS,
+    LEVELS,
+    MODES,
+    PAGE_SIZES,
+    CipherCost,
+    CipherCostCell,
+    PageTask,
+    page_tasks,
+)
 from tdelta.messages import Caution
 
 _NS_PER_KIBIBYTE = {"aes-128": 110.0, "aes-192": 125.0, "aes-256": 140.0, "hmac-sha1": 520.0}

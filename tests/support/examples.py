@@ -1,16 +1,25 @@
 """Records to store: fixed examples for the tests of one thing, strategies for the round trips."""
 
+import builtins
+import collections.abc
+import dataclasses
+import types
+import typing
+from enum import Enum
+from typing import Any
+
 from hypothesis import strategies as st
 
 from support.flat import measurement_of
 from tdelta.design import lay_out
-from tdelta.messages import Caution, Detail, Reason
+from tdelta.messages import Caution, Detail, Message, Reason
 from tdelta.records import (
     CheckState,
     Condition,
     Counts,
     Decision,
     Estimate,
+    Level,
     LoopFacts,
     Metric,
     NoiseFloor,
@@ -76,147 +85,52 @@ def result_of(settings, **changes):
 # SQLite's integers have 64 bits; everything counted in a trial fits with room to spare.
 integers = st.integers(0, 2**63 - 1)
 finite = st.floats(allow_nan=False, allow_infinity=False)
-unbounded = st.floats(allow_nan=False)
 names = st.text(max_size=12)
-levels = st.one_of(names, integers, finite)
-parameters = st.dictionaries(names, st.one_of(names, integers, finite), max_size=2)
-
-
-def messages(kind):
-    return st.lists(st.builds(kind, names, parameters), max_size=2).map(tuple)
-
-
-all_levels = st.lists(st.tuples(names, levels), max_size=4).map(tuple)
-uninjected_roles = st.sampled_from([role for role in Role if role is not Role.INJECTED])
-conditions = st.one_of(
-    st.builds(Condition, levels=all_levels, role=uninjected_roles, stratum=integers),
-    st.builds(Condition, levels=all_levels, role=st.just(Role.INJECTED), stratum=integers, injected=finite),
-)
-counters = st.dictionaries(names, integers, max_size=3)
-spans = st.dictionaries(names, st.builds(SpanTotals, count=integers, total_ns=integers), max_size=3)
-measurements = st.builds(
-    measurement_of,
-    operations=integers,
-    elapsed_ns=integers,
-    transactions=spans,
-    statements=spans,
-    errors=counters,
-    retries=counters,
-    histograms=st.dictionaries(names, st.binary(max_size=40), max_size=3),
-    cpu_user_seconds=finite,
-    cpu_system_seconds=finite,
-    syscall_read_bytes=integers,
-    syscall_written_bytes=integers,
-    device_read_bytes=integers,
-    device_written_bytes=integers,
-    minor_faults=integers,
-    major_faults=integers,
-    voluntary_switches=integers,
-    involuntary_switches=integers,
-    engine_counters=counters,
-    files_bytes=counters,
-    checkpoint_ns=integers,
-    checkpoint_syscall_written_bytes=st.none() | integers,
-    checkpoint_device_written_bytes=st.none() | integers,
-    injected_cpu_ns=integers,
-    injected_elapsed_ns=integers,
-    queued_operations=integers,
-    total_operations=integers,
-    backlog_max=integers,
-    stopped_by=names,
-    pressure=st.dictionaries(names, finite, max_size=3),
-    run_delay_ns=st.none() | integers,
-    client_run_delay_ns=st.none() | integers,
-    others_delay_ns=st.none() | integers,
-    standstill=names,
-    host=names,
-)
-trials = st.builds(
-    Trial,
-    round=integers,
-    block=integers,
-    position=integers,
-    condition=conditions,
-    instance=names,
-    started_unix_seconds=finite,
-    measurement=measurements,
-)
-intervals = st.tuples(unbounded, unbounded)
-estimates = st.builds(
-    Estimate,
-    median=unbounded,
-    hdi95=intervals,
-    hdi99=intervals,
-    mass_above_tolerance=finite,
-    mass_in_tolerance=finite,
-    mass_below_tolerance=finite,
-)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | finite | names,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=6,
 )
-json_objects = st.dictionaries(names, json_values, max_size=3)
-settings = st.builds(
-    RunSettings,
-    run_id=names,
-    seed=integers,
-    study=names,
-    engine=names,
-    workload=names,
-    conditions=st.lists(conditions, max_size=3).map(tuple),
-    tolerance=finite,
-    budget=st.none() | finite,
-    metric=st.sampled_from(Metric),
-    options=json_objects,
-)
-verdicts = st.builds(
-    Verdict,
-    primary=st.booleans(),
-    condition=conditions,
-    baseline=conditions,
-    metric=st.sampled_from(Metric),
-    transaction=names,
-    unit=names,
-    baseline_value=unbounded,
-    condition_value=unbounded,
-    ratio=estimates,
-    decision=st.sampled_from(Decision),
-    reasons=messages(Reason),
-    actual=st.none() | unbounded,
-    no_speedup=st.none() | estimates,
-)
-floors = st.builds(
-    NoiseFloor,
-    stratum=integers,
-    metric=st.sampled_from(Metric),
-    ratio=estimates,
-    instance_sd=finite,
-    rounds=integers,
-    blocks=integers,
-)
-results = st.builds(
-    RunResult,
-    settings=settings,
-    decision=st.sampled_from(Decision),
-    verdicts=st.lists(verdicts, max_size=2).map(tuple),
-    noise_floor=st.lists(floors, max_size=2).map(tuple),
-    validity=st.lists(
-        st.builds(Validity, names, st.sampled_from(CheckState), messages(Detail), st.booleans()), max_size=2
-    ).map(tuple),
-    cautions=messages(Caution),
-    counts=st.builds(
-        Counts,
-        rounds=integers,
-        blocks=integers,
-        trials=integers,
-        operations_per_trial=integers,
-        trial_seconds=finite,
-        elapsed_seconds=finite,
-    ),
-    loop=st.builds(LoopFacts, loop_cost_ns=finite, client_overhead_share=finite),
-    machine=json_objects,
-    versions=st.dictionaries(names, names, max_size=3),
-    stopped_by=names,
-    interrupted=st.booleans(),
-)
+OWN = {
+    int: integers, float: finite, str: names, bool: st.booleans(), bytes: st.binary(max_size=40), type(None): st.none(),
+    Any: json_values, object: json_values,
+}  # fmt: skip
+
+
+def record_of(kind, **own):
+    """Any record of that kind, by the types of its fields; ``own`` has those that are less free."""
+    hints = typing.get_type_hints(kind)
+    free = (field.name for field in dataclasses.fields(kind) if field.name not in own)
+    return st.builds(kind, **{name: values_of(hints[name]) for name in free}, **own)
+
+
+def values_of(hint):
+    """Any value of a type that a record's field may have."""
+    inner = typing.get_args(hint)
+    match typing.get_origin(hint):
+        case types.UnionType | typing.Union:
+            return st.one_of(*map(values_of, inner))
+        case builtins.tuple if inner[-1] is ...:
+            return st.lists(values_of(inner[0]), max_size=2).map(tuple)
+        case builtins.tuple:
+            return st.tuples(*map(values_of, inner))
+        case collections.abc.Mapping:
+            return st.dictionaries(*map(values_of, inner), max_size=3)
+    if hint in OWN:
+        return OWN[hint]
+    if issubclass(hint, Message):
+        return st.builds(hint, names, st.dictionaries(names, values_of(Level), max_size=2))
+    if issubclass(hint, Enum):
+        return st.sampled_from(hint)
+    return record_of(hint)
+
+
+intervals = st.tuples(*[st.floats(allow_nan=False)] * 2)
+injected = record_of(Condition, role=st.just(Role.INJECTED), injected=finite)
+uninjected = st.sampled_from([role for role in Role if role is not Role.INJECTED])
+conditions = record_of(Condition, role=uninjected, injected=st.none()) | injected
+OWN |= {
+    Condition: conditions,
+    Estimate: record_of(Estimate, hdi95=intervals, hdi99=intervals),
+}
+settings, results, trials = record_of(RunSettings), record_of(RunResult, findings=st.just(())), record_of(Trial)

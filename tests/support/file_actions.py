@@ -21,7 +21,7 @@ def acted(tmp_path: Path, actions: Iterable[str], again: str, beside: str = "", 
     found = {}
     with TwinFolder(tmp_path, "acted") as folder:
         twins = made.engine.make_twins(folder, made.populate_job(), made.workload_spec())
-        kinds = {str(c.level("cipher")): made.engine.settings(made.layout, c, 200_000) for c in made.conditions}
+        kinds = {str(c.level("cipher")): made.engine.settings(made, c, 200_000) for c in made.conditions}
         for settings in kinds.values():
             twins.load(settings)
         for cipher, settings in kinds.items():

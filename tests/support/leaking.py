@@ -12,7 +12,7 @@ from tdelta.engines.server.driver import covered
 from tdelta.engines.server.evidence import ServerExposure, ServerFiles
 from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.evidence import Markers, Searched, classify
-from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import place_for
 from tdelta.processes.servers.server import Server
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 

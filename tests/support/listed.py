@@ -3,7 +3,7 @@ from dataclasses import replace
 from tdelta.engines.profile import EngineInfo
 from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts
-from tdelta.session.outlook import DryRun, TableLine, TransactionLine
+from tdelta.session.preflight import DryRun, TableLine, TransactionLine
 from tdelta.session.studies import Study
 
 ENGINES = (

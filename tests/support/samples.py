@@ -1,7 +1,9 @@
 """Hand-built results, one for each thing a run can say. Figures are plausible, and chosen to test the layout."""
 
 import math
+from collections.abc import Callable
 from dataclasses import fields, replace
+from inspect import isfunction
 from typing import Any
 
 from tdelta.engines.registry import profiles
@@ -474,12 +476,6 @@ def over_budget() -> RunResult:
     head = verdict(estimate(6.62, 0.14), Decision.OVER, primary=True)
     given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
     return result(Decision.OVER, (head, *secondary(scale=120.0)), given)
-
-
-def within_budget() -> RunResult:
-    head = verdict(estimate(1.012, 0.004), Decision.WITHIN, primary=True)
-    given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
-    return result(Decision.WITHIN, (head, *secondary()), given)
 
 
 def injected() -> RunResult:
@@ -1144,43 +1140,9 @@ def without_numbers() -> RunResult:
     )
 
 
-SAMPLES = {
-    sample.__name__: sample
-    for sample in (
-        *(
-            slower,
-            stalling,
-            few_stalls,
-            calibrated,
-            own_database,
-            external_servers,
-            restored,
-            negligible,
-            undecided,
-            invalid,
-            leaking,
-            other_cipher,
-            over_budget,
-            injected,
-            sweep,
-            versions,
-            factorial,
-        ),
-        served_sweep,
-        scopes,
-        with_cost_breakdown,
-        interrupted,
-        with_tails,
-        acted,
-        backed_up,
-        shared,
-        on_hosts,
-        bulk,
-        replicated,
-        stored,
-        spilling,
-        traced,
-        profiled,
-        without_numbers,
-    )
+SAMPLES: dict[str, Callable[[], RunResult]] = {
+    name: made
+    for name, made in list(globals().items())
+    if isfunction(made) and made.__annotations__ == {"return": RunResult}
 }
+"""Every function above that makes a result of nothing."""

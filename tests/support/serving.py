@@ -30,8 +30,7 @@ from tdelta.measure.space import allocated
 from tdelta.processes import TwinFolder
 from tdelta.processes.process_tree import parse_stat
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.recipes import Recipe, place_for
 from tdelta.processes.servers.server import Server, greets
 
 Engine = MariaDb | MySql

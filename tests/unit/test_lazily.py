@@ -7,12 +7,11 @@ from types import ModuleType
 import pytest
 
 import tdelta.inference
-import tdelta.measure
 import tdelta.processes
 import tdelta.session
 import tdelta.store
 
-PACKAGES = (tdelta.processes, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
+PACKAGES = (tdelta.processes, tdelta.inference, tdelta.session, tdelta.store)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
 """What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
 
@@ -49,8 +48,11 @@ def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -
 
 
 WORKERS = tuple(f"tdelta.{name}.worker" for name in ("processes", "engines.sqlite", "engines.duckdb"))
-NOT_FOR_WORKERS = ("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "tdelta.errors", "tdelta.messages")
-"""What takes as long together as all that a worker needs; of most runs' processes most are workers."""
+NOT_FOR_WORKERS = (
+    *("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "importlib.metadata", "numpy", "sqlglot"),
+    *("tdelta.errors", "tdelta.messages", "sqlite3"),
+)
+"""What takes as long together as all that a worker needs, or is a SQLite other than the one under test."""
 
 
 @pytest.mark.parametrize("module", [*WORKERS, "tdelta.processes.cipher_cost_worker"])

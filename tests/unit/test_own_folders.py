@@ -12,7 +12,7 @@ from tdelta import own_folders
 from tdelta.errors import StorageFault
 from tdelta.processes.files import TwinFolder, default_base, is_owned, sweep, sweep_all
 from tdelta.processes.mounts import unmount
-from tdelta.store.places import make_private
+from tdelta.store.store import make_private
 
 STRANGER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user, which only root may")

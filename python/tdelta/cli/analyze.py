@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import after, analysis_exit_code
-from tdelta.cli.help import Command
+from tdelta.cli.help import FILE, Command
 from tdelta.cli.output import Manner, Mistyped, answer_options, drawn_progress, write, write_blocks
 from tdelta.cli.units import Typed
 from tdelta.importers.formats import FORMATS
@@ -28,7 +28,6 @@ class _Analyze(Command):
     """The command, whose help ends with the formats that are read."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line for each."""
         del ctx
         with formatter.section("Formats, detected from file contents (docs/formats.md)"):
             formatter.write_dl([(it.tool, it.looks) for it in FORMATS])
@@ -65,9 +64,7 @@ class _Analyze(Command):
     metavar="TIME",
     help="Report how often transactions exceed TIME (20ms); informational only.",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
-)
+@click.option("--output", type=FILE, metavar="FILE", help="Write an HTML page as well.")
 @click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @answer_options
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:

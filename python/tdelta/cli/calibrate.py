@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.help import Command, Option
+from tdelta.cli.help import Command, common_option
 from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
-from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
@@ -21,21 +20,11 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
     cls=Command,
     params=_OPTIONS,
 )
-@click.option(
-    "--inject",
-    cls=Option,
-    group=Group.COMMON,
-    type=Typed(Percent()),
-    multiple=True,
-    help="Slowdown to inject into one more copy; repeatable.  [5%]",
+@common_option(
+    "--inject", type=Typed(Percent()), multiple=True, help="Slowdown to inject into one more copy; repeatable.  [5%]"
 )
-@click.option(
-    "--max-time",
-    "max_seconds",
-    cls=Option,
-    group=Group.COMMON,
-    type=Typed(Duration()),
-    help="Wall clock for all runs.  [10m; 1h on a server]",
+@common_option(
+    "--max-time", "max_seconds", type=Typed(Duration()), help="Wall clock for all runs.  [10m; 1h on a server]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.help import Command
+from tdelta.cli.help import FILE, Command
 from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.run import request_of
 from tdelta.cli.units import click_options
@@ -23,7 +23,7 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 )
 @click.option(
     "--record",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Also write the conversation with the servers, redacted, to FILE (DB-API client only).",
 )

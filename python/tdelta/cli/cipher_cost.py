@@ -2,60 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from tdelta.cli.help import Command
-from tdelta.cli.output import BadValue, drawn_progress, show
+from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.units import Typed
 from tdelta.design.factors import page_bytes
 from tdelta.messages import Refusal
-from tdelta.session.values import Duration
+from tdelta.session.values import Duration, Value
 
 
-class PageSizes(click.ParamType[tuple[int, ...]]):
-    """``4k,16k`` as bytes."""
+@dataclass(frozen=True)
+class PageSizes(Value):
+    """``4k,16k`` as bytes, in the order typed."""
 
-    name = "sizes"
+    metavar: str = "SIZE,…"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Turn the text into bytes, in the order typed."""
-        if isinstance(value, tuple):
-            return value
-        words = [word.strip() for word in str(value).split(",")]
-        sizes = {word: page_bytes(word) for word in words}
-        wrong = [word for word, size in sizes.items() if size is None]
-        if wrong:
-            listed = ", ".join(repr(word) for word in wrong)
-            raise BadValue(Refusal.of("unexpected", expected="page sizes such as 4k,64KiB", found=listed), ctx, param)
+    def _read(self, text: str) -> tuple[int, ...]:
+        sizes = {word.strip(): page_bytes(word.strip()) for word in text.split(",")}
+        if wrong := ", ".join(repr(word) for word, size in sizes.items() if size is None):
+            raise ValueError(Refusal.of("unexpected", expected="page sizes such as 4k,64KiB", found=wrong))
         return tuple(size for size in sizes.values() if size is not None)
 
 
-class Names(click.ParamType[tuple[str, ...]]):
-    """``cbc,gcm`` as names; which there are is for the measurement to say."""
+@dataclass(frozen=True)
+class Names(Value):
+    """``cbc,gcm`` as names in small letters, in the order typed; which there are is for the measurement to say."""
 
-    name = "names"
+    EXPECTED = "names with commas"
+    metavar: str = "NAME,…"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Turn the text into names, in the order typed and in small letters."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(word.strip().lower() for word in str(value).split(","))
+    def _read(self, text: str) -> tuple[str, ...]:
+        names = tuple(word.strip().lower() for word in text.split(","))
         if not all(names):
-            raise BadValue(Refusal.of("unexpected", expected="names with commas", found=repr(value)), ctx, param)
+            raise ValueError
         return names
 
 
 @click.command(cls=Command)
-@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Page sizes to encrypt.  [4k,8k,16k,256k]")
+@click.option("--sizes", type=Typed(PageSizes()), help="Page sizes to encrypt.  [4k,8k,16k,256k]")
 @click.option(
     "--algorithms",
-    type=Names(),
-    metavar="NAME,…",
+    type=Typed(Names()),
     help="aes-128, aes-192, aes-256, hmac-sha1, hmac-sha256, hmac-sha512.  [all]",
 )
-@click.option("--modes", type=Names(), metavar="NAME,…", help="Modes of the AES algorithms: cbc, ctr, gcm, xts.  [all]")
+@click.option("--modes", type=Typed(Names()), help="Modes of the AES algorithms: cbc, ctr, gcm, xts.  [all]")
 @click.option(
     "--max-time", "seconds", type=Typed(Duration()), help="Wall clock; three passes are made in any case.  [20s]"
 )

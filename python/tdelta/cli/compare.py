@@ -9,7 +9,7 @@ import click
 
 from tdelta.cli.help import Command, Option, dry_run_option
 from tdelta.cli.output import Manner, answer_options
-from tdelta.cli.run import measured, typed_of
+from tdelta.cli.run import Asked, made, typed_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.design.factors import VERSIONS
 from tdelta.session.groups import Group
@@ -79,4 +79,5 @@ def compare(dry_run: bool, other: object, manner: Manner, **given: object) -> in
     vary = typed.get("vary", {})
     assert isinstance(vary, dict)  # noqa: S101 - as `--vary` is parsed
     contrast = next((factor for factor in VERSIONS if factor in vary), VERSIONS[0])
-    return measured(RunRequest(**typed, contrast=contrast), manner, dry_run=dry_run)
+    code, _ = made(RunRequest(**typed, contrast=contrast), Asked(manner, dry_run))
+    return code

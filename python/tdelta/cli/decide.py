@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tdelta.cli.exit_codes import ExitCode, exit_code
-from tdelta.cli.help import Command, Option
+from tdelta.cli.help import FILE, Command, Option, common_option
 from tdelta.cli.output import drawn_progress, ready_to_show, show
 from tdelta.cli.project_runs import most_severe
 from tdelta.cli.run import typed_of
@@ -33,26 +33,26 @@ _TAKEN = (
 """The options of `tdelta run` that say what is decided about; the others are the questions'."""
 
 _SECONDS, _SERVER_SECONDS = 1800.0, 7200.0
-_FILE = click.Path(path_type=Path, dir_okay=False)
 _RATE = "Your peak, in transactions per second on each server; gives the cores needed."
-_common = partial(click.option, cls=Option, group=Group.COMMON)
 _output = partial(click.option, cls=Option, group=Group.OUTPUT)
 
 
 @click.command(cls=Command, params=click_options(OPTIONS[name] for name in _TAKEN))
-@_common("--max-time", "max_seconds", type=Typed(Duration()), help="Total time of all runs.  [30m; 2h on a server]")
-@_common("--rate", type=Typed(PerSecond()), help=_RATE)
-@_common("--servers", type=click.IntRange(1), default=1, metavar="N", help="Servers to encrypt.  [1]")
-@_common(
+@common_option(
+    "--max-time", "max_seconds", type=Typed(Duration()), help="Total time of all runs.  [30m; 2h on a server]"
+)
+@common_option("--rate", type=Typed(PerSecond()), help=_RATE)
+@common_option("--servers", type=click.IntRange(1), default=1, metavar="N", help="Servers to encrypt.  [1]")
+@common_option(
     "--price-per-core-hour",
     "price",
     type=click.FloatRange(0, min_open=True),
     metavar="PRICE",
     help="Price of one core for one hour; gives the cost per month.",
 )
-@_common("--rerun", is_flag=True, help="Measure everything again.")
-@_common("--dry-run", is_flag=True, help="List the runs and their time.")
-@_output("--output", type=_FILE, help="File of the page.  [./tdelta-decide-….html]")
+@common_option("--rerun", is_flag=True, help="Measure everything again.")
+@common_option("--dry-run", is_flag=True, help="List the runs and their time.")
+@_output("--output", type=FILE, help="File of the page.  [./tdelta-decide-….html]")
 @_output("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @_output("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def decide(

@@ -9,7 +9,7 @@ import click
 from tdelta.cli import formats
 from tdelta.cli.exit_codes import UNDECIDED
 from tdelta.cli.formats import FORMATS
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import write_by
 from tdelta.cli.units import run_ids
 
@@ -26,14 +26,14 @@ _ANSWERS = ", ".join(one.name for one in FORMATS.values() if not one.of_trials)
     required=True,
     help=f"{_TRIALS}: one row per trial (json: histograms, too); {_ANSWERS}: the answer, as `tdelta show` gives it.",
 )
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [standard output]")
+@click.option("--output", type=FILE, help="File to write.  [standard output]")
 @store_option
 def export(run: str, file_format: str, output: Path | None, store: Path | None) -> None:
     """Write the trials of RUN (an id, a label, `last`, a pack's file) as CSV or JSON, or its answer.
 
     Example: tdelta export last --format csv --output trials.csv
     """
-    from tdelta.store.reading import found
+    from tdelta.store.pack import found
 
     asked = FORMATS[file_format]
     with found(run, store) as (opened, run_id):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import Mistyped, show, write
 from tdelta.messages import Refusal
 
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("inventory", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("inventory", type=FILE)
 @click.option("--ray", "address", metavar="ADDRESS", help="Address of the Ray cluster.  [one made on this machine]")
 @click.option("--rerun", is_flag=True, help="Make all runs, also those that have an answer in the store.")
 @click.option(
     "--format", "file_format", type=click.Choice(["csv"]), help="A row per target and condition, on standard output."
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the HTML page to this file as well."
-)
+@click.option("--output", type=FILE, help="Write the HTML page to this file as well.")
 @click.option("--force", is_flag=True, help="Overwrite a FILE that tdelta did not write.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")

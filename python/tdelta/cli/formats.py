@@ -19,7 +19,7 @@ from tdelta.errors import StorageFault, UsageError
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
-    from tdelta.report.formats.answered import Answered
+    from tdelta.report.formats.rows import Answered
     from tdelta.store import Store
     from tdelta.store.export import Destination
 
@@ -49,12 +49,7 @@ class Format:
         return made
 
     def write_trials(self, store: Store, run_id: str, destination: Destination) -> None:
-        """Write a run's trials in this format.
-
-        Raises:
-            UnknownName: the store has no such run.
-            StorageFault: the file cannot be written.
-        """
+        """Write a run's trials in this format."""
         assert self.of_trials is not None, f"{self.name} is of answers alone"  # noqa: S101 - which a caller asks first
         _found(self.of_trials)(store, run_id, destination)
 
@@ -63,7 +58,7 @@ FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
         Format("csv", "rows", f"{_MAKERS}.rows:as_csv", "tdelta.store.export:write_csv"),
-        Format("json", "everything", f"{_MAKERS}.documents:as_json", "tdelta.store.export:write_json"),
+        Format("json", "everything", f"{_MAKERS}.rows:as_json", "tdelta.store.export:write_json"),
         Format("markdown", "a comment for a pull request", f"{_MAKERS}.markdown:markdown"),
         Format("junit", "JUnit XML, a test case per condition and check", f"{_MAKERS}.junit:junit"),
     )
@@ -81,11 +76,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def write_answer(answered: Answered, file_format: str, output: Path | None) -> None:
-    """Write an answer in one of `FORMATS` to a file, or to standard output.
-
-    Raises:
-        StorageFault: the file cannot be written.
-    """
+    """Write an answer in one of `FORMATS` to a file, or to standard output."""
     made = FORMATS[file_format].answer(answered)
     if output is not None:
         from tdelta.store.export import opened_bytes
@@ -97,12 +88,8 @@ def write_answer(answered: Answered, file_format: str, output: Path | None) -> N
 
 
 def answered_of(store: Store, run_id: str, undecided: str, earlier: tuple[Store, str] | None = None) -> Answered:
-    """A stored run as formats take it, beside an earlier one where there is one. Raises as `Store.result`.
-
-    Raises:
-        UsageError: the two runs have nothing in common.
-    """
-    from tdelta.report.formats.answered import Answered
+    """A stored run as formats take it, beside an earlier one where there is one. Raises as `Store.result`."""
+    from tdelta.report.formats.rows import Answered
 
     result = store.result(run_id)
     code = after(exit_code(result), undecided)
@@ -122,11 +109,7 @@ def step_summary() -> Path:
 
 
 def append_summary(path: Path, answered: Answered) -> None:
-    """Add the answer as Markdown to the end of a file.
-
-    Raises:
-        StorageFault: it cannot be written.
-    """
+    """Add the answer as Markdown to the end of a file."""
     made = FORMATS["markdown"].answer(answered)
     try:
         with path.open("a", encoding="utf-8", errors="replace") as out:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,22 +96,19 @@ class CommandGroup(_Explained, click.Group):
         super().format_options(ctx, formatter)
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+common_option = partial(click.option, cls=Option, group=Group.COMMON)
+control_option = partial(click.option, cls=Option, group=Group.CONTROL)
 store_option = click.option(
     "--store",
     cls=Option,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="File that keeps the results.  [TDELTA_STORE, else the user's data folder]",
 )
 """The option of every command that reads the store."""
 
-dry_run_option = click.option(
-    "--dry-run",
-    cls=Option,
-    group=Group.COMMON,
-    is_flag=True,
-    help="Show the time, disk and memory needed; run nothing.",
-)
+dry_run_option = common_option("--dry-run", is_flag=True, help="Show the time, disk and memory needed; run nothing.")
 
 
 def described(command: click.Command) -> list[str]:

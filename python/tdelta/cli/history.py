@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import Mistyped, show
 from tdelta.cli.units import Typed, run_ids
 from tdelta.messages import Refusal
@@ -26,9 +26,7 @@ _ORDERS = ("date", "version", "label")
 @click.option(
     "--by", "order", type=click.Choice(_ORDERS), default=_ORDERS[0], show_default=True, help="What runs are ordered by."
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the HTML page to this file as well."
-)
+@click.option("--output", type=FILE, help="Write the HTML page to this file as well.")
 @click.option("--force", is_flag=True, help="Overwrite a FILE that tdelta did not write.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")

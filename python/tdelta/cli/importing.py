@@ -27,8 +27,7 @@ def importing(file: Path, store: Path | None, manner: Manner) -> int:
     Example: tdelta import encryption-2026.tdelta
     """
     from tdelta.store import Store
-    from tdelta.store.pack import unpacked
-    from tdelta.store.whole import adopt
+    from tdelta.store.pack import adopt, unpacked
 
     with unpacked(file) as (opened, run_id):
         result = opened.result(run_id)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import write
 
 
 @click.command(cls=Command)
 @click.argument("run", default="last")
-@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [./RUN.tdelta]")
+@click.option("--output", "-o", type=FILE, help="File to write.  [./RUN.tdelta]")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a pack.")
 @store_option
 def pack(run: str, output: Path | None, force: bool, store: Path | None) -> None:
@@ -22,8 +22,7 @@ def pack(run: str, output: Path | None, force: bool, store: Path | None) -> None
 
     Example: tdelta pack last -o encryption-2026.tdelta
     """
-    from tdelta.store.pack import SUFFIX, write_pack
-    from tdelta.store.reading import found
+    from tdelta.store.pack import SUFFIX, found, write_pack
 
     with found(run, store) as (opened, run_id):
         path = Path(f"{run_id}{SUFFIX}") if output is None else output

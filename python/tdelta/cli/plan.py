@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tdelta.cli.help import Command, Option
+from tdelta.cli.help import Command, common_option
 from tdelta.cli.output import BadValue, Mistyped, drawn_progress, show, typed_flags
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.messages import Refusal
 from tdelta.records import Metric
-from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
@@ -32,45 +31,30 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 
 @click.command(cls=Command)
 @click.argument("sources", nargs=-1, metavar="[RUN]...")
-@click.option(
+@common_option(
     "--effect",
     "effects",
-    cls=Option,
-    group=Group.COMMON,
     type=Typed(Percent()),
     multiple=True,
     help="Overhead the run should be able to detect; repeatable.  [a list]",
 )
-@click.option(
+@common_option(
     "--tolerance",
     "tolerances",
-    cls=Option,
-    group=Group.COMMON,
     type=Typed(Percent()),
     multiple=True,
     help="Differences below this count as none; repeatable.  [a list]",
 )
-@click.option(
+@common_option(
     "--assurance",
-    cls=Option,
-    group=Group.COMMON,
     metavar="CHANCE",
     default="0.8",
     help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]",
 )
-@click.option(
-    "--max-time",
-    "max_seconds",
-    cls=Option,
-    group=Group.COMMON,
-    type=Typed(Duration()),
-    help="Longest run you would accept.  [no limit]",
-)
-@click.option(
+@common_option("--max-time", "max_seconds", type=Typed(Duration()), help="Longest run you would accept.  [no limit]")
+@common_option(
     "--pilot-time",
     "pilot_seconds",
-    cls=Option,
-    group=Group.COMMON,
     type=Typed(Duration()),
     help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
 )

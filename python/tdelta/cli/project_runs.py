@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tdelta.cli.exit_codes import ExitCode, after, exit_code
-from tdelta.cli.output import Manner, drawn_progress, ready_to_show, show_result, write, write_blocks
+from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.output import write
+from tdelta.cli.run import Asked, made
 from tdelta.errors import Interrupted, TdeltaError, UsageError
 from tdelta.messages import Refusal
 
@@ -29,26 +29,13 @@ _WORST_FIRST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRequest:
-    """What is to be made of each run, and how it is shown."""
-
-    manner: Manner
-    dry_run: bool
-    write_workload: Path | None
-
-
-def run_project(file: Path, typed: Mapping[str, object], asked: ProjectRequest) -> int:
+def run_project(file: Path, typed: Mapping[str, object], asked: Asked) -> int:
     """Make the runs of a project; returns the worst exit code. A run that fails keeps no other from being made.
 
     Args:
         file: the project file.
         typed: what goes before what the file says, by the names of options.
         asked: what is to be made of each run.
-
-    Raises:
-        ProjectError: the file has faults, or runs that cannot be made as asked; nothing was run then.
-        UsageError: something was asked for that is of one run, of a project of several.
     """
     from tdelta.session.project import read_project, runs_of
 
@@ -77,12 +64,11 @@ def most_severe(codes: Iterable[int]) -> int:
     return next((code for code in _WORST_FIRST if code in ended), ExitCode.INTERNAL)
 
 
-def _made(run: ProjectRun, asked: ProjectRequest, *, is_alone: bool) -> dict[str, Any]:
-    """One run, shown or as a document."""
+def _made(run: ProjectRun, asked: Asked, *, is_alone: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"study": run.study, "engine": run.request.engine, "run": None, "error": None}
     try:
         shown = is_alone or not asked.manner.as_json
-        code, found["run"] = (_dry if asked.dry_run or asked.write_workload else _conducted)(run, asked, shown)
+        code, found["run"] = made(run.request, asked, is_shown=shown, name="")
     except Interrupted:
         raise
     except TdeltaError as error:
@@ -94,31 +80,3 @@ def _made(run: ProjectRun, asked: ProjectRequest, *, is_alone: bool) -> dict[str
         click.echo(f"error: {run.title}: {text}", err=True)
         code, found["error"] = error.exit_code, error_document(error.refusals, text, error.exit_code)
     return {**found, "exit_code": int(code)}
-
-
-def _conducted(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int, dict[str, object]]:
-    from tdelta.report.document import document
-    from tdelta.session import conduct
-
-    ready_to_show()
-    with drawn_progress() as observer:
-        result = conduct(run.request, observer)
-    code = after(exit_code(result), asked.manner.undecided)
-    if shown:
-        show_result(result, asked.manner, result.settings.run_id)
-    return code, document(result, code)
-
-
-def _dry(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int, dict[str, object]]:
-    from tdelta.report.document import dry_run_document, to_json
-    from tdelta.report.listings import dry_run_blocks
-    from tdelta.session import dry_run
-
-    with drawn_progress() as observer:
-        plan = dry_run(run.request, observer, asked.write_workload)
-    made = dry_run_document(plan)
-    if shown and asked.manner.as_json:
-        write(to_json(made))
-    elif shown:
-        write_blocks(dry_run_blocks(plan))
-    return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED, made

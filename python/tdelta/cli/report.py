@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import Mistyped, drawn_progress, write
 from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--against", "earlier", metavar="RUN|LABEL", help="Compare RUN with an earlier run: is its overhead larger?"
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; - for standard output.  [./tdelta-RUN.html]",
-)
+@click.option("--output", type=FILE, help="File to write; - for standard output.  [./tdelta-RUN.html]")
 @click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
 @click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @store_option
@@ -79,7 +75,7 @@ def _page(run: str, store: Path | None, earlier: str | None) -> tuple[str, str]:
     from tdelta.report.page.compose import compose
     from tdelta.report.page.file import render
     from tdelta.report.page.gather import gather
-    from tdelta.store.reading import found
+    from tdelta.store.pack import found
 
     with ExitStack() as stack, drawn_progress() as observer:
         read = gather(*stack.enter_context(found(run, store)), observer)
@@ -91,9 +87,9 @@ def _page(run: str, store: Path | None, earlier: str | None) -> tuple[str, str]:
 
 
 def _page_of_several(runs: tuple[str, ...], store: Path | None) -> str:
+    from tdelta.report.page.compose import compose_runs
     from tdelta.report.page.file import render
-    from tdelta.report.page.runs import compose_runs
-    from tdelta.store.reading import found
+    from tdelta.store.pack import found
 
     results = []
     for run in runs:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.help import Command, Option, dry_run_option
+from tdelta.cli.exit_codes import ExitCode, after, exit_code
+from tdelta.cli.help import FILE, Command, Option, control_option, dry_run_option
 from tdelta.cli.output import (
     MANNER_OPTIONS,
     Manner,
@@ -42,19 +44,15 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
     metavar="DIR",
     help="Write the workload proposed for --database or --restore as a folder to edit; run nothing.",
 )
-@click.option(
+@control_option(
     "--project",
     "project",
-    cls=Option,
-    group=Group.CONTROL,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Project file.  [tdelta.toml here, or in the nearest folder above]",
 )
-@click.option("--no-project", cls=Option, group=Group.CONTROL, is_flag=True, help="Ignore project files.")
-@click.option(
-    "--resume", "resume_id", cls=Option, group=Group.CONTROL, metavar="RUN", help="Complete a run that was interrupted."
-)
+@control_option("--no-project", is_flag=True, help="Ignore project files.")
+@control_option("--resume", "resume_id", metavar="RUN", help="Complete a run that was interrupted.")
 @dry_run_option
 @answer_options
 def run(
@@ -84,24 +82,47 @@ def run(
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
         return _resume(resume_id, given, manner)
+    asked = Asked(manner, dry_run, write_workload)
     if (file := _project_file(project, is_wanted=not no_project)) is not None:
         from tdelta.cli import project_runs
 
-        asked = project_runs.ProjectRequest(manner, dry_run=dry_run, write_workload=write_workload)
         return project_runs.run_project(file, typed_of(given), asked)
-    return measured(request_of(given), manner, write_workload, dry_run=dry_run)
+    code, _ = made(request_of(given), asked)
+    return code
 
 
-def measured(request: RunRequest, manner: Manner, write_workload: Path | None = None, *, dry_run: bool) -> int:
-    """Conduct what was asked and show the answer, or show what it would take."""
-    if dry_run or write_workload is not None:
-        return _dry_run(request, write_workload, as_json=manner.as_json)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be made of a run, and how it is shown."""
+
+    manner: Manner
+    dry_run: bool
+    write_workload: Path | None = None
+
+
+def made(request: RunRequest, asked: Asked, *, is_shown: bool = True, name: str = "last") -> tuple[int, dict[str, Any]]:
+    """Conduct what was asked, or find what that would take; returns the exit code and the answer as a document."""
+    from tdelta.report.document import document, dry_run_document
+
+    if asked.dry_run or asked.write_workload is not None:
+        from tdelta.report.listings import dry_run_blocks
+        from tdelta.session import dry_run
+
+        with drawn_progress() as observer:
+            plan = dry_run(request, observer, asked.write_workload)
+        found = dry_run_document(plan)
+        if is_shown:
+            show(dry_run_blocks(plan), found, as_json=asked.manner.as_json)
+        return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED, found
     from tdelta.session import conduct
 
     ready_to_show()
     with drawn_progress() as observer:
         result = conduct(request, observer)
-    return show_result(result, manner)
+    if is_shown:
+        show_result(result, asked.manner, name or result.settings.run_id)
+    code = after(exit_code(result), asked.manner.undecided)
+    return code, document(result, code)
 
 
 def _resume(run_id: str, given: dict[str, object], manner: Manner) -> int:
@@ -112,17 +133,6 @@ def _resume(run_id: str, given: dict[str, object], manner: Manner) -> int:
     with drawn_progress() as observer:
         result = resume(run_id, store if isinstance(store, Path) else None, observer)
     return show_result(result, manner)
-
-
-def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:
-    from tdelta.report.document import dry_run_document
-    from tdelta.report.listings import dry_run_blocks
-    from tdelta.session import dry_run
-
-    with drawn_progress() as observer:
-        plan = dry_run(request, observer, write_workload)
-    show(dry_run_blocks(plan), dry_run_document(plan), as_json=as_json)
-    return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED
 
 
 def _project_file(named: Path | None, *, is_wanted: bool) -> Path | None:

@@ -9,7 +9,7 @@ import click
 
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
-from tdelta.cli.help import Command, store_option
+from tdelta.cli.help import FILE, Command, store_option
 from tdelta.cli.output import Manner, Mistyped, answer_options, show_result, write, write_blocks
 from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
@@ -23,11 +23,7 @@ from tdelta.messages import Refusal
     type=click.Choice(list(FORMATS)),
     help=f"{'; '.join(f'{one.name}: {one.holds}' for one in FORMATS.values())}.  [text]",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="With --format: file to write.  [standard output]",
-)
+@click.option("--output", type=FILE, help="With --format: file to write.  [standard output]")
 @click.option(
     "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
 )
@@ -53,7 +49,7 @@ def show(
 
     Example: tdelta show last --format junit --output tdelta.xml
     """
-    from tdelta.store.reading import found
+    from tdelta.store.pack import found
 
     wanted = formats.chosen(file_format, output, as_json=manner.as_json)
     if file_format is not None and (manner.details or manner.quiet):

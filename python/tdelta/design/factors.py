@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from tdelta.design.actions import DURING, WORK_ACTIONS, parse_action
 from tdelta.design.storages import STORAGES, parse_storage
+from tdelta.design.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
@@ -81,12 +82,13 @@ class Factor:
     """A factor that can be varied.
 
     ``expects`` says how a level is written, for people. ``parse`` turns the text of one level into its value and raises
-    ``ValueError`` for anything else.
+    ``ValueError`` for anything else. ``takes`` is whose it is, of a factor that no option sets.
     """
 
     name: str
     expects: str
     parse: Callable[[str], Level]
+    takes: Takes | None = None
 
 
 def parse_level(factor: str, text: str) -> Level:
@@ -95,10 +97,6 @@ def parse_level(factor: str, text: str) -> Level:
     Returns:
         The level: for ``cache`` a share (``10%`` is 0.1) or the text of a size, bytes for ``page_size``, else a count
         or a name.
-
-    Raises:
-        UnknownName: there is no such factor.
-        UsageError: the factor has no such level.
     """
     if factor not in FACTORS:
         raise UnknownName("factor", factor, FACTORS)
@@ -110,11 +108,7 @@ def parse_level(factor: str, text: str) -> Level:
 
 
 def require_few(vary: Mapping[str, Sequence[object]]) -> None:
-    """See that there are not too many levels of a factor, nor conditions: each condition is compared with others.
-
-    Raises:
-        UsageError: there are.
-    """
+    """See that there are not too many levels of a factor, nor conditions: each condition is compared with others."""
     for factor, levels in vary.items():
         if len(levels) > MOST_LEVELS:
             raise UsageError(Refusal.of("too-many", what=f"levels of {factor}", most=MOST_LEVELS))
@@ -128,9 +122,6 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
 
     Returns:
         The levels of each factor, in the user's order.
-
-    Raises:
-        UsageError: with every fault of every item; an ``UnknownName`` where the only fault is an unknown factor.
     """
     varied: dict[str, tuple[Level, ...]] = {}
     faults: list[UsageError] = []
@@ -247,15 +238,14 @@ def _share(text: str) -> float:
     return share
 
 
-def _named(name: str, levels: Sequence[str]) -> Factor:
-    """A factor whose levels are names."""
+def _named(name: str, levels: Sequence[str], takes: Takes | None = None) -> Factor:
 
     def parse(text: str) -> str:
         if text.lower() not in levels:
             raise ValueError(text)
         return text.lower()
 
-    return Factor(name, f"one of {', '.join(levels)}", parse)
+    return Factor(name, f"one of {', '.join(levels)}", parse, takes)
 
 
 def _work(text: str) -> str:
@@ -309,11 +299,16 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
         factor.name: factor
         for factor in (
             Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
-            _named("aes_instructions", AES_INSTRUCTIONS),
+            _named("aes_instructions", AES_INSTRUCTIONS, Takes.INSTANCES),
             _named("scope", SCOPES),
-            Factor("storage", f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it", parse_storage),
+            Factor(
+                "storage",
+                f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it",
+                parse_storage,
+                Takes.INSTANCES,
+            ),
             Factor("threads", "a whole number of threads, at least 1", _threads),
-            Factor("cores", "a whole number of CPUs that a server may use, at least 1", _threads),
+            Factor("cores", "a whole number of CPUs that a server may use, at least 1", _threads, Takes.SERVER),
             Factor(
                 "cache",
                 "a share of the data size above 0, such as 10% or 0.1 (with % above 200%), or a size such as 4GB",
@@ -321,12 +316,16 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             ),
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
-            _named("replication", REPLICATIONS),
-            Factor("server", "a path with a slash in it: a server's prefix, bin folder or program", _server),
+            _named("replication", REPLICATIONS, Takes.SERVER),
+            Factor(
+                "server", "a path with a slash in it: a server's prefix, bin folder or program", _server, Takes.SERVER
+            ),
             Factor("library", "a library's name, or its path with a slash in it", _library),
-            _named("compression", COMPRESSIONS),
-            Factor("fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads),
-            _named("load_by", LOADED_BY),
+            _named("compression", COMPRESSIONS, Takes.PAGE_COMPRESSION),
+            Factor(
+                "fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads, Takes.ARRAYS
+            ),
+            _named("load_by", LOADED_BY, Takes.BULK_LOADS),
             Factor(
                 "rate",
                 "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",

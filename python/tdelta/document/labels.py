@@ -31,9 +31,7 @@ from tdelta.records import (
 from tdelta.records.prospects import CarryOver
 
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
-"""The worst first."""
-
-"""How each is set off on a terminal."""
+"""How each is set off on a terminal, the worst first."""
 
 
 def listed(checks: Iterable[Validity]) -> list[tuple[str, str]]:
@@ -70,7 +68,7 @@ _SHORT = 16
 
 _WITHOUT = "without AES instructions"
 _AES = re.compile(r"\b(aes|gcm|cbc|ctr|xts)\b")
-_METRICS = {
+METRICS = {
     Metric.RESPONSE_TIME: "response time",
     Metric.TIME_WITH_CHECKPOINT: "time with checkpoint",
     Metric.CPU_PER_OPERATION: "CPU per operation",
@@ -92,7 +90,7 @@ _SCOPES = {
 def metric_name(metric: Metric, settings: RunSettings) -> str:
     """A metric in words: ``CPU per operation``, of a server ``server CPU per operation``."""
     is_of_server = metric is Metric.CPU_PER_OPERATION and is_served(settings)
-    return f"server {_METRICS[metric]}" if is_of_server else _METRICS[metric]
+    return f"server {METRICS[metric]}" if is_of_server else METRICS[metric]
 
 
 def is_served(settings: RunSettings) -> bool:
@@ -307,26 +305,22 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
 
 
 def _level_name(factor: str, level: Level) -> str:
-    if factor == "during":
-        return action_label(str(level))
-    if factor == "storage":
-        return storage_words(level)
-    return scope_words(level) if factor == "scope" else cipher_name(str(level))
+    names = {"during": action_label, "storage": storage_words, "scope": scope_words}
+    return names.get(factor, cipher_name)(str(level))
+
+
+_TITLES = {
+    "aes_instructions": "effect of the AES instructions",
+    "scope": "effect of the scope alone",
+    "storage": "one storage over another",
+    "during": "one operation during the workload over another",
+    "compression": "effect of page compression alone",
+}
 
 
 def contrast_title(factor: str) -> str:
     """The effect of one factor alone: ``effect of the AES instructions``."""
-    if factor == "aes_instructions":
-        return "effect of the AES instructions"
-    if factor == "scope":
-        return "effect of the scope alone"
-    if factor == "storage":
-        return "one storage over another"
-    if factor == "during":
-        return "one operation during the workload over another"
-    if factor == "compression":
-        return "effect of page compression alone"
-    return f"effect of {_factor_name(factor)} alone"
+    return _TITLES.get(factor, f"effect of {_factor_name(factor)} alone")
 
 
 def cache_text(level: Level) -> str:

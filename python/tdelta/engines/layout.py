@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,17 +17,17 @@ from tdelta.workloads import Workload
 
 @dataclass(frozen=True)
 class RunLayout:
-    """What decides how twins are made, and what a run takes of the machine.
+    """What decides how twins are made, and what a run takes of the machine: the part of a plan that engines see.
 
     ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``copy`` is what
     the twins are made of where the rows are the user's; None where they are generated.
     """
 
-    options: Mapping[str, Any]
-    conditions: tuple[Condition, ...]
     workload: Workload
     scale: float
-    copy: StagedCopy | None = None
+    options: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
+    copy: StagedCopy | None = field(init=False, repr=False, compare=False)
 
     @cached_property
     def size_bytes(self) -> int:
@@ -57,11 +57,11 @@ class RunLayout:
 
     def level(self, condition: Condition, factor: str) -> Any:
         """A condition's level of a factor, or what the option of that name says for all."""
-        return dict(condition.levels).get(factor, self.options.get(factor))
+        return condition.get(factor, self.options.get(factor))
 
     def work(self, condition: Condition) -> str:
         """What a condition's trials do: a level of the factor of that name."""
-        return str(dict(condition.levels).get("work", "cold" if self.options["cold"] else "warm"))
+        return str(condition.get("work", "cold" if self.options["cold"] else "warm"))
 
     def is_cold(self, condition: Condition) -> bool:
         """Whether a condition's operations begin with nothing of the data in any cache."""
@@ -74,16 +74,16 @@ class RunLayout:
 
     def during(self, condition: Condition) -> str:
         """What goes on beside a condition's load: a level of the factor of that name; empty where it is not varied."""
-        return str(dict(condition.levels).get("during", ""))
+        return str(condition.get("during", ""))
 
     def replication(self, condition: Condition) -> str:
         """What the replica of a condition's server does beside its load; empty where it has none."""
-        return str(dict(condition.levels).get("replication", ""))
+        return str(condition.get("replication", ""))
 
     @cached_property
     def storages(self) -> tuple[str, ...]:
         """What twins lie on: every level of the factor ``storage``; none where it is not varied."""
-        levels = (dict(condition.levels).get("storage") for condition in self.conditions)
+        levels = (condition.get("storage") for condition in self.conditions)
         return tuple(dict.fromkeys(str(level) for level in levels if level is not None))
 
     @cached_property

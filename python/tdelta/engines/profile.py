@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-from tdelta.engines.takes import SERVER_DEFAULTS, Takes
+from tdelta.design.takes import SERVER_DEFAULTS, Takes
 from tdelta.profiling.functions import Names
 from tdelta.workloads.dialect import Dialect
 

@@ -61,7 +61,6 @@ class FinishedRun:
     explained: Explained | None = None
 
     def of(self, kind: type[F]) -> tuple[F, ...]:
-        """The known findings of one kind."""
         return tuple(one for one in self.known if isinstance(one, kind))
 
 

@@ -144,7 +144,7 @@ def of_run(run: FinishedRun) -> Iterator[ServerMeasures]:
     for condition in run.settings.conditions:
         if measured := by_key.get(condition.key):
             spent = _spent(measured, int(condition.level(_THREADS)), run.cpus)
-            kept_to = dict(condition.levels).get("cores")
+            kept_to = condition.get("cores")
             yield ServerMeasures(
                 condition=condition,
                 trials=len(measured),
@@ -270,7 +270,7 @@ def lines(found: Sequence[ServerMeasures], result: RunResult) -> Iterator[Line]:
 
 def _cause(of: Condition, result: RunResult) -> str:
     """Why caches with identical work meet different shares of the requests."""
-    if dict(of.levels).get("during", NOTHING) != NOTHING:
+    if of.get("during", NOTHING) != NOTHING:
         return "the operation uses the cache, too"
     settings, name = result.settings, profile(result.settings.engine).cache_setting
     own, data = settings.external_servers, settings.database

@@ -46,7 +46,7 @@ class StorageLayer(Finding):
 def of_run(run: FinishedRun) -> Iterator[StorageLayer]:
     """A layer for every condition that is judged for its encryption, where the run varies storage."""
     for condition in run.settings.conditions:
-        level = str(dict(condition.levels).get("storage"))
+        level = str(condition.get("storage"))
         if level in run.storages and condition.is_protected:
             kind, found = storage_of(level), run.storages[level]
             yield StorageLayer(

@@ -15,6 +15,7 @@ from tdelta.document.quantities import MISSING, amounts, counted, small_share
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.messages import Caution
 from tdelta.records import ALL, BadTrials, Hosts, RunResult, TailMeasure, TailRatio
+from tdelta.records.findings import Exceedance, Percentile99
 
 _OVER_BOTH = "Ratios compare with both unencrypted copies, with 95% intervals; the A/A control with the other one."
 _OVER_ONE = "Ratios compare with the unencrypted copy on the same host in every round, with 95% intervals."
@@ -108,31 +109,19 @@ def tail_groups(found: Sequence[TailMeasure], result: RunResult) -> list[TailGro
 def _exceedance_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
     if (found := measure.exceedance) is None:
         return None
-    plain, other = small_share(found.baseline.share), small_share(found.condition.share)
-    ratio = quotient_text(found.quotient)
-    return TailRow(
-        condition_label(measure.condition, result.settings),
-        plain,
-        other,
-        ratio,
-        interval_text(found.ratio),
-        str(found.reason or ""),
-    )
+    return _row(measure, found, (small_share(found.baseline.share), small_share(found.condition.share)), result)
 
 
 def _percentile_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
     if (found := measure.p99) is None:
         return None
-    plain, other = amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs")
-    ratio = quotient_text(found.quotient)
-    return TailRow(
-        condition_label(measure.condition, result.settings),
-        plain,
-        other,
-        ratio,
-        interval_text(found.ratio),
-        str(found.reason or ""),
-    )
+    return _row(measure, found, amounts((found.baseline_ns / 1e3, found.condition_ns / 1e3), "µs"), result)
+
+
+def _row(measure: TailMeasure, found: Exceedance | Percentile99, sides: Iterable[str], result: RunResult) -> TailRow:
+    label, ratio = condition_label(measure.condition, result.settings), quotient_text(found.quotient)
+    plain, other = sides
+    return TailRow(label, plain, other, ratio, interval_text(found.ratio), str(found.reason or ""))
 
 
 def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
@@ -145,14 +134,8 @@ def _bad_row(measure: TailMeasure, result: RunResult) -> TailRow | None:
         across = f"{_figures(low)} to {_figures(high)}" if found.condition_bad else f"at most {_figures(high)}"
     plain = f"{found.baseline_bad:,} of {found.baseline_trials:,}"
     other = f"{found.condition_bad:,} of {found.condition_trials:,}"
-    return TailRow(
-        condition_label(measure.condition, result.settings),
-        plain,
-        other,
-        quotient_text(found.quotient),
-        across,
-        _missed(found),
-    )
+    label, ratio = condition_label(measure.condition, result.settings), quotient_text(found.quotient)
+    return TailRow(label, plain, other, ratio, across, _missed(found))
 
 
 def _bad(measure: TailMeasure) -> BadTrials | None:

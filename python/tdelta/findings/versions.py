@@ -47,7 +47,7 @@ def of_run(run: FinishedRun) -> Iterator[VersionDifference]:
     for factor in (factor for factor in VERSIONS if factor != run.settings.contrast):
         first: dict[object, Verdict] = {}
         for verdict in run.verdicts:
-            if not verdict.primary or factor not in dict(verdict.condition.levels):
+            if not verdict.primary or not verdict.condition.get(factor):
                 continue
             earlier = first.setdefault((_but(verdict.condition, factor), verdict.metric), verdict)
             if earlier is not verdict:

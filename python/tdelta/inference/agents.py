@@ -26,7 +26,7 @@ from tdelta.inference.quantiles import beta_quantile
 from tdelta.inference.rounds import Contrasts
 from tdelta.messages import Caution
 from tdelta.records import Condition, Role, RunSettings, Trial, Typical
-from tdelta.records.hosts import AgentUse, HostEffect, Hosts, LoadAgents, SeenOverhead
+from tdelta.records.findings import AgentUse, HostEffect, Hosts, LoadAgents, SeenOverhead
 from tdelta.records.trials import AgentPart, overlap, skew_ns
 
 _CHANCE = 0.99

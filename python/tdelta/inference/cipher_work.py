@@ -41,7 +41,7 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
     """Pages per operation that passed the cipher, by the keys of the conditions where that was next to nothing."""
     by_key = by_condition(trial for trial in trials if trial.measurement.operations > 0)
     # A backup or a restart takes as long as it takes, whether pages are decrypted or copied as they are.
-    works = {c.key: dict(c.levels).get("work", WORKLOAD_WORKS[0]) for c in _encrypted(settings)}
+    works = {c.key: c.get("work", WORKLOAD_WORKS[0]) for c in _encrypted(settings)}
     measured = [c for c in _encrypted(settings) if c.key in by_key and works[c.key] in WORKLOAD_WORKS]
     moved = {
         c.key: _pages(by_key[c.key], has_log=_scope(c, settings) != _NOT_THE_LOG)
@@ -117,7 +117,7 @@ def _encrypted(settings: RunSettings) -> list[Condition]:
 
 
 def _scope(condition: Condition, settings: RunSettings) -> object:
-    return dict(condition.levels).get("scope", settings.options.get("scope"))
+    return condition.get("scope", settings.options.get("scope"))
 
 
 def _may_encrypt_temporary(measured: Sequence[Measurement], scope: object) -> bool:

@@ -81,7 +81,7 @@ def cost_breakdowns(trials: Iterable[Trial], settings: RunSettings, explained: E
 
 def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
     for fitted, condition, mixture in fit.data():
-        work = str(dict(condition.levels).get("work", ""))
+        work = str(condition.get("work", ""))
         if condition.is_encrypted and not is_action(work):  # of what else goes on there, no pages are counted
             panel = fitted.panel
             places = (panel.conditions.index(of) for of in (condition, panel.baseline))
@@ -273,7 +273,7 @@ def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws
         return [], [Reason.of("pages-not-counted")]
     is_of_blocks = prices.counted == BLOCKS
     unit, log = ("blocks", Reason.of("log-as-blocks")) if is_of_blocks else ("pages", Reason.of("log-pages-in-cipher"))
-    if is_of_blocks and dict(cpu.condition.levels).get("work") == "load":
+    if is_of_blocks and cpu.condition.get("work") == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     rounds = cpu.panel.rounds
     counts = (draws.mean(read, rounds), draws.mean(written, rounds))

@@ -193,7 +193,7 @@ def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mix
             earlier, later = conditions[first], conditions[second]
             pairs = zip(earlier.levels, later.levels, strict=True)
             factors = [name for (name, level), (_, against) in pairs if level != against]
-            knobs = knobs_apart(*(str(dict(of.levels).get("during", "")) for of in (earlier, later)))
+            knobs = knobs_apart(*(str(of.get("during", "")) for of in (earlier, later)))
             if len(factors) == 1 and knobs <= 1 and earlier.role is later.role is Role.TREATMENT:
                 typical, above, below = contrasts.between(second, first), shift[later], shift[earlier]
                 sds = np.sqrt(typical.sds**2 + above.variance + below.variance)

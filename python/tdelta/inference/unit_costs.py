@@ -9,7 +9,7 @@ are one state of one machine, so all prices of a run share that error: drawn for
 grow in differences. An error of a median over hundreds of passes would be a precision that is not there.
 
 A preload times every call that a server makes into OpenSSL, in trials of instances of their own that nobody measures
-(`tdelta.session.collectors.timed_calls`). A line of the breakdown has the mean over these trials, brought to as many
+(`tdelta.session.collectors.unit_costs`). A line of the breakdown has the mean over these trials, brought to as many
 pages as the measured trials had, where both are counted, since a fresh instance's cache may miss more or less often.
 
 Engines count pages differently: SQLite's cache counts those that it reads and writes, servers those of their buffer

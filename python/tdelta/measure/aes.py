@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -96,8 +97,6 @@ def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = N
 
 def cannot_hide(kind: CryptoKind, root: Path = Path("/")) -> str | None:
     """Why the AES instructions cannot be switched off here, in words for people; None where they can."""
-    import platform  # not earlier: workers do without it
-
     if platform.machine() != "x86_64":
         return f"AES instructions can be hidden from a process on x86-64 only, and this is {platform.machine()}"
     if not cpu_has_aes(root):

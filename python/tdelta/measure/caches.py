@@ -20,11 +20,7 @@ _GOCRYPTFS = "fuse.gocryptfs"
 
 
 def empty_page_cache(folder: Path) -> bool:
-    """Have the kernel forget every file below ``folder``.
-
-    Returns:
-        Whether the whole system's clean pages were dropped as well, which only root may do.
-    """
+    """Have the kernel forget every file below ``folder``, and as root all clean pages; returns whether these, too."""
     for path in folder.rglob("*"):
         with contextlib.suppress(OSError):  # a file that is gone, or cannot be read, holds no cache of ours
             if path.is_file():
@@ -39,11 +35,7 @@ def empty_page_cache(folder: Path) -> bool:
 
 
 def forget(path: Path) -> None:
-    """Have the kernel write one file's pages and forget them; on gocryptfs those of all its encrypted files, too.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Have the kernel write one file's pages and forget them; on gocryptfs those of all its encrypted files, too."""
     _forget(path)
     mount = mount_of(path, parse_mountinfo(read_text(Path("/proc/self/mountinfo")) or ""))
     if mount is not None and mount.file_system == _GOCRYPTFS:  # its source is the folder of the encrypted files

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
@@ -24,14 +24,7 @@ _NO_MEMORY = 2
 """The status with which the native module ends a process that gets no more memory."""
 
 
-class _Source(Protocol):
-    def fileno(self) -> int: ...
-
-
-_S = TypeVar("_S", bound=_Source)
-
-
-def ready(sources: Sequence[_S], seconds: float) -> list[_S]:
+def ready(sources: Sequence[Any], seconds: float) -> list[Any]:
     """Those that have something to be read, or have ended, within so many seconds.
 
     By ``poll``: ``select`` takes no descriptor beyond 1023, and whoever holds 2048 connections has such.
@@ -61,11 +54,8 @@ def taken(answer: Mapping[str, Any]) -> Any:
 class Child:
     """One such process. Use as a context manager; at the end of the block it is ended, whatever it is at.
 
-    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle.
-
-    Args:
-        module: what it runs; calls `tdelta.measure.starting.die_with_parent` first.
-        environment: its whole environment.
+    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle. The
+    module calls `tdelta.measure.starting.die_with_parent` first.
     """
 
     called = "a process of tdelta's own"
@@ -91,11 +81,7 @@ class Child:
         self.close(_END_SECONDS)
 
     def close(self, seconds: float) -> int:
-        """Close its input and wait for it to go; it is killed if it has not gone within ``seconds``.
-
-        Returns:
-            Its exit status.
-        """
+        """Close its input and wait for its exit status; it is killed if it has not gone within ``seconds``."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -115,12 +101,7 @@ class Child:
         return self._process.stdout.fileno()
 
     def send(self, do: str, **arguments: object) -> None:
-        """Send one request and do not wait.
-
-        Raises:
-            WorkerFault: the process is gone.
-            EnvironmentFault: it is, and has said what it lacks.
-        """
+        """Send one request and do not wait; raises as `answer` does where the process is gone."""
         line = json.dumps({"do": do, **arguments}).encode() + b"\n"
         try:
             self._write(line)

@@ -11,22 +11,103 @@ on both. That the instructions were really hidden is not believed but measured.
 from __future__ import annotations
 
 import math
+import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, TdeltaError
-from tdelta.measure.children import Declined
-from tdelta.measure.cipher_cost_levels import Batch, CipherCostLevel, CipherCostSettings, level_child, run_passes
+from tdelta.errors import (
+    Defect,
+    EngineUnavailable,
+    EnvironmentFault,
+    TdeltaError,
+    UnknownName,
+    UsageError,
+    raise_together,
+)
+from tdelta.measure.aes import OPENSSL_VARIABLE, CryptoKind, hidden_environment
+from tdelta.measure.children import Child, Declined
 from tdelta.measure.machine import machine_facts
-from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event, Phase
+
+HMACS = ("hmac-sha1", "hmac-sha256", "hmac-sha512")
+ALGORITHMS = ("aes-128", "aes-192", "aes-256", *HMACS)
+MODES = ("cbc", "ctr", "gcm", "xts")
+PAGE_SIZES = (4096, 8192, 16384, 262144)
+LEVELS = ("on", "off")
+"""Of the CPU's AES instructions: as OpenSSL finds them, and hidden from it."""
+
+_BLOCK_BYTES = 16
+_LARGEST_PAGE_BYTES = 1 << 20
+_NO_XTS = "aes-192"  # IEEE Std 1619 has AES-128 and AES-256 only
+
+
+@dataclass(frozen=True, slots=True)
+class PageTask:
+    """What is done to a page. ``mode`` is None for an HMAC, whose ``direction`` is ``authenticate``."""
+
+    algorithm: str
+    mode: str | None
+    page_bytes: int
+    direction: str
+
+    @property
+    def name(self) -> str:
+        """Algorithm and mode: ``aes-256-cbc``, ``hmac-sha512``."""
+        return f"{self.algorithm}-{self.mode}" if self.mode else self.algorithm
+
+
+def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[str]) -> tuple[PageTask, ...]:
+    """Every task there is of these sizes, algorithms and modes, once each. There is no AES-192-XTS."""
+    sizes, algorithms, modes = dict.fromkeys(sizes), dict.fromkeys(algorithms), dict.fromkeys(modes)
+    known = {"algorithm": (algorithms, ALGORITHMS), "mode": (modes, MODES)}
+    faults: list[UsageError] = [
+        UnknownName(kind, name, there) for kind, (given, there) in known.items() for name in given if name not in there
+    ]
+    faults += [_bad_size(size) for size in sizes if size % _BLOCK_BYTES or not 0 < size <= _LARGEST_PAGE_BYTES]
+    raise_together([*faults, *_lacking("algorithm", algorithms), *_lacking("page size", sizes)], "")
+    tasks = tuple(
+        PageTask(algorithm, mode, size, direction)
+        for algorithm in algorithms
+        for mode, direction in _ways(algorithm, modes)
+        for size in sizes
+    )
+    if not tasks:
+        raise UsageError(Refusal.of("requires", what="AES", needs="a mode, and XTS has no AES-192"))
+    return tasks
+
+
+def check_levels(levels: Iterable[str]) -> tuple[str, ...]:
+    wanted, kind = set(levels), "level of the AES instructions"
+    unknown = [UnknownName(kind, level, LEVELS) for level in wanted.difference(LEVELS)]
+    raise_together(unknown or _lacking(kind, wanted), "")
+    return tuple(level for level in LEVELS if level in wanted)
+
+
+def _ways(algorithm: str, modes: Iterable[str]) -> list[tuple[str | None, str]]:
+    if algorithm in HMACS:
+        return [(None, "authenticate")]
+    possible = [mode for mode in modes if (algorithm, mode) != (_NO_XTS, "xts")]
+    return [(mode, direction) for mode in possible for direction in ("decrypt", "encrypt")]
+
+
+def _lacking(kind: str, given: Collection[object]) -> list[UsageError]:
+    what = {"what": "the cipher benchmark", "needs": f"at least one {kind}"}
+    return [] if given else [UsageError(Refusal.of("requires", **what))]
+
+
+def _bad_size(size: int) -> UsageError:
+    wanted = f"a multiple of {_BLOCK_BYTES} bytes, at most {_LARGEST_PAGE_BYTES}"
+    return UsageError(Refusal.of("out-of-range", what="a page size", wanted=wanted, found=size))
+
 
 DEFAULT_SECONDS = 20.0
 RING_BYTES = 1 << 20
@@ -96,17 +177,13 @@ class CipherCost:
         return next((cell for cell in self.cells if cell.task == task and cell.aes_instructions == level), None)
 
 
-def _unwatched(_event: Event) -> None:
-    """Nobody looks."""
-
-
 def measure_cipher_cost(
     sizes: Iterable[int] = PAGE_SIZES,
     algorithms: Iterable[str] = ALGORITHMS,
     modes: Iterable[str] = MODES,
     levels: Iterable[str] = LEVELS,
     seconds: float = DEFAULT_SECONDS,
-    observe: Callable[[Event], None] = _unwatched,
+    observe: Callable[[Event], None] = lambda _event: None,
     *,
     library: str | None = None,
     ring_bytes: int = RING_BYTES,
@@ -131,73 +208,41 @@ def measure_cipher_cost(
         EnvironmentFault: libcrypto refuses a cipher.
         WorkerFault: a process died.
     """
-    tasks = page_tasks(sizes, algorithms, modes)
-    return _whole_cost(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
-
-
-def _settings(library: str | None, ring_bytes: int, seed: int | None) -> CipherCostSettings:
-    return CipherCostSettings(library, ring_bytes, random.SystemRandom().getrandbits(63) if seed is None else seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    batches: Mapping[str, Mapping[PageTask, Sequence[Batch]]]
-    facts: Mapping[str, Mapping[str, str]]
-    pressure: Mapping[str, float]
-    passes: int
-
-
-def _whole_cost(
-    tasks: tuple[PageTask, ...],
-    levels: tuple[str, ...],
-    seconds: float,
-    observe: Callable[[Event], None],
-    settings: CipherCostSettings,
-) -> CipherCost:
-    began = time.monotonic()
-    proof = _proof_tasks(tasks) if "off" in levels else ()
+    began, tasks, wanted = time.monotonic(), page_tasks(sizes, algorithms, modes), check_levels(levels)
+    seed = random.SystemRandom().getrandbits(63) if seed is None else seed
+    plan = {"library": library, "ring_bytes": ring_bytes, "seed": seed, "batch_ns": _BATCH_NS}
+    proof = _proof_tasks(tasks) if "off" in wanted else ()
+    shares = {level: (*(tasks if level in wanted else ()), *proof) for level in LEVELS if level in wanted or proof}
+    observe(Phase("prepare", "OpenSSL is loaded, and every cipher checked"))
     try:
-        measured = _measured(_shares(tasks, levels, proof), began + seconds, observe, settings)
+        with ExitStack() as stack:
+            running = {
+                level: _Level(stack.enter_context(level_child(level)), tuple(dict.fromkeys(share)), plan)
+                for level, share in shares.items()
+            }
+            facts = {level: process.facts() for level, process in running.items()}
+            meter = PressureMeter()
+            passes = _run_passes(running, began + seconds, observe)
+            pressure = meter.stop()
     except Declined as refusal:
         raise _fault(refusal) from refusal
-    slowdown = _slowdown(measured.batches, proof) if proof else None
+    slowdown = _slowdown(running, proof) if proof else None
     machine = {name: fact for name, fact in machine_facts(Path("/")).items() if name in _MACHINE_FACTS}
     is_hidden = slowdown is None or slowdown >= _LEAST_SLOWDOWN
-    shown = [level for level in levels if is_hidden or level == "on"]
+    shown = [level for level in wanted if is_hidden or level == "on"]
     return CipherCost(
-        cells=tuple(_cell(task, level, measured.batches[level][task]) for task in tasks for level in shown),
-        library_version=next(iter(measured.facts.values()))["version"],
-        library_cpu={level: fact["cpu"] for level, fact in measured.facts.items()},
+        cells=tuple(_cell(task, level, running[level].batches[task]) for task in tasks for level in shown),
+        library_version=next(iter(facts.values()))["version"],
+        library_cpu={level: fact["cpu"] for level, fact in facts.items()},
         slowdown_without_instructions=slowdown,
-        cautions=_cautions(slowdown, machine, measured.pressure),
+        cautions=_cautions(slowdown, machine, pressure),
         machine=machine,
-        pressure=measured.pressure,
-        passes=measured.passes,
-        ring_bytes=settings.ring_bytes,
-        seed=settings.seed,
+        pressure=pressure,
+        passes=passes,
+        ring_bytes=ring_bytes,
+        seed=seed,
         elapsed_seconds=time.monotonic() - began,
     )
-
-
-def _measured(
-    shares: Mapping[str, tuple[PageTask, ...]],
-    deadline: float,
-    observe: Callable[[Event], None],
-    settings: CipherCostSettings,
-) -> _Measured:
-    observe(Phase("prepare", "OpenSSL is loaded, and every cipher checked"))
-    pressure = PressureMeter()
-    with ExitStack() as stack:
-        running = {
-            level: CipherCostLevel(stack.enter_context(level_child(level)), tasks) for level, tasks in shares.items()
-        }
-        for process in running.values():
-            process.ask_to_prepare(settings)
-        facts = {level: process.facts() for level, process in running.items()}
-        pressure.start()
-        passes = run_passes(running, deadline, observe)
-        stalled = pressure.stop()
-    return _Measured({level: process.batches for level, process in running.items()}, facts, stalled, passes)
 
 
 def _proof_tasks(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
@@ -210,17 +255,7 @@ def _proof_tasks(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
     return found or (PageTask("aes-256", "cbc", _PROOF_BYTES, "decrypt"),)
 
 
-def _shares(
-    tasks: Sequence[PageTask], levels: Sequence[str], proof: Sequence[PageTask]
-) -> dict[str, tuple[PageTask, ...]]:
-    return {
-        level: tuple(dict.fromkeys((*(tasks if level in levels else ()), *proof)))
-        for level in LEVELS
-        if level in levels or proof
-    }
-
-
-def _cell(task: PageTask, level: str, batches: Sequence[Batch]) -> CipherCostCell:
+def _cell(task: PageTask, level: str, batches: Sequence[_Batch]) -> CipherCostCell:
     times_us = [batch.cpu_us_per_page for batch in batches]
     low, middle, high = statistics.quantiles(times_us, n=4, method="inclusive")
     return CipherCostCell(
@@ -239,12 +274,12 @@ def _cell(task: PageTask, level: str, batches: Sequence[Batch]) -> CipherCostCel
     )
 
 
-def _slowdown(batches: Mapping[str, Mapping[PageTask, Sequence[Batch]]], proof: Sequence[PageTask]) -> float:
-    """The proof's time without the instructions over its time with them: the median over its sizes."""
+def _slowdown(running: Mapping[str, _Level], proof: Sequence[PageTask]) -> float:
     ratios = []
     for task in proof:
         off, on = (
-            statistics.median(batch.cpu_us_per_page for batch in batches[level][task]) for level in ("off", "on")
+            statistics.median(batch.cpu_us_per_page for batch in running[level].batches[task])
+            for level in ("off", "on")
         )
         ratios.append(off / on if on else math.inf)
     return statistics.median(ratios)
@@ -273,22 +308,82 @@ def _why_not_hidden(machine: Mapping[str, object]) -> str:
     return "this libcrypto may not ask the CPU, or another provider may do the work"
 
 
+_REMEDIES = {
+    "library": (
+        EngineUnavailable,
+        "install OpenSSL's library (apt-get install libssl3), or name another libcrypto with --library",
+    ),
+    "cipher": (EnvironmentFault, "omit it with --algorithms or --modes, or name another libcrypto with --library"),
+}
+
+
 def _fault(refusal: Declined) -> TdeltaError:
-    match refusal.kind:
-        case "library":
-            return EngineUnavailable(
-                Refusal.of(
-                    "database-answer",
-                    said=refusal,
-                    fix="install OpenSSL's library (apt-get install libssl3), or name another libcrypto with --library",
-                )
-            )
-        case "cipher":
-            return EnvironmentFault(
-                Refusal.of(
-                    "database-answer",
-                    said=refusal,
-                    fix="omit it with --algorithms or --modes, or name another libcrypto with --library",
-                )
-            )
-    return Defect(str(refusal))
+    if refusal.kind not in _REMEDIES:
+        return Defect(str(refusal))
+    kind, fix = _REMEDIES[refusal.kind]
+    return kind(Refusal.of("database-answer", said=refusal, fix=fix))
+
+
+_BATCH_NS = 2_000_000
+_FEWEST_PASSES = 3  # fewer have no quartiles
+
+
+class _Batch(NamedTuple):
+    """What a page took in one batch: CPU time of the thread, and time on the wall."""
+
+    pages: int
+    cpu_us_per_page: float
+    elapsed_us_per_page: float
+
+
+class _Level:
+    """The process of one level, which loads OpenSSL and checks every task first, and its batches."""
+
+    def __init__(self, child: Child, tasks: Sequence[PageTask], plan: Mapping[str, object]) -> None:
+        self._child = child
+        self._tasks = tasks
+        self.batches: dict[PageTask, list[_Batch]] = defaultdict(list)
+        child.send("prepare", plan={**plan, "tasks": [asdict(task) for task in tasks]})
+
+    def facts(self) -> dict[str, str]:
+        """What it found: the library's ``version``, and what it sees of the ``cpu``."""
+        facts: dict[str, str] = self._child.answer()
+        return facts
+
+    def run_pass(self, index: int) -> None:
+        """Have it time one batch of every task, in the order drawn for this pass."""
+        self._child.send("pass", index=index)
+        for batch in self._child.answer():
+            pages = batch["pages"]
+            cpu_us, elapsed_us = batch["cpu_ns"] / 1000 / pages, batch["elapsed_ns"] / 1000 / pages
+            self.batches[self._tasks[batch["task"]]].append(_Batch(pages, cpu_us, elapsed_us))
+
+
+def level_child(level: str) -> Child:
+    """Start the process of a level. OpenSSL there finds all the CPU's instructions, or all but AES's."""
+    return Child("tdelta.processes.cipher_cost_worker", level_environment(level))
+
+
+def _run_passes(running: Mapping[str, _Level], deadline: float, observe: Callable[[Event], None]) -> int:
+    """Run pass after pass, the levels in turns, as long as another turn of each is likely to end in time, but three."""
+    began, passes, left = time.monotonic(), 0, _FEWEST_PASSES
+    detail = f"pages of encryption, AES instructions {' and '.join(running)}"
+    observe(Phase("measure", detail))
+    while left > 0:
+        turns = list(running.values())
+        for process in turns if passes % 2 == 0 else reversed(turns):
+            process.run_pass(passes)
+        passes += 1
+        now = time.monotonic()
+        left = max(0, _FEWEST_PASSES - passes, int((deadline - now) * passes / (now - began)))
+        observe(Phase("measure", detail, passes, passes + left))
+    return passes
+
+
+def level_environment(level: str) -> dict[str, str]:
+    """This process's own, with or without the word that hides the instructions.
+
+    The variable is removed for ``on``: an empty one would hide every instruction there is.
+    """
+    others = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
+    return others if level == "on" else others | hidden_environment(CryptoKind.OPENSSL)

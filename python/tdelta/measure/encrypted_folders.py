@@ -37,12 +37,7 @@ _ZFS_SECONDS = 10.0
 
 
 def require_encrypted(folder: Path) -> str:
-    """What encrypts the files of a folder of the user's, in words for people (``LUKS2 (dm-crypt) under ext4``).
-
-    Raises:
-        UsageError: it is no folder, or nothing is seen to encrypt it.
-        EnvironmentFault: it cannot be written to.
-    """
+    """What encrypts the files of a folder of the user's, in words for people (``LUKS2 (dm-crypt) under ext4``)."""
     if not folder.is_dir():
         raise UsageError(
             Refusal.of("folder-not-encrypted", option=f"--encrypted-dir {folder!s}", found="no such folder")
@@ -69,7 +64,6 @@ def encryption_of(folder: Path, root: Path = Path("/")) -> str | None:
 
 
 def fscrypt_policy(folder: Path) -> str | None:
-    """The fscrypt policy in force in a folder; None where it has none, or its file system cannot have one."""
     policy = bytearray(struct.pack("<Q", _POLICY_BYTES) + bytes(_POLICY_BYTES))
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -90,7 +84,6 @@ def _mount(folder: Path, root: Path) -> Mount | None:
 
 
 def _zfs(mount: Mount) -> str | None:
-    """What ``zfs`` says of a data set, where that is installed."""
     program = shutil.which("zfs") if mount.file_system == "zfs" else None
     if program is None:
         return None

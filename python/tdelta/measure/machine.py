@@ -26,7 +26,6 @@ DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "ps
 
 
 def library_versions() -> dict[str, str]:
-    """The versions by name: Python, its C library, tdelta, each installed dependency, and the SQLite of the store."""
     # Not earlier: a worker, which imports this package, is to hold no SQLite but the one under test, and to start fast.
     import sqlite3
     from importlib.metadata import PackageNotFoundError, version
@@ -48,15 +47,7 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-RELEVANT_FLAGS = (
-    "aes",
-    "pclmulqdq",
-    "vaes",
-    "vpclmulqdq",
-    "avx2",
-    "avx512f",
-    "sha_ni",
-)
+RELEVANT_FLAGS = ("aes", "pclmulqdq", "vaes", "vpclmulqdq", "avx2", "avx512f", "sha_ni")
 """The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
 
 
@@ -75,21 +66,34 @@ class Mount(NamedTuple):
 
 
 def machine_facts(directory: Path, root: Path = Path("/")) -> dict[str, object]:
-    """Collect the facts of this machine, as JSON values.
+    """The facts of this machine, and of the file system of a directory, by name as JSON values.
 
-    Args:
-        directory: where the twins' files will be; its file system and device are told.
-        root: the root of the file system to read ``proc``, ``sys`` and ``etc`` from (tests have their own).
-
-    Returns:
-        CPU, kernel, memory (bytes), file system and load by name; a fact that the kernel does not tell is None.
+    A fact that the kernel does not tell is None.
     """
     cpu = parse_cpuinfo(read_text(root / "proc/cpuinfo") or "")
+    memory = parse_meminfo(read_text(root / "proc/meminfo") or "")
+    cgroup = read_cgroup_memory(root)
+    mount = mount_of(directory.resolve(), parse_mountinfo(read_text(root / "proc/self/mountinfo") or ""))
+    governors = map(read_text, root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
     return {
-        **_cpu_facts(cpu, root),
-        **_system_facts(root),
-        **_memory_facts(root),
-        **_storage_facts(directory, root),
+        "cpu_model": cpu.model,
+        "cpu_architecture": platform.machine(),
+        "cpu_flags": {flag: flag in cpu.flags for flag in RELEVANT_FLAGS},
+        "cores": cpu.cores,
+        "logical_cpus": os.cpu_count(),
+        "usable_cpus": len(os.sched_getaffinity(0)),
+        "cpu_governor": ",".join(sorted(set(filter(None, governors)))) or None,  # most guests have none
+        "virtualized": _is_virtualized(cpu, root),
+        "kernel": platform.release(),
+        "os_release": _os_release(),
+        "python": platform.python_version(),
+        "clocksource": read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "load_average": list(os.getloadavg()),
+        "memory_total_bytes": memory.get("MemTotal"),
+        "memory_available_bytes": memory.get("MemAvailable"),
+        "memory_limit_bytes": cgroup.limit_bytes if cgroup else None,
+        "file_system": mount.file_system if mount else None,
+        "storage_device": _device_name(mount.source) if mount else None,
     }
 
 
@@ -126,58 +130,11 @@ def mount_of(directory: Path, mounts: tuple[Mount, ...]) -> Mount | None:
     return max(reversed(holding), key=lambda mount: len(Path(mount.point).parts), default=None)
 
 
-def _cpu_facts(cpu: Cpu, root: Path) -> dict[str, object]:
-    import platform
-
-    return {
-        "cpu_model": cpu.model,
-        "cpu_architecture": platform.machine(),
-        "cpu_flags": {flag: flag in cpu.flags for flag in RELEVANT_FLAGS},
-        "cores": cpu.cores,
-        "logical_cpus": os.cpu_count(),
-        "usable_cpus": len(os.sched_getaffinity(0)),
-        "cpu_governor": _governor(root),
-        "virtualized": _is_virtualized(cpu, root),
-    }
-
-
-def _system_facts(root: Path) -> dict[str, object]:
-    import platform
-
-    return {
-        "kernel": platform.release(),
-        "os_release": _os_release(),
-        "python": platform.python_version(),
-        "clocksource": read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "load_average": list(os.getloadavg()),
-    }
-
-
 def _os_release() -> str | None:
-    import platform
-
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME") or None
     except OSError:
         return None
-
-
-def _memory_facts(root: Path) -> dict[str, object]:
-    memory = parse_meminfo(read_text(root / "proc/meminfo") or "")
-    cgroup = read_cgroup_memory(root)
-    return {
-        "memory_total_bytes": memory.get("MemTotal"),
-        "memory_available_bytes": memory.get("MemAvailable"),
-        "memory_limit_bytes": cgroup.limit_bytes if cgroup else None,
-    }
-
-
-def _storage_facts(directory: Path, root: Path) -> dict[str, object]:
-    mount = mount_of(directory.resolve(), parse_mountinfo(read_text(root / "proc/self/mountinfo") or ""))
-    return {
-        "file_system": mount.file_system if mount else None,
-        "storage_device": _device_name(mount.source) if mount else None,
-    }
 
 
 def _device_name(source: str) -> str | None:
@@ -186,12 +143,6 @@ def _device_name(source: str) -> str | None:
         return None
     device = str(Path(source).resolve())
     return device if device.count("/") == 2 else None
-
-
-def _governor(root: Path) -> str | None:
-    """The frequency governor of all CPUs, several joined by commas; None where the kernel has none (most guests)."""
-    files = root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
-    return ",".join(sorted({text for text in map(read_text, files) if text})) or None
 
 
 def _is_virtualized(cpu: Cpu, root: Path) -> bool | None:

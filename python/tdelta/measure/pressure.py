@@ -14,88 +14,63 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
+from tdelta import _native
 from tdelta.measure.procfs import read_text
 
 RESOURCES = ("cpu", "io", "memory")
 """The files of ``/proc/pressure`` that are read."""
 
 
-class CpuTicks(NamedTuple):
-    """CPU time of all CPUs since boot, in ticks: stolen by the host, and all together."""
+_SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
+"""The line of a pressure file that has the µs since boot."""
 
-    steal: int
-    total: int
-
-
-def parse_pressure(text: str) -> int | None:
-    """The total of the ``some`` line of a pressure file, µs since boot; None without one."""
-    match = re.search(r"^some .*\btotal=(\d+)", text, re.MULTILINE)
-    return int(match[1]) if match else None
-
-
-def parse_steal(text: str) -> CpuTicks | None:
-    """The ticks of the first line of ``/proc/stat``; None where it lacks ``steal`` (before Linux 2.6.11)."""
-    match = re.match(r"cpu +((?:\d+ ){7}\d+)", text)
-    if match is None:
-        return None
-    ticks = [int(field) for field in match[1].split()]  # user to steal; guest time is within user and nice already
-    return CpuTicks(ticks[7], sum(ticks))
-
-
-class _Reading(NamedTuple):
-    wall_ns: int
-    stalled_us: dict[str, int]
-    ticks: CpuTicks | None
+_CPUS = re.compile(r"cpu +((?:\d+ ){7}\d+)")
+"""The first line of ``/proc/stat`` up to ``steal``; guest time is within user and nice already."""
 
 
 class PressureMeter:
-    """Measures one interval after the other: :meth:`start`, the work, :meth:`stop`.
-
-    Args:
-        root: the root of the file system to read ``proc`` from (tests have their own).
-        clock: wall clock, ns.
-    """
+    """Measures from its making on."""
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._proc = root / "proc"
         self._clock = clock
-        self._started: _Reading | None = None
-
-    def start(self) -> None:
-        self._started = self._read()
+        self._before, self._began_ns = self._read(), clock()
 
     def stop(self) -> dict[str, float]:
-        """End the interval.
+        """The shares from then on until now.
 
         Returns:
             ``cpu_some``, ``io_some`` and ``memory_some`` as shares of the wall clock, ``steal`` as a share of the CPU
             time of all CPUs; each within 0 … 1, and left out where the kernel does not tell.
-
-        Raises:
-            TdeltaError: no interval was begun.
         """
-        if self._started is None:
-            from tdelta.errors import Defect  # not earlier: workers do without it
+        after, elapsed_ns = self._read(), self._clock() - self._began_ns
+        grown = {name: total - self._before[name] for name, total in after.items() if name in self._before}
+        shares = {f"{name}_some": _share(grown[name] * 1000, elapsed_ns) for name in RESOURCES if name in grown}
+        return shares | ({"steal": _share(grown["steal"], grown["ticks"])} if grown.get("ticks", 0) > 0 else {})
 
-            raise Defect("PressureMeter.stop: expected start() before, found none")
-        before, after, self._started = self._started, self._read(), None
-        shares = {
-            f"{name}_some": _share((after.stalled_us[name] - stalled) * 1000, after.wall_ns - before.wall_ns)
-            for name, stalled in before.stalled_us.items()
-            if name in after.stalled_us
-        }
-        if before.ticks and after.ticks and after.ticks.total > before.ticks.total:
-            shares["steal"] = _share(after.ticks.steal - before.ticks.steal, after.ticks.total - before.ticks.total)
-        return shares
-
-    def _read(self) -> _Reading:
-        totals = {name: parse_pressure(read_text(self._proc / "pressure" / name) or "") for name in RESOURCES}
-        stalled_us = {name: total for name, total in totals.items() if total is not None}
-        return _Reading(self._clock(), stalled_us, parse_steal(read_text(self._proc / "stat") or ""))
+    def _read(self) -> dict[str, int]:
+        """By resource the µs in which some task waited, and the ticks of all CPUs with those that were stolen."""
+        files = {name: _SOME.search(read_text(self._proc / "pressure" / name) or "") for name in RESOURCES}
+        found = {name: int(total[1]) for name, total in files.items() if total is not None}
+        if (cpus := _CPUS.match(read_text(self._proc / "stat") or "")) is not None:
+            ticks = [int(field) for field in cpus[1].split()]
+            found |= {"steal": ticks[-1], "ticks": sum(ticks)}
+        return found
 
 
 def _share(part: float, whole: float) -> float:
     """A share within 0 … 1: counters that are read one after the other can be a little out of step."""
     return min(1.0, max(0.0, part / whole)) if whole > 0 else 0.0
+
+
+def spent(work: Callable[[], object]) -> dict[str, Any]:
+    """Do some work in a worker's process: elapsed ns, what the process used meanwhile, how pressed the machine was."""
+    before, meter = _native.process_usage(), PressureMeter()
+    began_ns = time.monotonic_ns()
+    work()
+    elapsed_ns = time.monotonic_ns() - began_ns
+    pressure = meter.stop()
+    used = {name: total - before[name] for name, total in _native.process_usage().items()}
+    return {"elapsed_ns": elapsed_ns, "usage": used, "pressure": pressure}

@@ -31,13 +31,9 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
-    """What distinguishes a process from any that ever had its number: a digest of its boot and of when it began.
+    """What distinguishes a process, or this one, from any that ever had its number: a digest of its boot and beginning.
 
-    Args:
-        pid: the process; this one if None.
-
-    Returns:
-        None where there is no such process, or the kernel does not say.
+    None where there is no such process, or the kernel does not say.
     """
     import hashlib  # not earlier: workers do without it
 
@@ -78,15 +74,12 @@ def read_cgroup_cpus(root: Path) -> float:
     top = root / "sys/fs/cgroup"
     group = _cgroup(read_text(root / "proc/self/cgroup") or "") or ""
     folders = [folder for folder in (top / group, *(top / group).parents) if folder.is_relative_to(top)]
-    return min((parse_cpu_quota(read_text(folder / "cpu.max") or "") for folder in folders), default=math.inf)
-
-
-def parse_cpu_quota(text: str) -> float:
-    """The CPUs that a ``cpu.max`` allows (quota and period, µs); infinite for ``max``, and for what is not there."""
-    match text.split():
-        case [quota, period] if quota.isdigit() and period.isdigit() and int(period):
-            return int(quota) / int(period)
-    return math.inf
+    least = math.inf
+    for folder in folders:
+        match (read_text(folder / "cpu.max") or "").split():
+            case [quota, period] if quota.isdigit():  # µs, and not "max"
+                least = min(least, int(quota) / int(period))
+    return least
 
 
 def parse_cgroup_cache(text: str) -> int:

@@ -38,11 +38,7 @@ def allocated(path: Path | str) -> int:
 
 
 def free_disk_bytes(directory: Path) -> int:
-    """Bytes this user can still write in a directory, existing or not.
-
-    Raises:
-        StorageFault: the directory cannot be reached.
-    """
+    """Bytes this user can still write in a directory, existing or not."""
     try:
         status = os.statvfs(_nearest(directory))
     except OSError as error:
@@ -64,11 +60,6 @@ def free_memory_bytes(root: Path = Path("/")) -> int | None:
 def require_space(
     directory: Path, needed_bytes: int, *, remedy: str = "take less data (--size), or another folder (--dir)"
 ) -> None:
-    """Make sure a directory has room.
-
-    Raises:
-        StorageFault: it has less than ``needed_bytes``; says how much is missing and what to do.
-    """
     free = free_disk_bytes(directory)
     if free < needed_bytes:
         raise StorageFault(
@@ -97,11 +88,7 @@ def require_memory(
     *,
     remedy: str = "take less data (--size), a smaller --cache or fewer --threads",
 ) -> None:
-    """Make sure there is memory; where the kernel does not tell, there is.
-
-    Raises:
-        EnvironmentFault: there is less than ``needed_bytes``.
-    """
+    """Make sure there is memory; where the kernel does not tell, there is."""
     free = free_memory_bytes(root)
     if free is not None and free < needed_bytes:
         raise EnvironmentFault(
@@ -112,11 +99,7 @@ def require_memory(
 def require_open_files(needed: int) -> None:
     """Make sure that a process of this user may have so many files and connections open.
 
-    Only the hard limit counts: whoever needs more than the soft one raises that for itself
-    (`tdelta.measure.starting.raise_open_files`).
-
-    Raises:
-        EnvironmentFault: it may not.
+    Only the hard limit counts: processes raise the soft one (`tdelta.measure.starting.raise_open_files`).
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < needed:
@@ -124,15 +107,7 @@ def require_open_files(needed: int) -> None:
 
 
 def require_threads(needed: int, root: Path = Path("/")) -> None:
-    """Make sure that a process of this user may have so many threads.
-
-    Args:
-        needed: the threads that drive the load at once.
-        root: as for :func:`free_memory_bytes`.
-
-    Raises:
-        EnvironmentFault: it may not; names the limit that is in the way.
-    """
+    """Make sure that a process of this user may have so many threads that drive the load at once."""
     limits = {
         "kernel.threads-max": _whole(root / "proc/sys/kernel/threads-max"),
         "kernel.pid_max": _whole(root / "proc/sys/kernel/pid_max"),
@@ -149,7 +124,6 @@ def require_threads(needed: int, root: Path = Path("/")) -> None:
 
 
 def _threads_in(addresses: int) -> int | None:
-    """Threads whose stacks fit into a limited address space."""
     if addresses == resource.RLIM_INFINITY:
         return None
     return max(0, addresses - _PROCESS_ADDRESSES) // _THREAD_ADDRESSES + _OTHER_THREADS
@@ -166,11 +140,7 @@ def _whole(path: Path) -> int | None:
 
 
 def require_writable(directory: Path) -> None:
-    """Make sure that files can be made in a directory, by making one (with nothing left behind).
-
-    Raises:
-        StorageFault: they cannot; says why and what to do.
-    """
+    """Make sure that files can be made in a directory, by making one (with nothing left behind)."""
     try:
         with tempfile.TemporaryFile(dir=_nearest(directory)) as probe:
             probe.write(b"\0")
@@ -180,11 +150,6 @@ def require_writable(directory: Path) -> None:
 
 
 def _nearest(directory: Path) -> Path:
-    """The directory, or its nearest ancestor that exists.
-
-    Raises:
-        OSError: it is a link that leads nowhere.
-    """
     path = directory.absolute()
     for candidate in (path, *path.parents):
         if candidate.exists():

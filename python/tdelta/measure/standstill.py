@@ -35,7 +35,6 @@ def watching(who: str, others: Sequence[int] = (), called: str = "") -> Iterator
 
 
 def in_words(found: Mapping[str, Any] | None, who: str, others: str = "the server") -> str:
-    """What a watch of ``who`` and ``others`` saw, for people; empty where nothing stood still, or nobody watched."""
     if not found:
         return ""
     if found["suspended_ns"]:

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,13 +40,10 @@ load it is the stretch from when that would begin: after the head of the trial t
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action.
+    """What came of an action: what it counted by name, how many ``seconds`` it took where that is not all of them.
 
-    Attributes:
-        counters: what it counted, by name: whole numbers.
-        seconds: how long it took, where that is not the whole of it; None: all of it.
-        programs: what was used by processes that are not the database's: they are part of what the action costs.
-        stops: whether it stopped the database's processes now and then, which is then no standstill of theirs.
+    ``programs`` were used that are not the database's: they are part of what the action costs. One that ``stops`` has
+    stopped the database's processes now and then, which is then no standstill of theirs.
     """
 
     counters: Mapping[str, int] = field(default_factory=dict)
@@ -56,23 +52,19 @@ class Outcome:
     stops: bool = False
 
 
-class Act(ABC):
-    """One action, bound to the twin that it is done to. Only `perform` is measured."""
+class Act:
+    """One action, bound to the twin that it is done to. Only `perform` is measured. By itself it does nothing."""
 
     def prepare(self) -> None:
         """Do what must be done first."""
         return
 
-    @abstractmethod
     def perform(self) -> Outcome:
         """Do it; raises ``TdeltaError`` where it failed."""
+        return Outcome()
 
     def inspect(self) -> Mapping[str, int]:
-        """Counts of what it has left, by name, once the load and it have ended.
-
-        Raises:
-            TdeltaError: it is not what it should be.
-        """
+        """Counts of what it has left, by name; raises ``TdeltaError`` where that is not what it should be."""
         return {}
 
     def undo(self) -> None:
@@ -97,12 +89,7 @@ def as_left(counter: str) -> tuple[str, str] | None:
     return (parts[0], parts[1]) if name == _LEFT and len(parts) == 2 else None
 
 
-class _Idle(Act):
-    def perform(self) -> Outcome:
-        return Outcome()
-
-
-IDLE: Act = _Idle()
+IDLE = Act()
 """The action beside the load of a baseline."""
 
 
@@ -113,7 +100,6 @@ class Halt:
         self._asked = threading.Event()
 
     def ask(self) -> None:
-        """Have whatever waits here end."""
         self._asked.set()
 
     @property
@@ -121,16 +107,10 @@ class Halt:
         return self._asked.is_set()
 
     def pause(self, seconds: float) -> None:
-        """Wait so long; less where the action is to end."""
         self._asked.wait(seconds)
 
     def wait_for(self, child: Child, what: str, seconds: float = ACTION_SECONDS) -> Any:
-        """The answer of a process to a request that was sent.
-
-        Raises:
-            EnvironmentFault: there is none in time, or the action is to end.
-            TdeltaError: as `Child.answer`.
-        """
+        """The answer of a process to a request that was sent; raises as `wait_until` and `Child.answer` do."""
         self.wait_until(lambda: bool(ready([child], _LOOK_AGAIN_SECONDS)), what, seconds, 0.0)
         return child.answer()
 
@@ -141,11 +121,7 @@ class Halt:
         seconds: float = ACTION_SECONDS,
         look_again_seconds: float = _LOOK_AGAIN_SECONDS,
     ) -> None:
-        """Look again and again until something is so.
-
-        Raises:
-            EnvironmentFault: it is not so in time, or the action is to end.
-        """
+        """Look until something is so; raises ``EnvironmentFault`` where it is not in time, or the action is to end."""
         give_up = time.monotonic() + seconds
         while not is_so():
             if self._asked.wait(look_again_seconds):
@@ -171,23 +147,14 @@ def prepared(act: Act, halt: Halt) -> Iterator[None]:
 def alone(
     act: Act, level: str, usage: Callable[[], Usage], halt: Halt, ready: Callable[[], None] | None
 ) -> Measurement:
-    """A trial that is an action: how long it took, and what the database used meanwhile.
-
-    Args:
-        level: what it is called among transactions.
-    """
+    """A trial that is an action, called ``level``: how long it took, and what the database used meanwhile."""
     with prepared(act, halt):
         if ready is not None:
             ready()
         before, meter = usage(), PressureMeter()
-        meter.start()
-        began_ns = time.monotonic_ns()
-        outcome = act.perform()
-        elapsed_ns = time.monotonic_ns() - began_ns
+        outcome, elapsed_ns = _performed(act)
         pressure = meter.stop()
         used = difference(usage(), before)
-        if outcome.seconds is not None:
-            elapsed_ns = round(outcome.seconds * 1e9)
         measured = Measurement.of_one(
             level,
             elapsed_ns,
@@ -199,9 +166,7 @@ def alone(
 
 
 def inspected(act: Act, measured: Measurement) -> Measurement:
-    """The measurement with what is found after its action."""
-    found = {f"{COUNTED}{name}": value for name, value in act.inspect().items()}
-    return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **found})
+    return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **_named(act.inspect())})
 
 
 def of_recorded(measured: Measurement) -> Measurement:
@@ -212,65 +177,48 @@ def of_recorded(measured: Measurement) -> Measurement:
     return dataclasses.replace(measured, usage=dataclasses.replace(used, **cpu))
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """How many statements of a load were executed so far, and when that was so."""
-
-    ns: int
-    work: int
-
-
 class Beside:
     """An action that goes on in a thread of its own while a load runs; it is prepared before, and undone after.
 
-    Args:
-        act: the action; `IDLE` where there is none.
-        executed: how many statements of loads the database has executed so far, where it counts them.
-        head_seconds: how long after the load the action begins.
+    ``executed`` says how many statements of loads the database has executed so far, where it counts them.
     """
 
     def __init__(self, act: Act, executed: Callable[[], int] | None = None, head_seconds: float = 0.0) -> None:
         self._act = act
         self._executed = executed
         self._head_seconds = head_seconds
-        self._began: _Mark | None = None
-        self._ended: _Mark | None = None
+        self._began: tuple[int, int] | None = None
+        """The time, ns, and how many statements of the load were executed until then."""
+
+        self._ended: tuple[int, int] | None = None
         self._load_ended_ns = 0
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
         self._elapsed_ns = 0
-        self._thread: threading.Thread | None = None
 
     def _run(self, halt: Halt) -> None:
         try:
             halt.pause(self._head_seconds)
             self._began = self._mark()
-            began_ns = time.monotonic_ns()
-            self._outcome = self._act.perform()
-            self._elapsed_ns = time.monotonic_ns() - began_ns
+            self._outcome, self._elapsed_ns = _performed(self._act)
             self._ended = None if self._act is IDLE else self._mark()
         except BaseException as error:
             self._error = error
 
     @contextlib.contextmanager
     def going_on(self, halt: Halt) -> Iterator[None]:
-        """Within the block, which is the load, the action goes on; after it, it has ended: by itself, or when halted.
-
-        Raises:
-            EnvironmentFault: it does not end.
-            TdeltaError: it failed.
-        """
-        self._thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
-        self._thread.start()
+        """Within the block, the load, the action goes on; after it, it has ended: by itself, or when halted."""
+        thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
+        thread.start()
         try:
             yield
         except BaseException:
             halt.ask()
-            self._thread.join(ACTION_SECONDS)
+            thread.join(ACTION_SECONDS)
             raise
         self._load_ended_ns = time.monotonic_ns()
-        self._thread.join(ACTION_SECONDS)
-        if self._thread.is_alive():
+        thread.join(ACTION_SECONDS)
+        if thread.is_alive():
             halt.ask()
             what = f"the end of an action, for {ACTION_SECONDS:.0f} s"
             raise EnvironmentFault(Refusal.of("action-stopped", what=what))
@@ -283,8 +231,7 @@ class Beside:
             return measured
         counters, outcome = {**measured.engine_counters, **self._while()}, self._outcome
         if self._act is not IDLE:
-            elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
-            counters |= _counted(outcome, elapsed_ns)
+            counters |= _counted(outcome, self._elapsed_ns)
         return dataclasses.replace(
             measured,
             engine_counters=counters,
@@ -292,24 +239,35 @@ class Beside:
             circumstances=Circumstances("" if outcome.stops else measured.standstill),
         )
 
-    def _mark(self) -> _Mark | None:
+    def _mark(self) -> tuple[int, int] | None:
         if self._executed is None:
             return None
         work = self._executed()
-        return _Mark(time.monotonic_ns(), work)
+        return time.monotonic_ns(), work
 
     def _while(self) -> dict[str, int]:
         """The stretch from the action's beginning to its end or the load's, whichever came first."""
-        if self._began is None or (last := self._mark()) is None:
+        if self._began is None or self._executed is None:
             return {}
-        end = _Mark(self._load_ended_ns, last.work)
-        if self._ended is not None and self._ended.ns < end.ns:
-            end = self._ended
-        return {WHILE_NS: max(0, end.ns - self._began.ns), WHILE_WORK: end.work - self._began.work}
+        of_load = (self._load_ended_ns, self._executed())
+        ended_ns, work = min(self._ended or of_load, of_load)
+        return {WHILE_NS: max(0, ended_ns - self._began[0]), WHILE_WORK: work - self._began[1]}
+
+
+def _performed(act: Act) -> tuple[Outcome, int]:
+    """What came of an action, and how long it took, ns."""
+    began_ns = time.monotonic_ns()
+    outcome = act.perform()
+    elapsed_ns = time.monotonic_ns() - began_ns
+    return outcome, elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
 
 
 def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:
-    return {SECONDS: elapsed_ns, **{f"{COUNTED}{name}": value for name, value in outcome.counters.items()}}
+    return {SECONDS: elapsed_ns, **_named(outcome.counters)}
+
+
+def _named(counters: Mapping[str, int]) -> dict[str, int]:
+    return {f"{COUNTED}{name}": value for name, value in counters.items()}
 
 
 def difference(later: Usage, earlier: Usage) -> Usage:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tdelta.errors import TdeltaError
 from tdelta.measure.procfs import read_cgroup_cpus
 from tdelta.measure.standstill import in_words
-from tdelta.processes.jobs import TrialJob
-from tdelta.processes.protocol import Checksums, Tables
-from tdelta.processes.workers import Worker, failure
+from tdelta.processes.jobs import TrialJob, WorkloadSpec
+from tdelta.processes.protocol import Checksums, LoopCost, Tables, Twin, Twins
+from tdelta.processes.workers import PROGRAM, Worker, failure
 from tdelta.records import Checkpoint, Client, Injected, Measurement, Queue, RunDelays, SpanTotals, StatementCost, Usage
 from tdelta.records.trials import Circumstances
 
@@ -147,6 +147,29 @@ def _totals(spans: Mapping[str, list[int]], prefix: str) -> dict[str, SpanTotals
     }
 
 
+class SequentialTwins(Twins[Any]):
+    """Twins whose trials run whole, one after another, and whose load loop runs in a process of its own."""
+
+    loop_program = PROGRAM
+    """What the worker runs in which the load loop is timed."""
+
+    def __init__(self, mix: WorkloadSpec) -> None:
+        self._mix = mix
+
+    def block(self, entries: Sequence[tuple[Twin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
+        measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
+        return tuple(measured[index] for index in range(len(entries)))
+
+    def loop_cost(self, job: TrialJob) -> LoopCost:
+        """Run the transactions on a client that does nothing, in a worker like any other; of a command, nothing."""
+        if self._mix.command is not None:
+            return LoopCost(0.0, 0.0)
+        with Worker(program=self.loop_program) as worker:
+            measured = measurement(worker.ask("loop_cost", **self._mix.work, trial=job.as_json()))
+        statements = sum(span.count for span in measured.statements.values())
+        return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
+
+
 # Trials that are no transactions: one load of all rows, or one rebuild of the tables. A twin drops what it has, which
 # is not measured, and is filled again with the same rows by its engine's fastest path; or the workload's own statements
 # rebuild its tables. Both end when the result is in the files, as far as the engine can be made to write it. The rows
@@ -157,7 +180,6 @@ STEP_SECONDS = 24 * 3600.0
 
 
 def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measurement:
-    """A step of an engine that runs in the worker, whose process is the database."""
     return Measurement.of_one(
         step,
         answer["elapsed_ns"],

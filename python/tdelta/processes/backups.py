@@ -37,13 +37,9 @@ _SUFFIX = ".zst"
 
 @dataclass(frozen=True, slots=True)
 class BackupTool:
-    """One way to make backups of an engine.
+    """One way to make backups of an engine, in words for people, and the programs that must be installed.
 
-    Attributes:
-        words: what it is, for people.
-        is_logical: whether it writes rows, and not the files in which they lie.
-        compresses: whether it can compress by itself.
-        programs: what must be installed.
+    One that ``is_logical`` writes rows, and not the files in which they lie; one that ``compresses`` can do so itself.
     """
 
     words: str
@@ -98,12 +94,7 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
 
 
 def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
-    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``.
-
-    Args:
-        tools: the engine's, by name.
-        acts: those that are asked for, which may not be well written.
-    """
+    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``."""
     for level in acts:
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)
@@ -135,63 +126,49 @@ class BackupRequest:
     inflate: Inflate | None = None
 
 
-class _BackupFolders:
-    def __init__(self, folder: Path, halt: Halt) -> None:
-        self.folder = folder
-        self.made, self.unpacked, self.restored = (folder / name for name in ("made", "unpacked", "restored"))
-        own_folders.remove(folder)
-        for path in (folder, self.made, self.unpacked, self.restored):
-            path.mkdir(FOLDER_MODE)
-        self.programs = Programs(folder, halt)
-
-    def remove(self) -> None:
-        self.programs.end()
-        own_folders.remove(self.folder)
-
-
 class _OfBackups(Act):
-    """An action with backups, in folders that are there until it is undone."""
-
-    place: _BackupFolders
+    _programs: Programs | None = None
 
     def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
         self._maker = maker
         self._request = request
         self._halt = halt
+        self._made, self._unpacked, self._restored = (request.folder / of for of in ("made", "unpacked", "restored"))
+
+    @property
+    def programs(self) -> Programs:
+        assert self._programs is not None  # noqa: S101 - prepared
+        return self._programs
 
     def prepare(self) -> None:
-        self.place = _BackupFolders(self._request.folder, self._halt)
+        own_folders.remove(self._request.folder)
+        for path in (self._request.folder, self._made, self._unpacked, self._restored):
+            path.mkdir(FOLDER_MODE)
+        self._programs = Programs(self._request.folder, self._halt)
         self._maker.start()
 
     def _make(self) -> Usage:
-        return self._maker.make(self.place.made, self._request.compress, self.place.programs)
+        return self._maker.make(self._made, self._request.compress, self.programs)
 
     def undo(self) -> None:
-        """End and remove what was restored, and the backup."""
         self._maker.let_go()
-        if hasattr(self, "place"):
-            self.place.remove()
+        if self._programs is not None:
+            self._programs.end()
+        own_folders.remove(self._request.folder)
 
 
 class Backup(_OfBackups):
-    """A backup is made; afterwards it is weighed, and searched for planted rows."""
-
     def perform(self) -> Outcome:
         return Outcome(programs=self._make())
 
     def inspect(self) -> Mapping[str, int]:
-        """Its size, that of what was compressed, and the markers that are found in files of each class.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-        """
-        place, request, made = self.place, self._request, self._maker
-        looked_at = made.unpack(place.made, request.compress, place.unpacked, place.programs)
+        request, made = self._request, self._maker
+        looked_at = made.unpack(self._made, request.compress, self._unpacked, self.programs)
         counted = {
             "data_bytes": made.data_bytes(),
             "disk_bytes": made.disk_bytes(),
             "raw_bytes": _size(looked_at),
-            "bytes": _size(place.made),
+            "bytes": _size(self._made),
             "is_logical": int(request.tool.is_logical),
         }
         files = tuple(_files(looked_at, made.class_of))
@@ -211,8 +188,8 @@ class Restore(_OfBackups):
         self._expected = self._maker.checksums()
 
     def perform(self) -> Outcome:
-        restored, programs = self.place.restored, self.place.programs
-        return Outcome(programs=self._maker.restore(self.place.made, self._request.compress, restored, programs))
+        compress = self._request.compress
+        return Outcome(programs=self._maker.restore(self._made, compress, self._restored, self.programs))
 
     def inspect(self) -> Mapping[str, int]:
         """Compare all rows; raises ``EnvironmentFault`` where they are not those of the twin."""
@@ -220,7 +197,7 @@ class Restore(_OfBackups):
         if differing := [table for table, sums in self._expected.items() if found.get(table) != sums]:
             raise EnvironmentFault(Refusal.of("restored-differs", tables=", ".join(differing)))
         rows = sum(rows for rows, _ in found.values())
-        return {"rows_compared": rows, f"{BACKUP}bytes": _size(self.place.made)}
+        return {"rows_compared": rows, f"{BACKUP}bytes": _size(self._made)}
 
 
 def packed(programs: Programs, file: Path, into: Path) -> Usage:
@@ -245,11 +222,8 @@ def _needles(request: BackupRequest) -> Sequence[bytes]:
     """
     if not request.tool.is_logical:
         return request.needles
-    return [text for raw in request.needles for text in (raw, *_as_digits(raw), _escaped(raw))]
-
-
-def _as_digits(raw: bytes) -> tuple[bytes, bytes]:
-    return raw.hex().encode(), raw.hex().upper().encode()
+    written = ((raw, raw.hex().encode(), raw.hex().upper().encode(), _escaped(raw)) for raw in request.needles)
+    return [text for texts in written for text in texts]
 
 
 def _escaped(raw: bytes) -> bytes:

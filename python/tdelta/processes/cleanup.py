@@ -27,7 +27,6 @@ class KeeperHost(Supervisor):
         self._folder: Path | None = None
 
     def do_keep(self, request: Request) -> None:
-        """Take charge of a folder, which need not be there yet; there is no answer to it."""
         self._folder = Path(request["folder"])
 
     def end(self) -> None:

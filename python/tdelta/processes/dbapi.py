@@ -13,12 +13,9 @@ _COLUMNS = 64
 
 
 class ClientError(Exception):
-    """Why a statement failed.
+    """Why a statement failed, in the engine's words without secrets, and whether to try the transaction again.
 
-    Args:
-        kind: a short stable name, by which failures are counted: ``conflict``, ``constraint``, ``full``, …
-        message: what the engine said, without secrets.
-        retryable: whether the same transaction may succeed when it is tried again.
+    ``kind`` is a short stable name, by which failures are counted: ``conflict``, ``constraint``, ``full``, …
     """
 
     def __init__(self, kind: str, message: str, *, retryable: bool = False) -> None:

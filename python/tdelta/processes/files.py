@@ -45,11 +45,7 @@ _LOOK_AGAIN_SECONDS = 0.05
 
 
 class TwinFolder:
-    """The folder of one run's twins, removed on exit; ``templates`` is where loaded data are kept beyond that.
-
-    Raises:
-        StorageFault: the folder cannot be made or written to.
-    """
+    """The folder of one run's twins, removed on exit; ``templates`` is where loaded data are kept beyond that."""
 
     def __init__(self, base: Path, run_id: str, templates: Templates | None = None) -> None:
         self.run_id = run_id
@@ -79,11 +75,7 @@ class TwinFolder:
         return self.path / f"{name}.db"
 
     def copy(self, source: Path, name: str) -> Path:
-        """Copy a loaded file for a new instance. Plain reads and writes: a shared extent would tie the twins together.
-
-        Raises:
-            StorageFault: there is no room.
-        """
+        """Copy a loaded file for an instance. Plain reads and writes: a shared extent would tie twins together."""
         target = self.file(name)
         try:
             with source.open("rb") as reader, private(target) as writer:
@@ -97,7 +89,6 @@ class TwinFolder:
         return target
 
     def remove(self, path: Path) -> None:
-        """Remove a database file with its log and journal, if they are there."""
         for suffix in ("", "-wal", "-shm", "-journal"):
             try:
                 own_folders.unlink(Path(f"{path}{suffix}"))
@@ -176,19 +167,13 @@ def _opened(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _owned(folder: Path) -> tuple[int, int]:
-    """Make a folder and lock it. Returns descriptors of the folder and of the lock.
-
-    Raises:
-        StorageFault: it cannot be made, or another process is its owner.
-    """
     try:
         _remember(folder)
-        lock = _make_owned(folder)
+        if (held := _make_owned(folder)) is not None:
+            return held
     except OSError as error:
         raise StorageFault(Refusal.of("folder-unusable", folder=folder, fault=error.strerror)) from error
-    if lock is None:
-        raise StorageFault(Refusal.of("folder-in-use", folder=folder))
-    return lock
+    raise StorageFault(Refusal.of("folder-in-use", folder=folder))
 
 
 def _make_owned(folder: Path) -> tuple[int, int] | None:

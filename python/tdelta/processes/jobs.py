@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tdelta.processes.load_generator.command import LoadGenerator
-
-if TYPE_CHECKING:
-    from tdelta.ray.load_agents import AgentPool
 
 _SECOND_NS = 1_000_000_000
 
@@ -34,6 +31,11 @@ class PopulateJob:
     tables_sql: tuple[str, ...]
     indexes_sql: tuple[str, ...]
     tables: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def request(self, threads: int) -> dict[str, Any]:
+        """The request ``load`` to a worker."""
+        made = {"tables": self.tables_sql, "indexes": self.indexes_sql}
+        return {"plan": self.plan, "seed": self.seed, "threads": threads, **made}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,7 @@ AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob
 
 @dataclass(frozen=True, slots=True)
 class LoadAndRebuild:
-    """What the phases ``load`` and ``rebuild`` of a run are made of.
-
-    Args:
-        rebuild: the statements that rebuild the tables, in the engine's own words; none where there is nothing to.
-    """
+    """What the phases ``load`` and ``rebuild`` of a run are made of: rows, and statements of the engine's."""
 
     job: PopulateJob
     rebuild: tuple[str, ...] = ()
@@ -97,15 +95,8 @@ class LoadAndRebuild:
     def request(self, step: str, threads: int) -> dict[str, Any]:
         if step == REBUILD:
             return {"before": [], "load": None, "statements": list(self.rebuild)}
-        job = self.job
-        load = {
-            "plan": job.plan,
-            "seed": job.seed,
-            "threads": threads,
-            "tables": job.tables_sql,
-            "indexes": job.indexes_sql,
-        }
-        return {"before": [f"DROP TABLE IF EXISTS {name}" for name, _ in job.tables], "load": load, "statements": []}
+        before = [f"DROP TABLE IF EXISTS {name}" for name, _ in self.job.tables]
+        return {"before": before, "load": self.job.request(threads), "statements": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +104,8 @@ class WorkloadSpec:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
     With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says
-    whether any of them changes rows. ``steps`` is what else trials may be. With ``agents``, these run the transactions.
+    whether any of them changes rows. ``steps`` is what else trials may be. With ``agents``, these run the transactions
+    (`tdelta.ray.load_agents.AgentPool`).
     """
 
     transactions: tuple[Mapping[str, object], ...]
@@ -121,7 +113,11 @@ class WorkloadSpec:
     command: LoadGenerator | None = None
     writes: bool = True
     steps: LoadAndRebuild | None = None
-    agents: AgentPool | None = None
+    agents: Any = None
+
+    @property
+    def work(self) -> dict[str, Any]:
+        return {"transactions": self.transactions, "constants": self.constants}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +149,6 @@ class TrialJob:
 
     @property
     def head_seconds(self) -> float:
-        """About how long the operations at the head take that are not recorded."""
         return self.trial_seconds * self.discard / max(1, self.operations)
 
     def as_json(self) -> dict[str, object]:

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from tdelta import own_folders
+from tdelta.measure.machine import parse_mountinfo
 
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
 _TOOLS = ("fusermount3", "fusermount")
@@ -20,9 +21,9 @@ def mounts_below(folder: Path, mountinfo: str | None = None) -> tuple[Path, ...]
     """The mount points in or below ``folder``, the innermost first; ``mountinfo`` is the kernel's table, for tests."""
     text = Path("/proc/self/mountinfo").read_text(encoding="utf-8") if mountinfo is None else mountinfo
     here = os.path.realpath(folder)
-    found = {_unescaped(line.split()[4]) for line in text.splitlines() if line}
-    below = [point for point in found if point == here or point.startswith(here + os.sep)]
-    return tuple(Path(point) for point in sorted(below, key=len, reverse=True))
+    found = {Path(mount.point) for mount in parse_mountinfo(text)}
+    below = [point for point in found if point.is_relative_to(here)]
+    return tuple(sorted(below, key=lambda point: len(str(point)), reverse=True))
 
 
 def is_mounted(point: Path) -> bool:
@@ -30,11 +31,7 @@ def is_mounted(point: Path) -> bool:
 
 
 def unmount(point: Path, *, lazily: bool = False) -> bool:
-    """Undo a mount in a folder of this user's; ``lazily`` also if it is in use.
-
-    Returns:
-        Whether nothing is mounted there any more.
-    """
+    """Undo a mount in a folder of this user's, ``lazily`` also if it is in use; whether none is left there."""
     with contextlib.suppress(OSError):
         above = own_folders.opened(point.parent)
         try:
@@ -63,10 +60,3 @@ def _undo(folder: int, below: str, *, lazily: bool) -> None:
     options, place = ["-u", "-z"] if lazily else ["-u"], f"/proc/self/fd/{folder}"
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run([tool, *options, below], cwd=place, capture_output=True, check=False, timeout=_TOOL_SECONDS)
-
-
-def _unescaped(field: str) -> str:
-    """A path of mountinfo, in which blanks, tabs, line ends and backslashes are three octal digits."""
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        field = field.replace(code, character)
-    return field

@@ -40,61 +40,39 @@ SLOT = struct.Struct(f"=iI{2 * _TALLY}40s")
 _FIGURES = 2 + 3 * PHASES
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Calls of one cipher in one direction: of each phase (init, update, final) calls, ns, and interrupted calls."""
-
-    starts: int
-    bytes: int
-    phases: tuple[tuple[int, int, int], ...]
-
-    def since(self, before: Tally | None) -> Tally:
-        if before is None:
-            return self
-        pairs = zip(self.phases, before.phases, strict=True)
-        phases = tuple((now[0] - then[0], now[1] - then[1], now[2] - then[2]) for now, then in pairs)
-        return Tally(self.starts - before.starts, self.bytes - before.bytes, phases)
-
-    @property
-    def calls(self) -> int:
-        return sum(calls for calls, _, _ in self.phases)
-
-    def us(self, own_ns: float) -> float:
-        """What they took, less the clock's own time; one that was interrupted took what others of its phase did."""
-        return sum(_undisturbed_us(*phase, own_ns) for phase in self.phases)
-
-
-def _undisturbed_us(calls: int, ns: int, interrupted: int, own_ns: float) -> float:
-    whole = calls - interrupted
-    return max(0.0, ns / whole - own_ns) * calls / 1e3 if whole else 0.0
+_NOTHING = (0,) * _FIGURES
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """All that a preload has counted, by name, kind and direction; what it takes itself for a call, ns."""
+    """All that a preload has counted; what it takes itself for a call, ns.
+
+    By name, kind and direction: starts, bytes, and of each phase (init, update, final) calls, ns, interrupted calls.
+    """
 
     own_ns: float
-    tallies: Mapping[tuple[str, str, str], Tally]
+    tallies: Mapping[tuple[str, str, str], tuple[int, ...]]
 
     def since(self, before: Counts) -> list[TimedCalls]:
-        found = ((key, tally.since(before.tallies.get(key))) for key, tally in self.tallies.items())
-        return [
-            TimedCalls(*key, tally.starts, tally.calls, tally.bytes, tally.us(self.own_ns))
-            for key, tally in found
-            if tally.calls
-        ]
+        found = []
+        for key, figures in self.tallies.items():
+            earlier = before.tallies.get(key, _NOTHING)
+            starts, volume, *times = (now - then for now, then in zip(figures, earlier, strict=True))
+            phases = list(zip(times[0::3], times[1::3], times[2::3], strict=True))
+            if calls := sum(times[0::3]):
+                us = sum(_undisturbed_us(*phase, self.own_ns) for phase in phases)
+                found.append(TimedCalls(*key, starts, calls, volume, us))
+        return found
+
+
+def _undisturbed_us(calls: int, ns: int, interrupted: int, own_ns: float) -> float:
+    """What calls took, less the clock's own time; one that was interrupted took what others of its phase did."""
+    whole = calls - interrupted
+    return max(0.0, ns / whole - own_ns) * calls / 1e3 if whole else 0.0
 
 
 def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to add to a process's environment so that it is counted.
-
-    Args:
-        counts: the file to count in; made by the process.
-        inherited: the environment that is added to, this process's own if not given; a preload that is in it stays.
-
-    Raises:
-        EngineUnavailable: the preload is not in this installation, or cannot be named.
-    """
+    """What to add to an environment, by default this process's, so that a process counts in a file."""
     library = preload_path()
     if not library.is_file():
         raise EngineUnavailable(Refusal.of("preload-missing", library=library))
@@ -125,21 +103,16 @@ def read(path: Path) -> Counts:
     return Counts(own_ps / 1e3, dict(_tallies(content)))
 
 
-def _tallies(content: bytes) -> Iterator[tuple[tuple[str, str, str], Tally]]:
+def _tallies(content: bytes) -> Iterator[tuple[tuple[str, str, str], tuple[int, ...]]]:
     for at in range(HEAD.size, len(content) - SLOT.size + 1, SLOT.size):
         number, kind, *figures, name = SLOT.unpack_from(content, at)
-        if not number or kind >= len(KINDS):
-            continue
-        text = name.split(b"\0", 1)[0].decode(errors="replace")
-        for direction, first in zip(DIRECTIONS, (0, _FIGURES), strict=True):
-            starts, volume, *times = figures[first : first + _FIGURES]
-            phases = tuple((times[p], times[p + 1], times[p + 2]) for p in range(0, 3 * PHASES, 3))
-            yield (text, KINDS[kind], direction), Tally(starts, volume, phases)
+        if number and kind < len(KINDS):
+            text = name.split(b"\0", 1)[0].decode(errors="replace")
+            for direction, first in zip(DIRECTIONS, (0, _FIGURES), strict=True):
+                yield (text, KINDS[kind], direction), tuple(figures[first : first + _FIGURES])
 
 
 class Watched(Protocol):
-    """A server that runs under observation."""
-
     def work(self) -> None:
         """Have it decrypt and encrypt pages: read a table from the disk, change some of it, write that."""
 
@@ -152,9 +125,6 @@ def observe(start: Start, folder: Path) -> dict[str, int]:
     """How often a server starts each cipher in OpenSSL while it works, most often first; empty if nothing was observed.
 
     Starts before its work, as it opens its log and its tables, are left out. Counts are kept in ``folder`` meanwhile.
-
-    Raises:
-        EngineUnavailable: the preload is not in this installation, or cannot be named.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix="counts-") as inside:
         counts = Path(inside, "evp")
@@ -167,9 +137,9 @@ def observe(start: Start, folder: Path) -> dict[str, int]:
 
 def started(path: Path) -> Counter[str]:
     found: Counter[str] = Counter()
-    for (name, kind, _direction), tally in read(path).tallies.items():
+    for (name, kind, _direction), (starts, *_) in read(path).tallies.items():
         if kind == "cipher":
-            found[name] += tally.starts
+            found[name] += starts
     return found
 
 

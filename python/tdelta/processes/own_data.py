@@ -36,13 +36,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What tdelta adds: tables of sampled keys, and the markers that a search for plaintext looks for.
-
-    Args:
-        statements: make them, in the engine's SQL.
-        tables: the tables that are made.
-        needles: what markers are recognised by.
-    """
+    """What tdelta adds by statements: tables of sampled keys, and the markers that a search for plaintext looks for."""
 
     statements: tuple[str, ...]
     tables: Tables
@@ -146,11 +140,7 @@ class Trier:
         self._constants = constants
 
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
-        """What the database says against a transaction, if anything.
-
-        Args:
-            trial: how often to run it, with which draws; None only prepares it.
-        """
+        """What the database says against a transaction, if anything; without a trial it is only prepared."""
         answer = self._worker.ask(
             "try",
             seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.measure.aes import OPENSSL_VARIABLE
@@ -29,17 +30,12 @@ class Program:
     remedy: str
 
     def require(self) -> None:
-        """Raise ``UsageError`` where it is missing."""
         if shutil.which(self.name) is None:
             raise UsageError(Refusal.of("program-missing", program=self.name, remedy=self.remedy))
 
 
 class Programs:
-    """Runs programs for one action; all of them end with it. Use as a context manager.
-
-    Args:
-        folder: where they run, and what they say is written.
-    """
+    """Runs programs for one action, in a folder where what they say is written; all of them end with it."""
 
     def __init__(self, folder: Path, halt: Halt) -> None:
         self._folder = folder
@@ -58,25 +54,13 @@ class Programs:
     def pid(self) -> int:
         return self._child.pid
 
-    def run(
-        self,
-        *stages: Sequence[str],
-        source: Path | None = None,
-        target: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> Usage:
-        """Run a pipeline and wait for it: what its programs used.
-
-        Args:
-            *stages: the words of each program; each reads what the one before it writes.
-            source: what the first one reads; None: nothing.
-            target: where the last one writes; None: nobody reads that.
-            environment: variables to add. Others can read them, so nothing secret.
+    def run(self, *stages: Sequence[str], **options: Any) -> Usage:
+        """Begin a pipeline and wait for it: what its programs used.
 
         Raises:
             EnvironmentFault: a program could not be started, failed or took too long, or the action is to end.
         """
-        self.begin(*stages, source=source, target=target, environment=environment)
+        self.begin(*stages, **options)
         return self.answer()
 
     def begin(
@@ -86,7 +70,14 @@ class Programs:
         target: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start a pipeline as `run` does and do not wait; `answer` says what came of it."""
+        """Start a pipeline; `answer` says what came of it.
+
+        Args:
+            *stages: the words of each program; each reads what the one before it writes.
+            source: what the first one reads; None: nothing.
+            target: where the last one writes; None: nobody reads that.
+            environment: variables to add. Others can read them, so nothing secret.
+        """
         inherited = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
         self._stages = stages
         self._child.send(
@@ -101,7 +92,6 @@ class Programs:
         )
 
     def answer(self) -> Usage:
-        """Wait for what was begun; returns and raises as `run` does."""
         names = " | ".join(Path(stage[0]).name for stage in self._stages)
         try:
             answer = self._halt.wait_for(self._child, f"the end of {names}", ACTION_SECONDS + _GRACE_SECONDS)

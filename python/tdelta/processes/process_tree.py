@@ -26,7 +26,7 @@ _LOOK_AGAIN_SECONDS = 0.002
 _GONE = "ZX"
 _STOPPED = "T" + _GONE
 _STAT_BYTES = 4096
-_SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
+SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
 _THREADS = 17
 """Behind the name and its bracket (proc(5): num_threads is field 20)."""
 
@@ -55,7 +55,7 @@ class Process:
 def below(root: int, spare: Collection[int] = ()) -> tuple[Process, ...]:
     """Every process below ``root``, parents before children, less those in ``spare`` and what is below them."""
     children: dict[int, list[Process]] = {}
-    for process in _processes():
+    for process in _shown("/proc"):
         children.setdefault(process.parent, []).append(process)
     found, waiting = [], [root]
     while waiting:
@@ -75,11 +75,6 @@ def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
     return tuple(process.pid for process in below(root, spare) if process.lives)
 
 
-def named_memory() -> frozenset[Path]:
-    """All POSIX shared memory that has a name."""
-    return frozenset(_SHARED.glob("*"))
-
-
 def shared_memory(root: int) -> frozenset[Path]:
     """POSIX shared memory that processes below ``root`` write to, by its names: it outlives those that are killed.
 
@@ -89,7 +84,7 @@ def shared_memory(root: int) -> frozenset[Path]:
     for pid in living(root):
         for line in (read_text(Path(f"/proc/{pid}/maps")) or "").splitlines():
             _, rights, *_, name = line.split(maxsplit=5)
-            if rights.startswith("rw") and rights.endswith("s") and Path(name).parent == _SHARED:
+            if rights.startswith("rw") and rights.endswith("s") and Path(name).parent == SHARED:
                 found.add(Path(name))
     return frozenset(found)
 
@@ -105,10 +100,9 @@ def _soon(is_so: Callable[[], bool], seconds: float) -> bool:
 
 
 def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
-    """Stop everything below ``root``, until every thread of it has stopped and no new child is seen.
+    """Stop everything below ``root``, until every thread has stopped and no new child is seen; whether in time.
 
-    Returns:
-        Whether that was so within ``seconds``; a thread that waits for a disk stops only after that.
+    A thread that waits for a disk stops only after that.
     """
     return _soon(lambda: all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, living(root, spare))), seconds)
 
@@ -134,20 +128,21 @@ def kill_in(folder: Path, seconds: float) -> bool:
 
     Only for folders that a server has for itself: whoever works there was started there.
     """
-    return _soon(lambda: not _signal_all(signal.SIGKILL, _working_in(folder)), seconds)
-
-
-def _working_in(folder: Path) -> list[int]:
     here = os.path.realpath(folder)
-    return [process.pid for process in _processes() if process.lives and _works_in(process.pid, here)]
+
+    def is_dead() -> bool:
+        pids = [one.pid for one in _shown("/proc") if one.lives and _place_of(one.pid).is_relative_to(here)]
+        return not _signal_all(signal.SIGKILL, pids)
+
+    return _soon(is_dead, seconds)
 
 
-def _works_in(pid: int, folder: str) -> bool:
+def _place_of(pid: int) -> Path:
+    """Where a process works; no place for one that has gone."""
     try:
-        where = str(Path(f"/proc/{pid}/cwd").readlink())
+        return Path(f"/proc/{pid}/cwd").readlink()
     except OSError:
-        return False
-    return where == folder or where.startswith(folder + os.sep)
+        return Path()
 
 
 def reap(spare: Collection[int]) -> None:
@@ -174,10 +169,6 @@ def has_stopped(pid: int) -> bool:
     return all(thread.state in _STOPPED for thread in _shown(f"/proc/{pid}/task"))
 
 
-def _processes() -> Iterator[Process]:
-    return _shown("/proc")
-
-
 def _shown(folder: str) -> Iterator[Process]:
     """The processes or threads with a folder in this one. Hundreds are read before and after each trial, hence `os`."""
     try:
@@ -190,7 +181,6 @@ def _shown(folder: str) -> Iterator[Process]:
 
 
 def _stat(path: str) -> str:
-    """A file that is read at once; empty where the process has gone."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -202,7 +192,6 @@ def _stat(path: str) -> str:
 
 
 def entries(folder: Path) -> list[Path]:
-    """What is in a folder of ``/proc``; nothing where that is gone."""
     try:
         return list(folder.iterdir())
     except OSError:
@@ -224,14 +213,15 @@ def usage(root: int) -> Usage:
     """
     from tdelta.records import Usage  # not earlier: supervisors do without
 
-    pids = (root, *(process.pid for process in below(root)))
-    cpu = [_cpu_seconds(pid) for pid in pids]
     total: Counter[str] = Counter()
-    for pid in pids:
+    user = system = 0.0
+    for pid in (root, *(process.pid for process in below(root))):
+        own_user, own_system = _cpu_seconds(pid)
+        user, system = user + own_user, system + own_system
         total.update(io_bytes(pid))
     return Usage(
-        cpu_user_seconds=sum(user for user, _ in cpu),
-        cpu_system_seconds=sum(system for _, system in cpu),
+        cpu_user_seconds=user,
+        cpu_system_seconds=system,
         syscall_read_bytes=total["rchar"],
         syscall_written_bytes=total["wchar"],
         device_read_bytes=total["read_bytes"],
@@ -249,12 +239,8 @@ def _cpu_seconds(pid: int) -> tuple[float, float]:
     if len(fields) < _CHILDREN_SYSTEM:
         return 0.0, 0.0
     user, system, user_below, system_below = (int(f) / _TICKS_A_SECOND for f in fields[_USER:_CHILDREN_SYSTEM])
-    ran = sum(_ran_ns(thread) for thread in entries(Path(f"/proc/{pid}/task"))) * 1e-9
+    threads = (read_text(thread / "schedstat") or "0" for thread in entries(Path(f"/proc/{pid}/task")))
+    ran = sum(int(text.split()[0]) for text in threads) * 1e-9
     more = max(0.0, ran - user - system)
     share = user / (user + system) if user + system else 0.5
     return user + more * share + user_below, system + more * (1.0 - share) + system_below
-
-
-def _ran_ns(thread: Path) -> int:
-    found = (read_text(thread / "schedstat") or "").split()
-    return int(found[0]) if found else 0

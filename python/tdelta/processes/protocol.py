@@ -103,14 +103,7 @@ class Twin(ABC):
         return None
 
     def prices(self) -> dict[str, object] | None:
-        """What pages cost the code under test, pass by pass; None where that is not known.
-
-        JSON values, for `tdelta.inference.unit_costs`; every figure is of one pass.
-
-        Raises:
-            EnvironmentFault: this machine cannot.
-            TdeltaError: the engine refuses; the message is its own.
-        """
+        """What pages cost the code under test, as JSON values, for each pass; None where that is not known."""
         return None
 
     def replica_checksums(self, _tables: Tables) -> Checksums | None:
@@ -118,34 +111,21 @@ class Twin(ABC):
         return None
 
     def keep_cache(self, _misses: float) -> bool:
-        """Keep which pages are in the cache, for later twins of such data and cache, unless one that misses less is.
+        """Keep which pages are in the cache, for later twins of such data and cache; returns whether its engine can.
 
-        Args:
-            misses: how many an operation has of this content.
-
-        Returns:
-            Whether its engine can.
+        One that is kept, with fewer ``misses`` in an operation, stays.
         """
         return False
 
     def restore_cache(self) -> float | None:
-        """Fill the cache of a twin whose tables were read once as it was kept, where its engine can.
-
-        Returns:
-            The misses that came with it; None where nothing was kept.
-        """
+        """Fill the cache of a twin whose tables were read once as it was kept: the misses, None where none was."""
         return None
 
     def evidence(self, _job: TrialJob, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
+        """Run one trial that nobody measures, marker rows on their way through all files, and search these.
 
-        Returns:
-            What was found in every file, during the trial and after it.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is the engine's.
+        Returns what was found in every file, during the trial and after it. Raises as `trial`, and
+        ``EnvironmentFault`` where a file cannot be searched.
         """
         raise Defect("files of a twin were to be searched that are out of reach")
 
@@ -197,12 +177,7 @@ class Twins(ABC, Generic[TwinT]):
             entries: each twin with its trial.
             slots: the index in ``entries`` of who runs in each slot; each has one.
 
-        Returns:
-            What each measured, in the order of ``entries``.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is the engine's.
+        Returns what each measured, in the order of ``entries``; raises as `Twin.trial` does.
         """
 
     @abstractmethod

@@ -19,17 +19,12 @@ from tdelta.workloads.dialect import Dialect
 
 
 def require_no_markers(tables: Iterable[str]) -> None:
-    """Raise ``UsageError`` if there is a table of the markers' name already."""
     if any(name.lower() == TABLE for name in tables):
         raise UsageError(Refusal.of("table-name-taken", table=TABLE))
 
 
 def with_markers(job: PopulateJob, markers: Markers, dialect: Dialect) -> PopulateJob:
-    """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
-
-    Raises:
-        UsageError: the workload has a table of that name itself.
-    """
+    """A load with the markers' table after all others, in an engine's SQL; their rows stay what they are."""
     require_no_markers(name for name, _ in job.tables)
     tables = job.plan["tables"]
     assert isinstance(tables, list)  # noqa: S101 - a data plan is made by the workload
@@ -47,15 +42,7 @@ POPULATE_SECONDS = 24 * 3600.0
 
 def populate(worker: Worker, job: PopulateJob) -> None:
     """Have a worker make the tables, fill them and build the indexes; raises as `Worker.ask` does."""
-    worker.ask(
-        "load",
-        seconds=POPULATE_SECONDS,
-        plan=job.plan,
-        seed=job.seed,
-        threads=os.cpu_count() or 1,
-        tables=job.tables_sql,
-        indexes=job.indexes_sql,
-    )
+    worker.ask("load", seconds=POPULATE_SECONDS, **job.request(os.cpu_count() or 1))
 
 
 def generated_checksums(job: PopulateJob) -> Checksums:

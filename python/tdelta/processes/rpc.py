@@ -8,6 +8,7 @@ by whatever signal: then `Host.end` leaves nothing behind.
 from __future__ import annotations
 
 import base64
+import contextlib
 import ctypes
 import json
 import os
@@ -39,8 +40,6 @@ class ParentGone(Exception):
 
 
 class Failed(Exception):
-    """A request that could not be carried out: ``kind`` is for programs."""
-
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
@@ -55,7 +54,6 @@ class Input:
 
     @property
     def has_line(self) -> bool:
-        """Whether a request has been read and not been taken."""
         return b"\n" in self._buffer
 
     def next(self, seconds: float | None) -> Request | None:
@@ -177,9 +175,11 @@ def serve(host: Host) -> None:
             elif (answer := host.answer(request)) is not None:
                 say(answer)
     except ParentGone:
-        pass
-    finally:
         host.end()
+    except BaseException:
+        with contextlib.suppress(Exception):  # the defect is what is to be seen
+            host.end()
+        raise
 
 
 def _listening(host: Host) -> Callable[[float | None], Request]:

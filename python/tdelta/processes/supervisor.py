@@ -44,8 +44,6 @@ class Supervisor(Host):
 
 
 class ProgramsHost(Supervisor):
-    """Runs one pipeline at a time, as a shell would."""
-
     def __init__(self) -> None:
         super().__init__()
         self._folder: Path | None = None
@@ -54,7 +52,6 @@ class ProgramsHost(Supervisor):
         return {}
 
     def do_keep(self, request: Request) -> None:
-        """Take charge of a private folder; there is no answer to it."""
         self._folder = Path(request["folder"])
 
     def do_stop(self, _request: Request) -> None:
@@ -151,11 +148,7 @@ class _Tail:
 
 
 def _started(request: Request, said: Mapping[str, _Tail]) -> list[subprocess.Popen[bytes]]:
-    """The programs of a pipeline, which hold the ends of their pipes, and nobody else.
-
-    Raises:
-        Failed: one cannot be started; the others are killed.
-    """
+    """The programs of a pipeline, which hold the ends of their pipes, and nobody else."""
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as files:
         for tail in said.values():
@@ -221,14 +214,7 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start a program, in a process group of its own, tied to this process's life.
 
-    Args:
-        out: where its standard output goes; ``subprocess.PIPE``: to whoever reads it.
-        source: its standard input; None: nothing, or ``secret``.
-        folder: where it runs; None: where this process does.
-        leaves_root: run as another user where this one is root, for programs that refuse root.
-
-    Raises:
-        OSError: it cannot be started.
+    It reads ``source``, or ``secret``, or nothing. Where this process is root, one that refuses root ``leaves_root``.
     """
     process = subprocess.Popen(
         argv,

@@ -47,11 +47,7 @@ NO_FOLDER = Path("/template")
 
 
 def digest_of(programs: Iterable[Path], *parts: Any) -> str:
-    """A template's digest: of the programs that make it, tdelta's included, and of all else that decides its content.
-
-    Raises:
-        OSError: a program is not there.
-    """
+    """A template's digest: of the programs that make it, tdelta's included, and all else that decides its content."""
     found = [(path, path.stat()) for path in (*programs, Path(_native.__file__))]
     made_by = [(str(path), status.st_size, status.st_mtime_ns) for path, status in found]
     return hashlib.sha256(json.dumps([made_by, *parts], default=str, sort_keys=True).encode()).hexdigest()
@@ -81,12 +77,10 @@ class Template:
 
 
 class Templates:
-    """A store of templates in one folder.
+    """A store of templates in one folder, made when something is kept.
 
-    Args:
-        root: the folder, made when something is kept.
-        of_users: whether it may hold rows of a user's database; whoever makes such a store clears it.
-        most_bytes: what all may take; those go first that were not used for longest.
+    One that may hold rows of a user's database (``of_users``) is cleared by its maker. Where all take more than
+    ``most_bytes``, those go first that were not used for longest.
     """
 
     def __init__(self, root: Path, *, of_users: bool = False, most_bytes: int = MOST_BYTES) -> None:
@@ -95,11 +89,6 @@ class Templates:
         self._most_bytes = most_bytes
 
     def key(self, cipher: str) -> str:
-        """The key of this store's data under a cipher, 64 hexadecimal digits.
-
-        Raises:
-            OSError: its secret can be neither read nor written.
-        """
         root = own_folders.make(self.root)
         try:
             secret = os.open(_SECRET, os.O_RDWR | os.O_CREAT | _OPENED, FILE_MODE, dir_fd=root)
@@ -118,7 +107,6 @@ class Templates:
         return hmac.digest(drawn, cipher.encode(), "sha256").hex()
 
     def taken(self, digest: str) -> Template | None:
-        """A template to copy from; None if there is none."""
         folder = self.root / digest
         with contextlib.suppress(OSError, ValueError):
             lock = own_folders.opened(folder)
@@ -214,7 +202,6 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove files that killed processes left half-written."""
     for path in folder.glob(f"*{_NEW}*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _MOST_NEW_SECONDS:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from tdelta import _native
-from tdelta.measure.usage import spent
+from tdelta.measure.pressure import spent
 from tdelta.processes.rpc import Reply, Request, serve
 from tdelta.processes.worker_host import TwinHost
 
@@ -36,13 +36,11 @@ class Host(TwinHost):
         return {}
 
     def do_run(self, request: Request) -> Reply:
-        """Run statements one after another; what they answer is dropped."""
         for statement in request["statements"]:
             self._server().run(statement)
         return {}
 
     def do_rows(self, request: Request) -> Reply:
-        """All that one statement answers: the names of the columns, and rows of texts."""
         columns, rows = self._server().rows(request["sql"])
         return {"columns": columns, "rows": rows}
 
@@ -79,16 +77,13 @@ class Host(TwinHost):
         return super().do_trace(request)
 
     def do_begin_external_load(self, _request: Request) -> Reply:
-        """Take note of what the server used so far; a load of another process begins."""
         self._server().begin_external_load()
         return {}
 
     def do_end_external_load(self, request: Request) -> Reply:
-        """Have the server come to rest, and say what it used since that load began."""
         return self._server().end_external_load(request.get("settle", True))
 
     def do_loop_cost(self, request: Request) -> Reply:
-        """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
         request["trial"]["stop_on_error"] = False
         return _native.loop_cost(*(json.dumps(request[name]) for name in ("transactions", "constants", "trial")))
 
@@ -106,7 +101,6 @@ class Host(TwinHost):
         return {"said": outcome["first_error"], "is_full": bool(_ROOM.intersection(outcome["errors"]))}
 
     def _run(self, sql: str) -> None:
-        """Run a statement, whatever it answers."""
         self._server().run(sql)
 
     def _server(self) -> _native.ServerTwin:

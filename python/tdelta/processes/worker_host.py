@@ -19,8 +19,6 @@ _OWN_FAULTS = ("out_of_memory", "no_twin", "value")
 
 
 class NoTwin(ValueError):
-    """A request out of order: it needs an open twin."""
-
     def __init__(self) -> None:
         from tdelta.messages import Refusal  # not earlier: nearly every worker does without it
 
@@ -111,7 +109,8 @@ class TwinHost(Host):
         """
         trial = json.dumps(request["trial"])
         if "begin_ns" in request:
-            _wait_until(request["begin_ns"])
+            left_ns = request["begin_ns"] - time.monotonic_ns()
+            time.sleep(max(0, left_ns) * 1e-9)  # it overshoots by some fifty microseconds
         with self._feeding(request.get("fed")) as fed:
             settle = request.get("checkpoint", True)
             answer: Reply = self.open_twin().trial(trial, settle=settle, **fed)
@@ -153,13 +152,6 @@ class TwinHost(Host):
         return {}
 
     def open_twin(self) -> Any:
-        """The twin; raises ``NoTwin`` where none is open."""
         if self.twin is None:
             raise NoTwin
         return self.twin
-
-
-def _wait_until(begin_ns: int) -> None:
-    """Sleep until that time of the monotonic clock; a sleep overshoots by some fifty microseconds."""
-    if (left_ns := begin_ns - time.monotonic_ns()) > 0:
-        time.sleep(left_ns * 1e-9)

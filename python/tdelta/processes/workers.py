@@ -63,12 +63,8 @@ class Worker(_Process):
     """One worker process. Use as a context manager, or call `end`.
 
     Its environment is the parent's, less what would silently change the level of a factor, and what is given here.
-    Nothing of the twin is in it or in the arguments.
-
-    Args:
-        environment: variables to add. Others can read them, so nothing secret.
-        program: the module that it runs.
-        failed: what a database's answer is as an exception, by its kind and message; None: see `failure`.
+    Nothing of the twin is in it or in the arguments, which others can read. ``failed`` makes exceptions of a database's
+    answers, by kind and message, in place of `failure`.
     """
 
     called = "a worker process"
@@ -101,13 +97,7 @@ class Worker(_Process):
         self.end()
 
     def ask(self, do: str, *, seconds: float = _START_SECONDS, **arguments: object) -> dict[str, Any]:
-        """Send a request, a ``do_*`` method of the worker's host, and wait for its answer; past that time it is ended.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be opened.
-            TdeltaError: what else the database answered.
-            WorkerFault: the worker died, or did not answer in time.
-        """
+        """Request a ``do_*`` method of the worker's host, and wait for its answer; past that time it is ended."""
         self.send(do, **arguments)
         return self.answer(seconds)
 
@@ -155,7 +145,6 @@ class Worker(_Process):
         yield from _relied_on
 
     def require_running(self) -> None:
-        """Raise ``WorkerFault`` if the process has ended."""
         if self._process.poll() is not None:
             raise self._died()
 
@@ -214,7 +203,6 @@ def looks(seconds: float) -> Iterator[float]:
 
 
 def _environment(added: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment for a worker. The user's own word for OpenSSL would hide AES from every twin."""
     kept = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
     return kept | dict(added)
 
@@ -264,12 +252,7 @@ class Refused(Exception):
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer about a user's database that is no refusal.
-
-    Raises:
-        Refused: it is one.
-        StorageFault: it is one of the disk's.
-    """
+    """An answer about a user's database, or its refusal as ``Refused``, or ``StorageFault`` where it is the disk's."""
     if "refused" not in answer:
         return answer
     kind, said = answer["refused"]

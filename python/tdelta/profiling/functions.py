@@ -59,12 +59,7 @@ _INNERMOST = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What an engine calls its own.
-
-    Attributes:
-        symbols: what they hold, by their class: patterns, set off by blanks.
-        modules: Python modules that are called otherwise where they are installed, with their packages.
-    """
+    """What an engine calls its own: patterns of symbols by class, and modules with their packages."""
 
     symbols: Mapping[FunctionClass, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
@@ -95,13 +90,7 @@ class Functions:
         self._modules = {"_native": "tdelta"} | {key: name for one in engines for key, name in one.modules.items()}
 
     def class_of(self, symbol: str, dso: str, *, is_kernel: bool = False) -> FunctionClass:
-        """The class of a function.
-
-        Args:
-            symbol: its name; empty where the file does not tell it.
-            dso: the file, without folders.
-            is_kernel: whether the kernel runs it. Its own ciphers and checksums (an encrypted disk's) count separately.
-        """
+        """The class of a function by symbol, if any, and file; the kernel's ciphers and checksums count apart."""
         name = _without_arguments(symbol)
         for of, symbols, files in self._rows:
             fits = (

@@ -9,15 +9,78 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
-from tdelta.profiling.recording import Recording, parse_report
 from tdelta.profiling.sampling import Gone, Samples, Sampling, environment, has_maps, last_words, may_look_at_cpus
+from tdelta.records import Sampled
+
+_HEX = re.compile(r"0x[0-9a-f]+")
+_EVENT = re.compile(r"# Samples: .* of event '([^']*)'")
+_LEVEL = re.compile(r"\[(.)\] ?(.*)")
+_FIELDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All functions that were seen in one recording.
+
+    ``has_kernel`` says whether the kernel's could be; ``is_lost`` that perf could not write everything down.
+    """
+
+    functions: tuple[Sampled, ...]
+    has_kernel: bool = True
+    is_lost: bool = False
+
+
+def parse_report(printed: Iterable[str], threads: Collection[int] | None = None) -> Recording:
+    """Read ``perf report`` with fields that tabulators separate: samples, period (ns), thread, file, level and symbol.
+
+    Functions of a file that does not name them are added up under no symbol.
+    """
+    found = []
+    has_kernel = True
+    for line in printed:
+        if event := _EVENT.match(line):
+            has_kernel = not event[1].endswith(":u")
+        fields = [field.strip() for field in line.split("\t")]
+        if line.startswith("#") or len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
+            continue
+        if threads is not None and int(fields[2].partition(":")[0]) not in threads:
+            continue
+        level = _LEVEL.fullmatch(fields[4])
+        symbol, is_kernel = (level[2], level[1] == "k") if level else (fields[4], False)
+        symbol = "" if _HEX.fullmatch(symbol) or symbol == "[unknown]" else symbol
+        found.append(Sampled(_file_name(fields[3]), symbol, int(fields[0]), int(fields[1]), is_kernel=is_kernel))
+    return Recording(_summed(found), has_kernel)
+
+
+def added(recordings: Iterable[Recording]) -> Recording:
+    kept = tuple(recordings)
+    functions = _summed(one for recording in kept for one in recording.functions)
+    return Recording(functions, all(one.has_kernel for one in kept), any(one.is_lost for one in kept))
+
+
+def _summed(functions: Iterable[Sampled]) -> tuple[Sampled, ...]:
+    found: dict[tuple[str, str, bool], list[int]] = {}
+    for one in functions:
+        sums = found.setdefault((one.dso, one.symbol, one.is_kernel), [0, 0])
+        sums[0] += one.samples
+        sums[1] += one.cpu_ns
+    return tuple(
+        Sampled(dso, symbol, samples, cpu_ns, is_kernel=is_kernel)
+        for (dso, symbol, is_kernel), (samples, cpu_ns) in found.items()
+    )
+
+
+def _file_name(dso: str) -> str:
+    """Without folders, which may be private, nor what perf says of a file that was replaced meanwhile."""
+    return dso if dso.startswith("[") else dso.removesuffix(" (deleted)").rpartition("/")[2]
+
 
 SHOWN = ("--symfs", "/dev/null", "-F", "pid,tid,cpu,time", "--ns", "--show-task-events", "--show-lost-events")
 """What `threads_of` reads: these words of ``perf script``, which would
@@ -30,23 +93,14 @@ _FORK = "PERF_RECORD_FORK"
 _LOST = "PERF_RECORD_LOST"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnThreads:
-    """``threads`` are those that were sampled of the processes and of what these started; None where all are meant.
-
-    ``is_lost`` says that perf could not write everything down, samples included.
-    """
-
-    threads: frozenset[int] | None = None
-    is_lost: bool = False
+Threads: TypeAlias = tuple[frozenset[int] | None, bool]
+"""Those that are meant, None for all, and whether perf could not write everything down, samples included."""
 
 
-def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -> OwnThreads:
-    """The threads of processes, and of those that they and their children started.
+def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -> Threads:
+    """The threads of processes that were sampled, and of those that they and their children started.
 
-    Args:
-        printed: lines of ``perf script`` with `SHOWN`, in the order of time; read once.
-        processes: ids of those that are meant; everything in the recording, where there are none.
+    The lines are those of ``perf script`` with `SHOWN`, in the order of time.
     """
     meant = set(processes or ())
     threads: set[int] = set()
@@ -64,7 +118,7 @@ def threads_of(printed: Iterable[str], processes: Iterable[int] | None = None) -
             has_begun = True
             if process in meant:
                 threads.add(thread)
-    return OwnThreads(None if processes is None else frozenset(threads), is_lost)
+    return None if processes is None else frozenset(threads), is_lost
 
 
 _TRIES = 3
@@ -84,11 +138,7 @@ class Perf:
     def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
         """Have perf wait for the order to sample processes, their threads, and those that they start.
 
-        Args:
-            processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
-
-        Raises:
-            EnvironmentFault: perf cannot, or may not.
+        Where whole CPUs are looked at, their ids are asked for again when sampling begins and ends.
         """
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())
@@ -104,21 +154,16 @@ class Perf:
         raise AssertionError
 
     def read(self, samples: Samples) -> Recording:
-        """What was sampled, by function.
-
-        Raises:
-            EnvironmentFault: perf cannot read it.
-        """
-        own = self._own_threads(samples)
+        threads, is_lost = self._own_threads(samples)
         # No children: there are no call chains. By dso and symbol: what a stripped file does not name is an address.
         # By thread, which perf calls pid: told to leave processes out (--pid), perf 6.1 counts a symbol that several
         # have for the first that it sees there.
         words = ["--stdio", "--sort", "pid,dso,sym", "-F", "sample,period,pid,dso,sym", "-t", "\t"]
         with self._telling("report", samples.file, *words, "--no-children", "--percent-limit", "0") as printed:
-            recording = parse_report(printed, own.threads)
-        return dataclasses.replace(recording, is_lost=own.is_lost)
+            recording = parse_report(printed, threads)
+        return dataclasses.replace(recording, is_lost=is_lost)
 
-    def _own_threads(self, samples: Samples) -> OwnThreads:
+    def _own_threads(self, samples: Samples) -> Threads:
         try:
             with self._telling("script", samples.file, *SHOWN) as printed:
                 return threads_of(printed, samples.processes)
@@ -126,7 +171,7 @@ class Perf:
             if samples.processes is not None:
                 raise
             # Functions are worth having without it, where nobody else's are among them.
-            return OwnThreads()
+            return None, False
 
     @contextlib.contextmanager
     def _telling(self, command: str, file: Path, *words: str) -> Iterator[Iterator[str]]:
@@ -166,11 +211,6 @@ class Perf:
 
 
 def find_perf() -> Perf:
-    """The ``perf`` of this machine.
-
-    Raises:
-        EnvironmentFault: there is none, or it does not run here; the message says how to get one.
-    """
     program = shutil.which("perf")
     if program is None:
         raise EnvironmentFault(Refusal.of("perf-unavailable", fault="not found"))

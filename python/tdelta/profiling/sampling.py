@@ -30,7 +30,6 @@ _MAY_LOOK_AT_CPUS = (21, 38)
 
 
 def paranoid_level() -> str:
-    """The level of ``kernel.perf_event_paranoid``; empty where it is not known."""
     return read_text(_PARANOID) or ""
 
 
@@ -157,11 +156,6 @@ class Sampling:
         self._tell("enable")
 
     def end(self) -> Samples:
-        """Sample no more, and have all samples written.
-
-        Raises:
-            EnvironmentFault: perf has given up meanwhile.
-        """
         self._tell("disable")
         self._look_again()
         self._interrupt()
@@ -209,12 +203,7 @@ class Sampling:
 
 
 def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
-    """What perf's own words mean, for people: that it may not, that it is too old, or whatever it said last.
-
-    Args:
-        paranoid: the level of ``kernel.perf_event_paranoid``; empty where it is not known.
-        code: what it ended with, negative for a signal; none if it runs.
-    """
+    """What perf's own words mean, for people, or the code that it ended with, negative for a signal."""
     lower = words.lower()
     said = last_words(words) or f"no message, exit code {code}"
     if any(part in lower for part in ("access to performance monitoring", "permission", "not permitted", "paranoid")):

@@ -72,7 +72,6 @@ def network() -> str:
 
 
 def tdelta_version() -> str:
-    """The version of tdelta here; empty where it was not installed as a package."""
     try:
         return version("tdelta")
     except PackageNotFoundError:
@@ -93,19 +92,11 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentsRequest:
-    """How many agents a run has, and the address of the Ray cluster; None: one of this machine's, made for the run."""
+class NodesRequest:
+    """How many agents or hosts a run has, and the address of their Ray cluster; None: one made here for the run."""
 
     count: int
     address: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HostsRequest:
-    """How many hosts a run's twins change between, and the address of the Ray cluster whose nodes they are."""
-
-    count: int
-    address: str | None
 
 
 def hello_seconds(count: int) -> float:
@@ -114,7 +105,6 @@ def hello_seconds(count: int) -> float:
 
 
 def placing_seconds(count: int) -> float:
-    """How long placing them takes at the most."""
     return hello_seconds(count) + AGAIN_SECONDS
 
 
@@ -135,18 +125,13 @@ def require_address(address: str) -> None:
 
 
 def require_head(address: str) -> None:
-    """See that something listens where the head of a cluster is to be; what ``auto`` means only Ray knows.
-
-    Raises:
-        UsageError: this is not an address.
-        EnvironmentFault: nothing accepts connections there.
-    """
+    """See that something listens where the head of a cluster is to be; what ``auto`` means only Ray knows."""
     if address == _AUTO:
         return
     try:
         socket.create_connection(_host_and_port(address), timeout=_CONNECT_SECONDS).close()
     except (OSError, UnicodeError) as fault:
-        said = getattr(fault, "strerror", None) or str(fault)
+        said = getattr(fault, "strerror", None) or fault
         raise EnvironmentFault(Refusal.of("ray-head-not-there", address=address, fault=said)) from fault
 
 
@@ -159,7 +144,6 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 
 def packed(value: object) -> str:
-    """A value as text of JSON."""
     return base64.b64encode(pickle.dumps(value)).decode()
 
 
@@ -168,16 +152,9 @@ def unpacked(text: str) -> Any:
 
 
 class Bridge(Worker):
-    """A process that speaks to Ray (`tdelta.ray.cluster`). Use as a context manager, or call `end`.
+    """A process that speaks to Ray (`tdelta.ray.cluster`), at an address or one of this machine's that ends with it.
 
-    Args:
-        address: of the cluster; None: a Ray of this machine's is made, and ended with the process.
-        count: how many actors to begin with.
-        *more: what `tdelta.ray.cluster.OnCluster.begin` takes besides.
-
-    Raises:
-        UsageError: the address is malformed, or Ray is not installed.
-        EnvironmentFault: nothing listens there, Ray does not come up, or an actor has another version of tdelta.
+    It begins with ``count`` actors. Use as a context manager, or call `end`.
     """
 
     kind: ClassVar[str]

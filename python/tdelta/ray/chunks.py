@@ -73,15 +73,10 @@ class _Taker:
 
 
 class HandOut:
-    """The operations of one trial that are not handed out yet.
+    """The operations of one trial, from ``first`` up to ``last``, that are not handed out yet.
 
-    Args:
-        first: of the operations, within the trial.
-        last: the one after the last.
-        connections: how many each agent has, by its number.
-        per_second: operations that agents did in a second of an earlier trial, as far as that is known.
-        least_seconds: how long handing out a chunk may take.
-        clock: in seconds.
+    Agents have their connections by their numbers. ``per_second`` is what they did in a second of an earlier trial, as
+    far as that is known, ``least_seconds`` how long handing out a chunk may take.
     """
 
     def __init__(

@@ -62,8 +62,6 @@ class NoNode(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """What was placed on a node, and what it said of itself."""
-
     handle: Any
     node_id: str
     said: Mapping[str, Any]
@@ -76,12 +74,7 @@ def next_free(nodes: Mapping[str, str], taken: Collection[str]) -> str | None:
 
 
 class Cluster:
-    """A Ray cluster that was joined.
-
-    Args:
-        ray: its module.
-        resumed_by: how users go on where it is lost.
-    """
+    """A Ray cluster that was joined; ``resumed_by`` is how users go on where it is lost."""
 
     def __init__(self, ray: Any, resumed_by: str) -> None:
         self.ray = ray
@@ -91,12 +84,7 @@ class Cluster:
 
     @classmethod
     def joined(cls, address: str | None, folder: str, cpus: int, resumed_by: str) -> Cluster:
-        """Join a cluster; without an address one of this machine's, made in a folder.
-
-        Raises:
-            UsageError: Ray is not installed.
-            EnvironmentFault: it does not come up.
-        """
+        """Join a cluster; without an address one of this machine's, made in a folder."""
         try:
             ray: Any = importlib.import_module("ray")
             importlib.import_module("ray.util.scheduling_strategies")
@@ -110,11 +98,7 @@ class Cluster:
         return cls(ray, resumed_by)
 
     def nodes(self) -> dict[str, str]:
-        """The nodes that are alive and have CPUs: their names by their ids.
-
-        Raises:
-            EnvironmentFault: the head, which knows them, does not answer.
-        """
+        """The nodes that are alive and have CPUs: their names by their ids."""
         try:
             known = self.ray.nodes()
         except Exception as fault:  # of many kinds, none of them documented
@@ -142,7 +126,6 @@ class Cluster:
             return fault
 
     def kill(self, handle: Any) -> None:
-        """Kill an actor, which may be gone."""
         with contextlib.suppress(Exception):
             self.ray.kill(handle)
 
@@ -155,12 +138,8 @@ class Cluster:
     ) -> dict[Name, Actor]:
         """Start actors at the same time, and again those that are lost meanwhile: elsewhere where their node died.
 
-        Args:
-            calls: how many of an actor's methods run at once.
-            choose: the next node, by the nodes' names by id and the nodes' ids by what is placed by now; None: none.
-
-        Returns:
-            Those for which there was a node.
+        So many ``calls`` of an actor's methods run at once; ``choose`` gives the next node, by the nodes' names by id
+        and the nodes' ids by what is placed by now. Returns those for which there was one.
 
         Raises:
             NodeRefused: one that is alive does not take them; then none of them stays, nor in the following cases.
@@ -284,7 +263,6 @@ class OnCluster:
         return []
 
     def handles(self) -> list[Any]:
-        """The actors that are there."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -360,7 +338,6 @@ class BridgeHost(Host):
 
 
 def end_all() -> None:
-    """Kill whatever was started below this process, which adopts orphans, and wait until it is gone."""
     give_up = time.monotonic() + STOP_SECONDS
     while time.monotonic() < give_up:
         for pid in living(os.getpid()):

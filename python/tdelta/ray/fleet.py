@@ -43,8 +43,6 @@ _PLACE_SECONDS = _START_SECONDS + NODE_SECONDS + placing_seconds(1)
 
 
 class Site(Node):
-    """One node's place for a run."""
-
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -110,9 +108,6 @@ class Fleet(OnCluster):
 
         A node that takes none, or has another version of tdelta, is left out from then on: why is returned, and the
         order is to be given again.
-
-        Raises:
-            EnvironmentFault: all nodes are left out, and no other comes for a while; it names those that were up.
         """
         give_up = time.monotonic() + NODE_SECONDS
         while self._free(nodes := self.cluster.nodes(), {}) is None:
@@ -144,7 +139,6 @@ class Fleet(OnCluster):
         return node
 
     def next(self, patience_seconds: float) -> Ended | None:
-        """A run that has ended, within so many seconds."""
         if not self._running:
             self.cluster.is_over.wait(patience_seconds)
         give_up = time.monotonic() + patience_seconds
@@ -165,7 +159,6 @@ class Fleet(OnCluster):
 
 
 def _ended(name: str, node: str, found: Any) -> Ended:
-    """A run's end, of its actor's answer, or of Ray's exception where that or its node was lost."""
     lost = words(found) if isinstance(found, Exception) else found.get("lost")
     if lost is not None:
         return Ended(name, node, lost=lost)
@@ -186,11 +179,7 @@ class Sites(Bridge):
         super().__init__(address)
 
     def place(self, name: str, words: list[str]) -> str | None:
-        """Begin a run with the words of a command line; returns its node, None where every node has a run.
-
-        Raises:
-            EnvironmentFault: no node is left, or none of them takes runs.
-        """
+        """Begin a run with the words of a command line; returns its node, None where every node has a run."""
         while True:
             found = self.invoke("place", name, words, tdelta_version(), seconds=_PLACE_SECONDS)
             if not isinstance(found, Refusal):

@@ -51,7 +51,6 @@ def site_run(words: list[str], folder: Path, stopped: threading.Event) -> dict[s
 
 
 def sweep() -> None:
-    """Remove folders of runs whose process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*"):
         owner = folder.name.removeprefix(FOLDERS).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():

@@ -32,8 +32,6 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The place of an answer from a node that was lost, with Ray's words."""
-
     words: str
 
 
@@ -46,11 +44,7 @@ class Hosts(OnCluster):
     _actors: tuple[Actor, ...] = ()
 
     def begin(self, count: int, actor: str = "") -> list[dict[str, Any]]:
-        """Start an actor of a class (``module:Class``) on each of so many nodes.
-
-        Raises:
-            EnvironmentFault: there are fewer nodes.
-        """
+        """Start an actor of a class (``module:Class``) on each of so many nodes."""
         found = len(self.cluster.nodes())
         if found >= count:
             module, _, name = actor.partition(":")
@@ -94,8 +88,7 @@ class Hosts(OnCluster):
 class Nodes(Bridge):
     """Nodes of a Ray cluster with an actor on each, in whose place the process that speaks to Ray is spoken to.
 
-    Args:
-        actor: the class of the actors, ``module:Class``. It has ``hello``, ``call``, ``stop`` and ``end``.
+    The class of the actors, ``module:Class``, has ``hello``, ``call``, ``stop`` and ``end``.
     """
 
     called = "the carrier to the hosts"
@@ -106,7 +99,11 @@ class Nodes(Bridge):
 
     def __init__(self, address: str | None, count: int, actor: str) -> None:
         super().__init__(address, count, actor)
-        self.names = _distinct([(one["node"], one["id"]) for one in self.placed])
+        names = [one["node"] for one in self.placed]
+        self.names = tuple(
+            name if names.count(name) == 1 else f"{name} ({one['id'][:8]})"
+            for name, one in zip(names, self.placed, strict=True)
+        )
 
     def call(self, number: int, call: Call) -> Any:
         """Make a call on one node: its value; raises what it raises there, and ``EnvironmentFault`` of a lost node."""
@@ -122,11 +119,7 @@ class Nodes(Bridge):
         return found
 
     def answers(self, calls: Mapping[int, Call]) -> list[Any]:
-        """The values of calls on nodes, all at once and in their order; an error raised there is in its value's place.
-
-        Raises:
-            EnvironmentFault: a node was lost meanwhile.
-        """
+        """The values of calls on nodes, all at once and in their order, or errors that were raised there."""
         sent = {number: packed(call) for number, call in calls.items()}
         answers = self.invoke("carry", sent, seconds=_CALL_SECONDS)
         for number, answer in answers.items():
@@ -151,9 +144,3 @@ class Nodes(Bridge):
             found.refusals = tuple(said.at(place) for said in found.refusals)
             found.args = (f"{place}: {found}",)
         return found
-
-
-def _distinct(nodes: list[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of nodes; where several have the same, with what Ray calls them."""
-    names = [name for name, _ in nodes]
-    return tuple(name if names.count(name) == 1 else f"{name} ({of[:8]})" for name, of in nodes)

@@ -9,6 +9,7 @@ and adds up what the agents measured (`merging`).
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import threading
 import time
@@ -22,12 +23,17 @@ from typing import Any
 from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError
 from tdelta.measure.children import Declined, taken
 from tdelta.messages import Refusal
+from tdelta.processes.actions import of_recorded
+from tdelta.processes.answers import measurement
+from tdelta.processes.jobs import TrialJob
+from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.workers import PROGRAM, Worker, failure
 from tdelta.ray import merging
-from tdelta.ray.bridge import AgentsRequest, Bridge, Node, machine, network
+from tdelta.ray.bridge import Bridge, Node, NodesRequest, machine, network
 from tdelta.ray.chunks import LEAST_SECONDS, HandOut
 from tdelta.ray.cluster import STOP_SECONDS, Cluster, OnCluster, words
-from tdelta.records.trials import AgentPart
+from tdelta.records import Measurement
+from tdelta.records.trials import AgentPart, Circumstances
 
 Answer = dict[str, Any]
 
@@ -49,6 +55,7 @@ _CALLS = 8
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
 _GRACE_SECONDS = 60.0
+_SETTLE_SECONDS = 120.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -94,7 +101,6 @@ class Agent(Node):
         self._wishes = Wishes()
 
     def clock_ns(self) -> int:
-        """The time by the clock that starts are set by."""
         return time.monotonic_ns()
 
     def open(self, twin: str, order: Mapping[str, Any]) -> Answer:
@@ -104,8 +110,9 @@ class Agent(Node):
             self._end(twin)
             worker = self._workers[twin] = Worker(program=order["program"])
             seconds = float(order["patience_seconds"])
-            for do, said in (("connect", order["connect"]), ("observe", order["observe"]), ("prepare", order["work"])):
-                _asked(worker, do, seconds, **said)
+            _asked(worker, "connect", seconds, options=order["options"], connections=order["connections"])
+            _asked(worker, "observe", seconds, observed={"watch": [], "counters": []})
+            _asked(worker, "prepare", seconds, **order["work"])
             return {"pid": worker.pid}
 
         return self._answered(twin, begin)
@@ -132,8 +139,7 @@ class Agent(Node):
     def feed(self, twin: str, number: int, chunk: Sequence[int] | None, is_next: bool) -> bool:
         """Give a trial that chunk if ``is_next`` (None: there is none any more), then wait until it wants another.
 
-        Returns:
-            Whether it does; False when it is over.
+        Returns False when it is over.
         """
         worker = self._workers.get(twin)
         if is_next and worker is not None:
@@ -201,11 +207,7 @@ class Segment:
 
 
 def segments(connections: int, agents: int) -> tuple[Segment, ...]:
-    """Share connections among agents, as evenly as they go; each has one at least.
-
-    Raises:
-        ValueError: there are fewer connections than agents.
-    """
+    """Share connections among agents, as evenly as they go; each has one at least, or ``ValueError``."""
     if not 1 <= agents <= connections:
         raise ValueError(f"expected 1 to {connections} agents for {connections} connections, found {agents}")
     edges = [connections * place // agents for place in range(agents + 1)]
@@ -258,26 +260,6 @@ class _Feeding:
         self.asked[call.remote(self._twin, self._number, chunk, is_next)] = agent
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """How agents connect to a twin's server: each has a segment of the connections, and prepares the transactions."""
-
-    program: str
-    options: Mapping[str, Any]
-    segments: tuple[Segment, ...]
-    work: Mapping[str, Any]
-    patience_seconds: float
-
-    def of(self, number: int) -> dict[str, Any]:
-        return {
-            "program": self.program,
-            "connect": {"options": self.options, "connections": self.segments[number - 1].connections},
-            "observe": {"observed": {"watch": [], "counters": []}},
-            "work": self.work,
-            "patience_seconds": self.patience_seconds,
-        }
-
-
 class LoadAgents(OnCluster):
     """The agents of one run, by their numbers from 1. Answers are by these, as texts, each with its ``node``."""
 
@@ -286,7 +268,9 @@ class LoadAgents(OnCluster):
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster)
         self._agents: dict[int, _Placed] = {}
-        self._twins: dict[str, _Order] = {}
+        self._twins: dict[str, tuple[tuple[Segment, ...], dict[str, Any]]] = {}
+        """The segments of each twin's connections, and what else is to be said to an agent for it to connect."""
+
         self._stopped = threading.Event()
         self._lead_ns = _LEAST_LEAD_NS
         self._numbers = itertools.count(1)
@@ -317,8 +301,8 @@ class LoadAgents(OnCluster):
         patience_seconds: float,
     ) -> dict[str, Answer]:
         """Have every agent connect to a twin's server, in a worker of that program, and prepare the transactions."""
-        shared = segments(connections, len(self._agents))
-        self._twins[twin] = _Order(program, options, shared, work, patience_seconds)
+        order = {"program": program, "options": options, "work": work, "patience_seconds": patience_seconds}
+        self._twins[twin] = segments(connections, len(self._agents)), order
         return self._since_start(self._opened(twin), 0)
 
     def trial(self, twin: str, trial: Mapping[str, Any], patience_seconds: float) -> dict[str, Answer]:
@@ -326,7 +310,7 @@ class LoadAgents(OnCluster):
         failed = {name: found for name, found in self._opened(twin).items() if "ok" not in found}
         if failed := failed or self._see_clocks():
             return self._since_start(failed, 0)
-        parts = self._twins[twin].segments
+        parts, _ = self._twins[twin]
         chunks = self._chunks(trial, parts)
         feeding = None if chunks is None else _Feeding(self._agents, twin, next(self._numbers), chunks)
         fed = {} if feeding is None else feeding.begin()
@@ -376,13 +360,13 @@ class LoadAgents(OnCluster):
     def _opened(self, twin: str) -> dict[int, Answer]:
         """Have every agent connect to a twin that it is not connected to, as one is that was placed anew."""
         self._replace()
-        order = self._twins[twin]
+        parts, order = self._twins[twin]
         refs = {
-            number: agent.actor.open.remote(twin, order.of(number))
+            number: agent.actor.open.remote(twin, {**order, "connections": parts[number - 1].connections})
             for number, agent in self._agents.items()
             if twin not in agent.open
         }
-        found = self._gather(refs, order.patience_seconds)
+        found = self._gather(refs, order["patience_seconds"])
         for number, one in found.items():
             if "ok" in one:
                 self._agents[number].open.add(twin)
@@ -394,7 +378,6 @@ class LoadAgents(OnCluster):
             self._place(lost)
 
     def _chunks(self, trial: Mapping[str, Any], parts: Sequence[Segment]) -> HandOut | None:
-        """The operations of a trial that are handed out: those that are recorded of a closed loop."""
         if trial["pace"]["kind"] != "closed":
             return None
         connections = {number: one.connections for number, one in enumerate(parts, 1)}
@@ -493,20 +476,15 @@ class AgentPool(Bridge):
     kind = f"{__name__}:LoadAgents"
     option = "--agents"
 
-    def __init__(self, asked: AgentsRequest) -> None:
+    def __init__(self, asked: NodesRequest) -> None:
         super().__init__(asked.address, asked.count)
         self._twins = itertools.count(1)
 
     def twin(self, failed: Callable[[str, str], TdeltaError] = failure, program: str = PROGRAM) -> AgentLoad:
-        """What runs the trials of one more twin; ``failed`` and ``program`` as those of its worker."""
         return AgentLoad(self, f"twin {next(self._twins)}", failed, program)
 
     def require_reach(self, options: Mapping[str, Any]) -> None:
-        """See that every agent can mean the same server by these options of a connection.
-
-        Raises:
-            EnvironmentFault: one is on another machine, where a socket's path or 127.0.0.1 is something else.
-        """
+        """See that every agent can mean the same server by these options of a connection."""
         host = options.get("host")
         if options.get("socket"):
             away, where = [one for one in self.placed if one["machine"] != machine()], str(options["socket"])
@@ -529,13 +507,7 @@ class AgentLoad:
         self._program = program
 
     def connect(self, options: Mapping[str, Any], connections: int, work: Mapping[str, Any]) -> None:
-        """Have every agent connect anew, and prepare the transactions.
-
-        Raises:
-            EnvironmentFault: an agent cannot reach the server.
-            ServerLost: an agent died.
-            TdeltaError: what the server said.
-        """
+        """Have every agent connect anew, and prepare the transactions."""
         self._pool.require_reach(options)
         self.end()
         seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
@@ -543,12 +515,7 @@ class AgentLoad:
         self._raise(self._pool.invoke("open", self._name, *order, seconds=seconds + self._pool.start_seconds))
 
     def trial(self, trial: Mapping[str, Any], deadline_seconds: float) -> AgentsTrial:
-        """Run one trial on all agents.
-
-        Raises:
-            ServerLost: an agent died, and another was placed for it; or agents did not do each operation once.
-            TdeltaError: what the server said.
-        """
+        """Run one trial on all agents; ``ServerLost`` where one died, or they did not do each operation once."""
         seconds = deadline_seconds + _GRACE_SECONDS
         most_seconds = seconds + self._pool.start_seconds
         answers = self._pool.invoke("trial", self._name, dict(trial), seconds, seconds=most_seconds)
@@ -558,6 +525,24 @@ class AgentLoad:
             raise ServerLost(wrong)  # what was done to this twin was done to no other
         agents = merging.parts(found, {name: one["node"] for name, one in answers.items()})
         return AgentsTrial(merging.added(list(found.values())), agents, merging.own_histograms(found))
+
+    def measured(self, worker: Worker, job: TrialJob) -> Measurement:
+        """One trial, with what the server used meanwhile as this worker reads it, coming to rest included.
+
+        Where the agents' figures do not count, that is why the measurement says that something stood still.
+        """
+        worker.ask("begin_external_load")
+        done = self.trial(job.as_json(), job.deadline_seconds)
+        used = worker.ask("end_external_load", seconds=_SETTLE_SECONDS)
+        own = measurement(done.answer)
+        measured = of_recorded(with_server(own, used))
+        return dataclasses.replace(
+            measured,
+            histograms={**measured.histograms, **done.histograms},
+            client=dataclasses.replace(measured.client, agents=dict(done.agents)),
+            circumstances=Circumstances(own.standstill or measured.standstill or merging.fault(done.agents)),
+            delays=dataclasses.replace(measured.delays, client_run_delay_ns=own.delays.client_run_delay_ns),
+        )
 
     def stop(self) -> None:
         self._pool.send("stop")

@@ -72,10 +72,6 @@ def not_once(trial: Mapping[str, Any], answers: Mapping[str, Answer]) -> Refusal
     """What is wrong where agents did not do each operation of a trial once, and recorded those that are to be.
 
     Of one that ended early there is nothing to say: what ended it is said elsewhere.
-
-    Args:
-        trial: its orders, as the load loop reads them.
-        answers: of its agents, by their names.
     """
     outcomes = {name: answer["outcome"] for name, answer in answers.items()}
     if any(outcome["stopped_by"] != "count" or outcome["errors"] for outcome in outcomes.values()):
@@ -142,7 +138,6 @@ def _part(answer: Answer, node: str) -> AgentPart:
 
 
 def _at_work_ns(outcome: Mapping[str, Any]) -> int:
-    """How long an agent's loop took, but for the time in which it waited for operations to be handed out."""
     at_work: int = outcome["elapsed_ns"] - outcome["waited_ns"]
     return at_work
 
@@ -155,7 +150,6 @@ def _counted(counts: Any) -> dict[str, int]:
 
 
 def _ending(endings: Sequence[str]) -> str:
-    """What ended a trial: an error before a time that was over, before a word to stop."""
     return next((worst for worst in ("error", "deadline", "signal") if worst in endings), "count")
 
 

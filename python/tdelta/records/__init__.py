@@ -28,7 +28,6 @@ from tdelta.records.calibration import (
     Pace,
 )
 from tdelta.records.conditions import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
-from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
 from tdelta.records.events import (
     BlockDone,
     Event,
@@ -38,8 +37,38 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.findings import Estimate, Finding, Typical
-from tdelta.records.hosts import AgentUse, HostEffect, Hosts, LoadAgents, SeenOverhead
+from tdelta.records.findings import (
+    AgentUse,
+    Amount,
+    BadTrials,
+    ClassShare,
+    ComponentKind,
+    CostBreakdown,
+    CostComponent,
+    CostItem,
+    CpuProfile,
+    Estimate,
+    Exceedance,
+    Exceeding,
+    Finding,
+    FunctionClass,
+    FunctionShare,
+    HostEffect,
+    Hosts,
+    LoadAgents,
+    ObservedSide,
+    ObservedTail,
+    Percentile,
+    Percentile99,
+    ProfiledSide,
+    Sampled,
+    SeenOverhead,
+    TailMeasure,
+    TailRatio,
+    TailUnit,
+    TimedCalls,
+    Typical,
+)
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -53,14 +82,6 @@ from tdelta.records.observed import (
     Samples,
     Series,
     Summary,
-)
-from tdelta.records.profile import (
-    ClassShare,
-    CpuProfile,
-    FunctionClass,
-    FunctionShare,
-    ProfiledSide,
-    Sampled,
 )
 from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
@@ -84,18 +105,6 @@ from tdelta.records.results import (
     StorageFound,
     Validity,
     Verdict,
-)
-from tdelta.records.tails import (
-    BadTrials,
-    Exceedance,
-    Exceeding,
-    ObservedSide,
-    ObservedTail,
-    Percentile,
-    Percentile99,
-    TailMeasure,
-    TailRatio,
-    TailUnit,
 )
 from tdelta.records.trials import (
     Checkpoint,

@@ -8,11 +8,10 @@ from enum import StrEnum
 
 from tdelta.messages import Caution, Message, Reason
 from tdelta.records.conditions import Level
-from tdelta.records.findings import Estimate
+from tdelta.records.findings import Estimate, ObservedTail
 from tdelta.records.observed import Origin
 from tdelta.records.parts import part
 from tdelta.records.results import Decision
-from tdelta.records.tails import ObservedTail
 
 
 class Model(StrEnum):
@@ -63,7 +62,7 @@ class Side:
 
 
 class NoteCode(StrEnum):
-    """What may be said of one run's own figures; the words are in `tdelta.report.analysis.notes`."""
+    """What may be said of one run's own figures; the words are in `tdelta.report.analysis.details`."""
 
     ZEROS = "zero response times"
     DEPENDENT_VALUES = "dependent response times"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Level: TypeAlias = str | int | float
 
@@ -83,11 +83,15 @@ class Condition:
     @property
     def is_on_encrypted_storage(self) -> bool:
         """Whether what lies below the database encrypts."""
-        return dict(self.levels).get("storage", PLAIN_STORAGE) != PLAIN_STORAGE
+        return bool(self.get("storage", PLAIN_STORAGE) != PLAIN_STORAGE)
 
     def level(self, factor: str) -> Level:
         """The level of one factor. Raises ``KeyError`` if the run has no such factor."""
         return dict(self.levels)[factor]
+
+    def get(self, factor: str, default: object = None) -> Any:
+        """The level of one factor, or ``default`` if the run has no such factor."""
+        return dict(self.levels).get(factor, default)
 
     def as_json(self) -> dict[str, Level]:
         """The condition as the JSON output names it, ``{"cipher": "aes-256", "threads": 1, "injected": 0.05}``."""

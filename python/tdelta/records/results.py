@@ -340,7 +340,7 @@ class RunSettings:
     @property
     def is_open_loop(self) -> bool:
         """Whether operations fall due at a rate."""
-        return self.options.get("rate") is not None or any("rate" in dict(one.levels) for one in self.conditions)
+        return self.options.get("rate") is not None or any(one.get("rate") is not None for one in self.conditions)
 
     def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
         """What a calibration of this machine knows of an instance effect in this metric; None without one."""

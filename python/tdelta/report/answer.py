@@ -226,7 +226,6 @@ def _height(lines: Sequence[Line]) -> int:
 
 
 def _effort(result: RunResult) -> str:
-    """``7 rounds, 77 s``."""
     seconds = result.counts.elapsed_seconds
     time = (
         f"{seconds:.0f} s"
@@ -644,11 +643,11 @@ def throughputs(verdict: Verdict, result: RunResult) -> tuple[float, float] | No
     """
     is_of_mix = (verdict.metric, verdict.transaction) == (Metric.RESPONSE_TIME, "all")
     has_steps = any(one.is_step and one.condition == verdict.condition for one in result.of(ActionMeasure))
-    has_steps |= dict(verdict.condition.levels).get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
+    has_steps |= verdict.condition.get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
     is_open = bool(result.loop.arrival_rates)
     if not is_of_mix or has_steps or is_open or not verdict.baseline_value > 0:
         return None
-    threads = dict(verdict.condition.levels).get("threads", result.settings.options.get("threads", 1))
+    threads = verdict.condition.get("threads", result.settings.options.get("threads", 1))
     at_once = threads if isinstance(threads, int) else 1
     return at_once * _US / verdict.baseline_value, at_once * _US / verdict.condition_value
 

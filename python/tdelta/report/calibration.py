@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from tdelta.document.blocks import Block, Heading, Line, Lines, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.labels import METRICS
 from tdelta.document.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.inference.decisions import ENOUGH_ROUNDS, Held, held
 from tdelta.records import (
@@ -23,8 +24,6 @@ from tdelta.records import (
 from tdelta.report.values import record_values, values_of
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
-
-_METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU per operation"}
 
 
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
@@ -112,7 +111,7 @@ def _identical(found: MachineCalibration) -> Table:
 
 def _injected(found: MachineCalibration) -> Iterator[Block]:
     titles = columns("actual", "bias", "95% interval", "contained", "above 0")
-    rows = [(f"{share(t.injected)}, {_METRICS[t.metric]}", *_injected_cells(t)) for t in found.injected]
+    rows = [(f"{share(t.injected)}, {METRICS[Metric(t.metric)]}", *_injected_cells(t)) for t in found.injected]
     yield Table("Injected slowdowns", titles, rows, name="injected slowdown")
     contained = found.injected[0].held
     yield Paragraph(
@@ -132,7 +131,7 @@ def _noise(found: MachineCalibration) -> Iterator[Block]:
     from tdelta.session.calibration_lookup import MOST_DAYS  # a run's answer needs none of it
 
     titles = columns("one trial", "a pair", "between copies", "95% interval", "copies")
-    yield Table("Noise", titles, [(_METRICS[n.metric], *_noise_cells(n)) for n in found.noise], name="noise")
+    yield Table("Noise", titles, [(METRICS[Metric(n.metric)], *_noise_cells(n)) for n in found.noise], name="noise")
     note = "Standard deviations; the variation between copies stays the same for a whole round."
     if found.is_valid:
         note += f" For {MOST_DAYS} days, runs that match begin with this prior, unless --no-calibration is given."

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tdelta.document.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
 from tdelta.document.quantities import MISSING, duration, small_share
-from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
-from tdelta.measure.page_tasks import LEVELS
+from tdelta.measure.cipher_cost import LEVELS, CipherCost, CipherCostCell
 from tdelta.report.values import record_values, values_of
 
 CIPHER_COST_SCHEMA = "tdelta.cipher-cost/1"

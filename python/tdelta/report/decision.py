@@ -115,7 +115,6 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
 
 
 def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
-    """The answer as a terminal has it."""
     daily, *others = found.answered
     yield Paragraph(run_answer(daily.result).sentence, "answer", state=daily.result.decision.value)
     readable = list(dict.fromkeys(what for what, _ in still_readable(found)))

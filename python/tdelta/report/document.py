@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tdelta.findings import kinds
 from tdelta.messages import Refusal
@@ -19,7 +19,9 @@ from tdelta.report.calibration import simulated, used_values
 from tdelta.report.command import repeat_command
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
-from tdelta.session.outlook import DryRun
+
+if TYPE_CHECKING:
+    from tdelta.session.preflight import DryRun
 
 RUN_SCHEMA = "tdelta.run/1"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"

@@ -25,7 +25,7 @@ from tdelta.document.blocks import (
     Table,
     columns,
 )
-from tdelta.document.labels import compared_label, condition_label, decision_word, metric_name
+from tdelta.document.labels import METRICS, compared_label, condition_label, decision_word, metric_name
 from tdelta.document.quantities import (
     MISSING,
     counted,
@@ -36,7 +36,7 @@ from tdelta.document.quantities import (
     small_share,
 )
 from tdelta.document.wording import chance, mark, points_text
-from tdelta.records import Metric, RunResult
+from tdelta.records import RunResult
 from tdelta.records.history import (
     Against,
     AgainstRun,
@@ -53,13 +53,6 @@ HISTORY_SCHEMA = "tdelta.history/1"
 _LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 26.0, 230.0, 48.0
 _NARROWEST, _PER_RUN = 340.0, 70.0
 """A figure of few runs is no wider than they need: on a narrow screen all of it is seen."""
-_METRICS = {
-    Metric.RESPONSE_TIME: "response time",
-    Metric.TIME_WITH_CHECKPOINT: "time with checkpoint",
-    Metric.CPU_PER_OPERATION: "CPU per operation",
-    Metric.READ_BYTES_PER_OPERATION: "bytes read per operation",
-    Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written per operation",
-}
 _WHY = {
     "invalid": "a check failed, so its figures cannot be relied on",
     "no-data": "it has no figures",
@@ -122,7 +115,7 @@ def series_name(series: Series, history: History) -> str:
 
 
 def metric_words(history: History) -> str:
-    return _METRICS[history.metric]
+    return METRICS[history.metric]
 
 
 def _series_sentence(series: Series, history: History) -> str:

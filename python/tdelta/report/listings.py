@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tdelta.document.blocks import Block, Column, Heading, Listing, Medium, Paragraph, Table, columns
 from tdelta.document.labels import database_text, decision_word, is_called
@@ -16,11 +17,12 @@ from tdelta.engines.profile import EngineInfo
 from tdelta.records import DatabaseFacts
 from tdelta.records.kept import RunKind
 from tdelta.report.values import record_values
-from tdelta.session.external_servers import engines_of
 from tdelta.session.keeping import Shelf
-from tdelta.session.outlook import DryRun
-from tdelta.session.studies import Study
+from tdelta.session.studies import Study, engines_of
 from tdelta.store import RunStatus, RunSummary
+
+if TYPE_CHECKING:
+    from tdelta.session.preflight import DryRun
 
 ENGINES_SCHEMA = "tdelta.engines/1"
 STUDIES_SCHEMA = "tdelta.studies/2"

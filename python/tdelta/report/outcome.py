@@ -258,7 +258,7 @@ def _name(condition: Condition, result: RunResult) -> str:
 
 def is_on_fuse(result: RunResult) -> bool:
     """Whether a FUSE file system encrypts, and does so in every encrypted configuration."""
-    varies = any("storage" in dict(condition.levels) for condition in result.settings.conditions)
+    varies = any(condition.get("storage") for condition in result.settings.conditions)
     return not varies and any(caution.code == "storage-fuse" for caution in result.cautions)
 
 

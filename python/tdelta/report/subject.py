@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tdelta.design.factors import cache_bytes
+from tdelta.design.takes import Takes
 from tdelta.document.labels import build_label, cache_text, is_served
 from tdelta.document.quantities import amounts, counted
 from tdelta.engines.registry import profile
-from tdelta.engines.takes import Takes
 from tdelta.findings.twin_settings import SettingsCompared
 from tdelta.records import Role, RunResult, RunSettings
 
@@ -94,7 +94,7 @@ def _data(result: RunResult) -> Iterator[str]:
 
 def _level(name: str, settings: RunSettings) -> object:
     """The value of an option in all conditions, by ``--vary`` with one level, too; None where they differ in it."""
-    levels = {dict(condition.levels).get(name) for condition in settings.conditions}
+    levels = {condition.get(name) for condition in settings.conditions}
     if len(levels) > 1:
         return None
     (level,) = levels or {None}

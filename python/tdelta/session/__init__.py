@@ -7,9 +7,8 @@ tells an observer what happens as values (`tdelta.records.events`).
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.session.outlook import DryRun
     from tdelta.session.planning import Plan, plan
-    from tdelta.session.preflight import dry_run
+    from tdelta.session.preflight import DryRun, dry_run
     from tdelta.session.request import RunRequest
     from tdelta.session.run import conduct, resume
 else:
@@ -17,9 +16,8 @@ else:
 
     __getattr__ = lazy_getattr(
         __name__,
-        outlook=("DryRun",),
         planning=("Plan", "plan"),
-        preflight=("dry_run",),
+        preflight=("DryRun", "dry_run"),
         request=("RunRequest",),
         run=("conduct", "resume"),
     )

@@ -21,7 +21,7 @@ from tdelta.inference.observed.pictures import ComparisonPicture, analyze_with_p
 from tdelta.inference.observed.settings import DEFAULT_TOLERANCE, AnalysisSettings, parse_priors
 from tdelta.messages import Caution, Refusal
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Origin, Phase, Summary
-from tdelta.session.tables import PREFIX, table, tables
+from tdelta.session.studies import PREFIX, table, tables
 
 _NOWHERE = Origin("", "")
 
@@ -156,9 +156,6 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
 
     Args:
         observe: hears how much is read, once that takes longer than a moment.
-
-    Raises:
-        UsageError: files, conditions or options that cannot be used, with what would work.
     """
     priors = parse_priors(request.priors)
     left_out: list[Refusal] = []

@@ -233,7 +233,6 @@ def assemble(
 def _finished(
     context: RunContext, collectors: Collectors, judgement: Judgement, verdicts: Sequence[Verdict]
 ) -> FinishedRun:
-    """What findings are computed from."""
     plan, state = context.plan, context.state
     return FinishedRun(
         settings=plan.settings,
@@ -255,7 +254,7 @@ def _finished(
         levels={"threads": plan.request.threads, "cache": plan.request.cache},
         of_transactions=[trial for trial in context.trials if not plan.step(trial.condition)],
         is_spilling=plan.workload.spills,
-        is_writing=plan.layout.writes,
+        is_writing=plan.writes,
         scripts={
             name: [piece.text for piece in cut(str(script["text"]))[0] if piece.is_counted]
             for name, script in plan.workload.scripts().items()
@@ -281,7 +280,7 @@ def _own_caches(plan: Plan) -> set[str]:
     """Conditions whose cache the user chose: own servers', one that was given, one that varies."""
     is_given = plan.settings.options.get("cache") != OPTIONS["cache"].default
     is_own = plan.settings.external_servers is not None or is_given
-    return {c.key for c in plan.conditions if is_own or "cache" in dict(c.levels)}
+    return {c.key for c in plan.conditions if is_own or c.get("cache") is not None}
 
 
 def _invalid(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:

@@ -47,7 +47,7 @@ from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct
 from tdelta.session.state import RunState
 from tdelta.store import Store
-from tdelta.store.calibrations import add_calibration, fresh_calibration_id
+from tdelta.store.store import add_calibration, fresh_calibration_id
 
 INJECTED = (0.05,)
 ROUNDS_PER_RUN = 3

@@ -20,7 +20,7 @@ from tdelta.records import CalibrationKey, Role
 from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS
 from tdelta.store import Store
-from tdelta.store.calibrations import newest_calibration
+from tdelta.store.store import newest_calibration
 
 MOST_DAYS = 30
 """How old a calibration may be."""

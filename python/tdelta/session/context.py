@@ -178,10 +178,9 @@ class Jobs:
 
         Nothing at the head is left out where a replica applies all of it.
         """
-        layout = self._plan.layout
-        during = layout.during(condition)
-        job = dataclasses.replace(self.next(condition, block), step=self._plan.step(condition), during=during)
-        return dataclasses.replace(job, discard=0) if layout.replication(condition) else job
+        plan = self._plan
+        job = dataclasses.replace(self.next(condition, block), step=plan.step(condition), during=plan.during(condition))
+        return dataclasses.replace(job, discard=0) if plan.replication(condition) else job
 
     def in_one_piece(self, condition: Condition, stream: int, times: int = 1) -> TrialJob:
         """The next, with nothing left out; where transactions are its work as long as so many trials."""

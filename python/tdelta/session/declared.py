@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.factors import SCOPES
+from tdelta.design.takes import Takes
 from tdelta.engines.registry import ENGINES
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
-from tdelta.engines.takes import Takes
 from tdelta.records import DEFAULT_TOLERANCE, ENCRYPTION, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group

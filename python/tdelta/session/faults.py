@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from tdelta.design import parse_level
-from tdelta.design.actions import ACTIONS, parse_action
-from tdelta.design.factors import VERSIONS, require_few
+from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
+from tdelta.design.factors import FACTORS, VERSIONS, require_few
 from tdelta.design.layout import COMPARED, PLAIN
+from tdelta.design.takes import Takes
 from tdelta.engines.base import Engine
 from tdelta.engines.server.external_twins import reads_own_tables
-from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
-from tdelta.messages import Refusal
-from tdelta.processes.jobs import REBUILD
-from tdelta.processes.load_generator.command import passwords_in
-from tdelta.processes.storage.available import require_storage
+from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta.messages import Caution, Refusal
+from tdelta.processes.jobs import REBUILD, STEPS, TRANSACTIONS
+from tdelta.processes.load_generator.command import LoadGenerator, parse_load, passwords_in
+from tdelta.processes.storage.rooms import require_storage
+from tdelta.ray.bridge import require_address, require_ray
 from tdelta.records import ENCRYPTION, Level
-from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest
-from tdelta.session.studies import study
-from tdelta.session.work import (
-    check_actions,
-    check_agents,
-    check_discard,
-    check_hosts,
-    check_load,
-    check_replication,
-    check_storage,
-    check_trace,
-    check_work,
-)
+from tdelta.session.studies import check_study, study
 from tdelta.workloads import BUILT_IN, Workload
 
-_FEWEST_BUILDS = 2
+Levels: TypeAlias = Mapping[str, Sequence[Level]]
+"""The levels of each factor that varies."""
+
+_COLD = "cold"
+_FEWEST_HOSTS = _FEWEST_BUILDS = 2
 _READING = ("threads", "rate", "cipher", "server")
 """Factors of a run that only reads the user's tables."""
 
@@ -47,115 +42,105 @@ _LONGEST_LATENCY_LIMIT_SECONDS = 3600.0  # histograms of response times end ther
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
-_FACTORS_ALONE = {
-    "aes_instructions": Takes.INSTANCES,
-    "replication": Takes.SERVER,
-    "server": Takes.SERVER,
-    "storage": Takes.INSTANCES,
-    "fetch_size": Takes.ARRAYS,
-    "load_by": Takes.BULK_LOADS,
-    "compression": Takes.PAGE_COMPRESSION,
-    "cores": Takes.SERVER,
-}
-"""Factors that no option sets, and whose they are."""
-
 
 def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
-    """Find all that is wrong with a request.
+    """Find all that is wrong with a request, and refuse it for every fault at once.
 
     Args:
         vary: the factors and their levels, the default cipher included.
-
-    Raises:
-        UsageError: every fault, at once.
     """
-    unvaried: dict[str, tuple[Level, ...]] = {
-        "threads": (request.threads,),
-        "cache": (request.cache,),
-        **({} if request.page_size is None else {"page_size": (request.page_size,)}),
-        **({} if request.rate is None else {"rate": (request.rate,)}),
-    }
+    unvaried = {name: (request.values[name],) for name in ("threads", "cache", "page_size", "rate")}
     require_few(vary)  # before anything is done for each of them
-    levels = {**unvaried, **vary}
+    levels = {**{name: of for name, of in unvaried.items() if of != (None,)}, **vary}
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(_check_cipher, request, chosen, str(cipher)) for cipher in vary.get("cipher", ())),
         *(partial(require_storage, str(level)) for level in vary.get("storage", ())),
-        partial(check_storage, request, vary),
-        partial(_check_given_once, request, vary),
-        partial(_check_contrast, request, vary),
-        partial(_check_own_tables, request, vary),
-        partial(_check_taken, request, vary, chosen),
-        partial(_check_place, request),
-        partial(_check_database, request),
-        partial(_check_restore, request),
-        partial(_check_numbers, request),
+        *(partial(check, request, vary) for check in (_storage, _given_once, _contrast, _own_tables)),
+        partial(_taken, request, vary, chosen),
+        *(partial(check, request) for check in (_place, _database, _restore, _numbers)),
         partial(_check_study, request, chosen.profile.name),
-        partial(check_discard, request),
+        partial(_discard, request),
         *_checks_of_taken(request, vary, chosen),
         *chosen.option_checks(request.values, vary),
     ]
     faults = []
     for check in checks:
         try:
-            check()
+            found = check()
+            if isinstance(found, Iterator) and (refusals := tuple(found)):
+                faults.append(UsageError(*refusals))
         except UsageError as fault:
             faults.append(fault)
     raise_together(faults)
 
 
-def _check_contrast(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+def _checks_of_taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Callable[[], object]]:
+    """What does not go with options that the engine takes."""
+    profile = chosen.profile
+    if Takes.SERVER in profile.takes:
+        yield partial(_replication, request, vary)
+        yield partial(_hosts, request, vary)
+    if Takes.TRACES in profile.takes:
+        yield partial(_trace, request, vary)
+    known = {factor: chosen.actions(factor) for factor in _ACTED}
+    yield partial(faults_of_actions, request, vary, known, chosen.product)
+    if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
+        yield partial(_work, request, vary, profile.most_cold, chosen.product)
+    if Takes.AGENTS in profile.takes:
+        yield partial(_agents, request, vary)
+    if profile.protocol:
+        yield partial(_load, request, vary, profile.protocol)
+
+
+def _given(request: RunRequest, *names: str) -> list[str]:
+    """The flags of these options that were given."""
+    return [OPTIONS[name].flag for name in names if request.values[name]]
+
+
+def _others(levels: Levels, factor: str, *kept: str) -> list[str]:
+    """The levels of a factor but for some, as they are typed."""
+    return [f"--vary {factor}={level}" for level in levels.get(factor, ()) if level not in kept]
+
+
+def _paced(request: RunRequest, levels: Levels) -> list[str]:
+    """What has operations fall due while there is something else to do."""
+    return [*([] if request.rate is None else ["--rate"]), *(["--vary rate"] if "rate" in levels else [])]
+
+
+def _conflict(wrong: Iterable[str], other: str) -> Iterator[Refusal]:
+    if named := ", ".join(wrong):
+        yield Refusal.of("conflict", one=named, other=other)
+
+
+def _contrast(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
     """Of a comparison of builds: there are two at least, and nothing is encrypted."""
     contrast = request.contrast
     if contrast == ENCRYPTION:
         return
-    wrong = []
     has_builds = contrast in VERSIONS and len(vary.get(contrast, ())) >= _FEWEST_BUILDS
     if not has_builds and request.baseline is None:
-        wrong.append(Refusal.of("requires", what="a comparison of builds", needs=_BUILDS))
+        yield Refusal.of("requires", what="a comparison of builds", needs=_BUILDS)
     encrypting = [f"--vary {name}" for name in COMPARED if name in vary]
     encrypting += [f"--vary work={level}" for level in map(str, vary.get("work", ())) if _needs_keys(level)]
     encrypting += [f"STUDY {request.study}"] if request.study else []
-    encrypting += ["--self-test"] if request.self_test else []
+    encrypting += _given(request, "self_test")
     if encrypting:
-        wrong.append(Refusal.of("conflict", one="a comparison of builds", other=", ".join(encrypting)))
-    if wrong:
-        raise UsageError(*wrong)
+        yield Refusal.of("conflict", one="a comparison of builds", other=", ".join(encrypting))
 
 
-def _check_own_tables(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    """Refuse what takes tables of tdelta's, or more than reading, on tables of the user's."""
-    if not reads_own_tables(request.baseline, request.schema, request.workload):
-        return
-    wrong = [f"--vary {name}" for name in vary if name not in _READING]
-    wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
-    if wrong:
-        raise UsageError(Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong)))
+def _own_tables(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
+    """What takes tables of tdelta's, or more than reading, on tables of the user's."""
+    if reads_own_tables(request.baseline, request.schema, request.workload):
+        wrong = [f"--vary {name}" for name in vary if name not in _READING]
+        wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
+        if wrong:
+            yield Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong))
 
 
 def _needs_keys(work: str) -> bool:
     name = parse_action(work).name
     return name in ACTIONS and ACTIONS[name].needs_keys
-
-
-def _checks_of_taken(
-    request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine
-) -> Iterator[Callable[[], object]]:
-    """What does not go with options that the engine takes."""
-    profile = chosen.profile
-    if Takes.SERVER in profile.takes:
-        yield partial(check_replication, request, vary)
-        yield partial(check_hosts, request, vary)
-    if Takes.TRACES in profile.takes:
-        yield partial(check_trace, request, vary)
-    known = {factor: chosen.actions(factor) for factor in _ACTED}
-    yield partial(check_actions, request, vary, known, chosen.product)
-    if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
-        yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
-    if Takes.AGENTS in profile.takes:
-        yield partial(check_agents, request, vary)
-    if profile.protocol:
-        yield partial(check_load, request, vary, profile.protocol)
 
 
 def _check_study(request: RunRequest, engine: str) -> None:
@@ -164,32 +149,26 @@ def _check_study(request: RunRequest, engine: str) -> None:
         check_study(request.study, engine)
 
 
-def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
+def _given_once(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
     twice = [option for option in request.changed() if option.name in vary]
     if twice:
         both = ", ".join(f"{option.flag} and --vary {option.name}=…" for option in twice)
-        raise UsageError(Refusal.of("option-and-factor", options=both))
+        yield Refusal.of("option-and-factor", options=both)
 
 
-def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> None:
-    factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
+def _taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Refusal]:
+    """Options and factors that a product, or servers of the user's, do not take."""
+    factors = {name: factor.takes for name, factor in FACTORS.items()}
+    factors |= {option.factor or option.name: option.takes for option in OPTIONS.values() if option.takes}
     given = [(option.flag, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", factors.get(name)) for name in vary]
     wrong: dict[Takes, list[str]] = {}
     for typed, takes in given:
         if takes is not None and takes not in chosen.profile.takes:
             wrong.setdefault(takes, []).append(typed)
-    if wrong:
-        product = chosen.product if request.baseline is None else None
-        raise UsageError(*(_not_supported(typed, takes, product) for takes, typed in wrong.items()))
-
-
-def _not_supported(typed: Sequence[str], takes: Takes, product: str | None) -> Refusal:
-    """What a product, or (None) servers of the user's, do not take."""
-    options, takers = ", ".join(typed), takes.value
-    if product is None:
-        return Refusal.of("not-supported", what=options, by="your own servers", only=takers)
-    return Refusal.of("not-supported", what=options, by=product, only=takers)
+    by = chosen.product if request.baseline is None else "your own servers"
+    for takes, options in wrong.items():
+        yield Refusal.of("not-supported", what=", ".join(options), by=by, only=takes.value)
 
 
 def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:
@@ -203,31 +182,25 @@ def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:
         raise UsageError(Refusal.of("study-without-cipher", known=others, **asked)) from fault
 
 
-def _check_place(request: RunRequest) -> None:
-    """Refuse a folder whose name cannot be stored with the run."""
+def _place(request: RunRequest) -> Iterator[Refusal]:
+    """A folder whose name cannot be stored with the run."""
     if request.directory is not None and not _is_text(request.directory):
-        raise UsageError(Refusal.of("path-not-text", option="--dir"))
+        yield Refusal.of("path-not-text", option="--dir")
 
 
-def _check_database(request: RunRequest) -> None:
-    if request.database is None:
-        return
-    wrong = []
-    if not _is_text(request.database):
-        wrong.append(Refusal.of("path-not-text", option="--database"))
-    wrong += _against_own_rows(request, "--database")
-    if wrong:
-        raise UsageError(*wrong)
+def _database(request: RunRequest) -> Iterator[Refusal]:
+    if request.database is not None:
+        if not _is_text(request.database):
+            yield Refusal.of("path-not-text", option="--database")
+        yield from _against_own_rows(request, "--database")
 
 
-def _check_restore(request: RunRequest) -> None:
-    if request.restore is None:
-        return
-    wrong = [] if request.restore.strip() else [Refusal.of("requires", what="--restore", needs="a command")]
-    wrong += [Refusal.of("restore-password", option=option) for option in passwords_in(request.restore)]
-    wrong += _against_own_rows(request, "--restore")
-    if wrong:
-        raise UsageError(*wrong)
+def _restore(request: RunRequest) -> Iterator[Refusal]:
+    if request.restore is not None:
+        if not request.restore.strip():
+            yield Refusal.of("requires", what="--restore", needs="a command")
+        yield from (Refusal.of("restore-password", option=option) for option in passwords_in(request.restore))
+        yield from _against_own_rows(request, "--restore")
 
 
 def _against_own_rows(request: RunRequest, option: str) -> Iterator[Refusal]:
@@ -256,47 +229,213 @@ def _check_level(factor: str, level: Level) -> None:
     parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
 
 
-def _check_numbers(request: RunRequest) -> None:
-    wrong = [
-        Refusal.of("out-of-range", what=name, wanted="above 0", found=value)
-        for name, value in (
-            ("--size", request.size_bytes),
-            ("--trial-time", request.trial_seconds),
-            ("--max-time", request.max_seconds),
-            ("--tolerance", request.tolerance),
-        )
-        if not value > 0
-    ]
-    if (
-        request.latency_limit_seconds is not None
-        and not 1e-6 <= request.latency_limit_seconds <= _LONGEST_LATENCY_LIMIT_SECONDS
-    ):
-        wrong.append(
-            Refusal.of(
-                "out-of-range",
-                what="--latency-limit",
-                wanted="1us to 1h",
-                found=f"{request.latency_limit_seconds:g} s",
-            )
-        )
-    tests = [flag for flag, is_on in (("--self-test", request.self_test), ("--inject", request.inject)) if is_on]
+def _numbers(request: RunRequest) -> Iterator[Refusal]:
+    for name in ("size_bytes", "trial_seconds", "max_seconds", "tolerance"):
+        if not (value := request.values[name]) > 0:
+            yield Refusal.of("out-of-range", what=OPTIONS[name].flag, wanted="above 0", found=value)
+    latency = request.latency_limit_seconds
+    if latency is not None and not 1e-6 <= latency <= _LONGEST_LATENCY_LIMIT_SECONDS:
+        yield Refusal.of("out-of-range", what="--latency-limit", wanted="1us to 1h", found=f"{latency:g} s")
+    tests = _given(request, "self_test", "inject")
     if tests and request.budget is not None:
-        wrong.append(Refusal.of("conflict", one=" and ".join(tests), other="--budget"))
-    if request.max_rounds is not None and request.max_rounds < request.min_rounds:
-        least, most = request.min_rounds, request.max_rounds
-        wrong.append(
-            Refusal.of("out-of-range", what="--rounds", wanted="MIN..MAX with MIN up to MAX", found=f"{least}..{most}")
-        )
-    if wrong:
-        raise UsageError(*wrong)
+        yield Refusal.of("conflict", one=" and ".join(tests), other="--budget")
+    least, most = request.min_rounds, request.max_rounds
+    if most is not None and most < least:
+        found = f"{least}..{most}"
+        yield Refusal.of("out-of-range", what="--rounds", wanted="MIN..MAX with MIN up to MAX", found=found)
 
 
-def check_rebuild(vary: Mapping[str, tuple[Level, ...]], workload: Workload, chosen: Engine) -> None:
-    """Refuse rebuilds of what is not written for the engine's dialect.
+def _work(request: RunRequest, levels: Levels, most_cold: int | None, product: str) -> Iterator[Refusal]:
+    """What caches cannot be emptied for, and what loads and rebuilds do not go with.
 
-    Raises:
-        UsageError: it is not.
+    Args:
+        most_cold: how many connections can be cold at once; None where it does not matter.
+        product: the engine, for people.
     """
+    if request.cold and "work" in levels:
+        yield Refusal.of("conflict", one="--cold", other="--vary work=…")
+        return
+    works, paced = (_COLD,) if request.cold else levels.get("work", ()), _paced(request, levels)
+    if _COLD in works:
+        threads = max(map(int, levels.get("threads", (request.threads,))))
+        many = [f"--threads above {most_cold}"] if most_cold is not None and threads > most_cold else []
+        yield from _conflict(paced + many, f"cold caches on {product}")
+    if set(works).difference(TRANSACTIONS):
+        wrong = paced + _given(request, "inject", "load_generator", "database", "restore")
+        yield from _conflict(wrong, "--vary work=load, rebuild or a maintenance operation")
+
+
+def faults_of_actions(
+    request: RunRequest,
+    levels: Levels,
+    actions: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]],
+    product: str,
+) -> Iterator[Refusal]:
+    """Actions that an engine does not have, and what a load does not go with that something goes on beside.
+
+    Args:
+        actions: by factor, the engine's actions by name, each with its knobs and the words that these take.
+    """
+    works = [("work", str(level)) for level in levels.get("work", ()) if level not in (*TRANSACTIONS, *STEPS)]
+    beside = [("during", str(level)) for level in levels.get("during", ()) if level != NOTHING]
+    for factor, level in (*works, *beside):
+        asked, known = parse_action(level), actions.get(factor, {})
+        if asked.name not in known and request.baseline is not None:
+            yield Refusal.of("unsupported", what=f"{factor}={asked.name}", by="your own servers")
+        elif asked.name not in known:
+            has = ", ".join(known) or "none"
+            yield Refusal.of("unknown", kind=factor, found=asked.name, hint=f" {product} has {has}.")
+        else:
+            yield from _knob_faults(asked, known[asked.name])
+    if "during" in levels:
+        wrong = [*_given(request, "load_generator", "trace", "cold"), *_others(levels, "work", "warm")]
+        yield from _conflict(wrong, "--vary during=…")
+
+
+def _knob_faults(asked: AskedAction, known: Mapping[str, tuple[str, ...]]) -> Iterator[Refusal]:
+    """Knobs that an action does not have, and values that they do not take."""
+    given: dict[str, int | str] = {**asked.knobs, **asked.choices}
+    if unknown := sorted(set(given) - set(known)):
+        found, has = f"{', '.join(unknown)} of {asked.name}", ", ".join(known) or "none"
+        yield Refusal.of("unknown", kind="parameter", found=found, hint=f" Expected one of {has}.")
+    for name, value in given.items():
+        words = known.get(name)
+        if words is not None and (value not in words if words else isinstance(value, str)):
+            takes = ", ".join(words) or "a whole number above 0"
+            yield Refusal.of("out-of-range", what=name, wanted=takes, found=value).at(asked.name)
+
+
+def _replication(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
+    """What a load does not go with whose log a replica applies."""
+    if "replication" in levels:
+        wrong = [*_given(request, "load_generator", "trace", "cold"), *_others(levels, "work", "warm")]
+        yield from _conflict([*wrong, *_others(levels, "during", NOTHING)], "--vary replication=…")
+
+
+def _agents(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
+    """What load agents do not do, and a number of them that has not a client each."""
+    agents = request.agents
+    if agents is None:
+        if request.ray is not None and request.hosts is None:
+            yield Refusal.of("requires", what="--ray", needs="--agents N or --hosts N")
+        return
+    wrong = _given(request, "load_generator", "cold")
+    wrong += ["--vary replication"] if levels.get("replication") else []
+    yield from _conflict([*wrong, *_others(levels, "work", "warm"), *_others(levels, "during", NOTHING)], "--agents")
+    if min(int(level) for level in levels.get("threads", (request.threads,))) < agents:
+        yield Refusal.of("requires", what=f"--agents {agents}", needs=f"--threads {agents} or more")
+    yield from _ray_faults(request.ray)
+
+
+def _hosts(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
+    """What twins on hosts of a cluster do not do."""
+    if request.hosts is None:
+        return
+    wrong = _given(request, "agents", "load_generator", "restore", "encrypted_dir", "profile")
+    elsewhere = ("replication", "server", "storage", "aes_instructions")
+    wrong += [f"--vary {factor}" for factor in elsewhere if levels.get(factor)]
+    wrong += [*_others(levels, "work", *TRANSACTIONS), *_others(levels, "during", NOTHING)]
+    yield from _conflict(wrong, "--hosts")
+    if request.hosts < _FEWEST_HOSTS:
+        yield Refusal.of("out-of-range", what="--hosts", wanted="2 or more", found=request.hosts)
+    if request.ray is None:
+        yield Refusal.of("requires", what="--hosts", needs="--ray ADDRESS")
+    if request.agents is None:  # else `_agents` has them
+        yield from _ray_faults(request.ray)
+
+
+def _ray_faults(address: str | None) -> Iterator[Refusal]:
+    """What speaks against a cluster at that address before anything connects to it."""
+    for look in (require_ray, *(() if address is None else (lambda: require_address(address),))):
+        try:
+            look()
+        except UsageError as fault:
+            yield from fault.refusals
+
+
+def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
+    """What does not live in one folder, which is what storage is varied of."""
+    if "storage" in levels:
+        wrong = _given(request, "encrypted_dir") + (["--vary replication"] if "replication" in levels else [])
+        for factor in _ACTED:
+            acts = (level for level in levels.get(factor, ()) if parse_action(str(level)).name in ACTIONS)
+            wrong += [f"--vary {factor}={level}" for level in acts]
+        yield from _conflict(wrong, "--vary storage=…")
+
+
+def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
+    """What statements cannot be metered one by one in."""
+    wrong = [*_paced(request, levels), *_given(request, "load_generator", "cold", "inject")]
+    wrong += _others(levels, "work", "warm")
+    if request.trace and wrong:
+        yield Refusal.of("conflict", one="--trace", other=", ".join(wrong))
+
+
+def _load(request: RunRequest, levels: Levels, protocol: str) -> Iterator[Refusal]:
+    """What a load of the user's own does not go with; raises ``LoadGeneratorError`` for what is wrong with itself."""
+    if request.load_generator is None:
+        if request.load_operations is not None:
+            yield Refusal.of("requires", what="--load-operations", needs="--load-generator")
+        return
+    wrong = [*_paced(request, levels), *_given(request, "inject")]
+    yield from _conflict(wrong, "--load-generator")
+    if not wrong:
+        load_generator(request, protocol, levels.get("threads", (request.threads,)))
+
+
+def load_generator(request: RunRequest, protocol: str, threads: Sequence[Level]) -> LoadGenerator | None:
+    """The user's load generator, checked; None where the workload's transactions are the load."""
+    if request.load_generator is None:
+        return None
+    levels = [int(level) for level in threads]
+    return parse_load(request.load_generator, protocol, threads_levels=levels, operations=request.load_operations)
+
+
+def _discard(request: RunRequest) -> Iterator[Refusal]:
+    """A head that is not recorded as long as the trial."""
+    if request.warmup_seconds is not None and not 0 <= request.warmup_seconds < request.trial_seconds:
+        yield Refusal.of("warmup-too-long", warmup=request.warmup_seconds, trial=request.trial_seconds)
+
+
+def check_rebuild(vary: Levels, workload: Workload, chosen: Engine) -> None:
+    """Refuse rebuilds of what is not written for the engine's dialect."""
     if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.profile.dialect.name):
         known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.profile.dialect.name
         raise UsageError(Refusal.of("no-rebuild", workload=workload.name, known=known, dialect=name))
+
+
+AES_INSTRUCTIONS = "aes_instructions"
+"""The factor whose level ``off`` needs a library that can be kept from the instructions (`tdelta.measure.aes`).
+
+Where it cannot, the level is left out and the run says so; it is never run under a false name.
+"""
+
+
+def available_levels(
+    vary: Mapping[str, tuple[Level, ...]], crypto: str
+) -> tuple[dict[str, tuple[Level, ...]], tuple[Caution, ...]]:
+    """The levels that can be had, and a caution for what was left out.
+
+    Args:
+        crypto: whose code the library under test encrypts with, as `tdelta.engines.sqlite.libraries.Library` says.
+    """
+    levels = vary.get(AES_INSTRUCTIONS, ())
+    reason = cannot_switch_off(crypto) if "off" in levels else None
+    if reason is None:
+        return dict(vary), ()
+    kept = tuple(level for level in levels if level != "off")
+    if not kept:
+        raise UsageError(Refusal.of("level-out-of-reach", factor=AES_INSTRUCTIONS, level="off", why=reason))
+    others = {factor: of for factor, of in vary.items() if factor != AES_INSTRUCTIONS}
+    return others, (Caution.of("instructions-left-out", factor=AES_INSTRUCTIONS, why=reason),)
+
+
+def cannot_switch_off(crypto: str) -> str | None:
+    """Why the level ``off`` cannot be had here, for people; None where it can.
+
+    Args:
+        crypto: whose code encrypts, as `tdelta.engines.sqlite.libraries.Library` says.
+    """
+    if crypto not in tuple(CryptoKind):
+        return f"the library under test encrypts with {crypto!r}, from which nothing can hide the instructions"
+    return cannot_hide(CryptoKind(crypto))

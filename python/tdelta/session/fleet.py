@@ -30,8 +30,7 @@ from tdelta.ray.fleet import Ended, Sites
 from tdelta.records import Decision, RunResult
 from tdelta.session.inventory import Inventory, Target
 from tdelta.store import Store
-from tdelta.store.pack import SUFFIX, unpacked
-from tdelta.store.whole import adopt
+from tdelta.store.pack import SUFFIX, adopt, unpacked
 
 _LOOK_SECONDS = 5.0
 _MOST_TRIES = 3

@@ -84,11 +84,7 @@ def version_of(result: RunResult) -> str:
 
 
 def compare_runs(later: RunResult, earlier: RunResult) -> Against:
-    """A run beside an earlier one: how much larger each overhead is that both measured.
-
-    Raises:
-        UsageError: they are the same run, or have no judged condition in the same metric in common.
-    """
+    """A run beside an earlier one: how much larger each overhead is that both measured."""
     ids = (later.settings.run_id, earlier.settings.run_id)
     if ids[0] == ids[1]:
         raise UsageError(Refusal.of("run-against-itself", run=ids[0]))

@@ -11,14 +11,13 @@ from typing import Any
 from tdelta import _native
 from tdelta.design.layout import PLAIN
 from tdelta.design.storages import STORAGES, is_user_folder, storage_of
-from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.engines.layout import ResourceEstimate
 from tdelta.evidence import MarkerHit
 from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Caution
 from tdelta.processes import Twin, TwinFolder
 from tdelta.processes.protocol import NOTHING
-from tdelta.processes.storage.available import needs_images
-from tdelta.processes.storage.rooms import Rooms
+from tdelta.processes.storage.rooms import Rooms, needs_images
 from tdelta.records import Condition, Measurement, StorageFound, Usage
 from tdelta.session.planning import Plan
 
@@ -41,7 +40,7 @@ class Housing:
 
     @classmethod
     def of(cls, plan: Plan, folder: TwinFolder) -> Housing:
-        levels = plan.layout.storages
+        levels = plan.storages
         return cls(Rooms(folder, levels, _image_bytes(plan)) if levels else None)
 
     def started(
@@ -54,13 +53,8 @@ class Housing:
         environment: Mapping[str, str] = NOTHING,
         host: int = 0,
     ) -> Any:
-        """A twin under an instance's name, on a host where there are several; it ends with the stack, then its room.
-
-        Raises:
-            EnvironmentFault: the machine refuses to make its storage.
-            StorageFault: the disk is full.
-        """
-        level = dict(condition.levels).get("storage")
+        """A twin under an instance's name, on a host where there are several; it ends with the stack, then its room."""
+        level = condition.get("storage")
         if self.rooms is not None and level is not None:
             path = stack.enter_context(self.rooms.room(str(level), name)).path
             name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}
@@ -105,10 +99,10 @@ def with_storage(measured: Measurement, before: Usage, after: Usage) -> Measurem
 
 def resource_estimate(plan: Plan) -> ResourceEstimate:
     """What a plan takes of the machine, the images of its twins and its workers' histograms included."""
-    needs, count = plan.engine.estimate(plan.layout), len(plan.instances())
+    needs, count = plan.engine.estimate(plan), len(plan.instances())
     of_worker = _native.histograms_bytes(plan.workload.most_spans)
     needs = replace(needs, memory_bytes=needs.memory_bytes + len(plan.conditions) * of_worker)
-    if not needs_images(plan.layout.storages):
+    if not needs_images(plan.storages):
         return needs
     beside = count * _image_bytes(plan) - needs.disk_bytes  # what is in them was estimated already
     return replace(
@@ -116,30 +110,29 @@ def resource_estimate(plan: Plan) -> ResourceEstimate:
     )
 
 
-def user_folders(layout: RunLayout) -> tuple[Path, ...]:
-    return tuple(Path(level) for level in layout.storages if is_user_folder(level))
+def user_folders(plan: Plan) -> tuple[Path, ...]:
+    return tuple(Path(level) for level in plan.storages if is_user_folder(level))
 
 
 def _image_bytes(plan: Plan) -> int:
     """How large an image is at most; it takes of the disk what is written to it."""
-    of_instance = plan.engine.estimate(plan.layout).disk_bytes / max(1, len(plan.instances()))
+    of_instance = plan.engine.estimate(plan).disk_bytes / max(1, len(plan.instances()))
     return _FILE_SYSTEM_BYTES + round((1 + _SPARE) * of_instance) // 4096 * 4096
 
 
 def storage_cautions(plan: Plan) -> Iterator[Caution]:
-    layout = plan.layout
-    levels = [level for level in layout.storages if storage_of(level).encrypts]
+    levels = [level for level in plan.storages if storage_of(level).encrypts]
     if not levels:
         return
     yield Caution.of("storage-mounted")
     yield Caution.of("storage-cached")
-    if needs_images(layout.storages) or any(is_user_folder(level) for level in levels):
+    if needs_images(plan.storages) or any(is_user_folder(level) for level in levels):
         yield Caution.of("storage-kernel-threads")
     if "gocryptfs" in levels:
         yield Caution.of("storage-fuse")
     for level in filter(is_user_folder, levels):
         yield Caution.of("storage-own-folder", folder=level)
-    if any(level in STORAGES for level in levels) and not needs_images(layout.storages):
+    if any(level in STORAGES for level in levels) and not needs_images(plan.storages):
         yield Caution.of("storage-folders")
     if set(plan.engine.ciphers) <= {PLAIN}:
         yield Caution.of("storage-alone", product=plan.engine.product)

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.engines.server.dsn import parse_dsn
-from tdelta.errors import EngineUnavailable, InventoryError, UsageError
+from tdelta.errors import InventoryError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records.kept import label_fault
-from tdelta.session.planning import check
-from tdelta.session.project import KEYS, ProjectReader, read_value
+from tdelta.session.project import KEYS, ProjectReader, checked, read_value
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.workloads.faults import shown
 
@@ -69,11 +68,6 @@ class Inventory:
 
 
 def read_inventory(path: Path) -> Inventory:
-    """The inventory of a file.
-
-    Raises:
-        InventoryError: all faults of the file, each with its line.
-    """
     reader = _Reader(path)
     found = reader.inventory()
     if found is None or reader.faults:
@@ -162,11 +156,7 @@ class _Reader(ProjectReader):
             return None
         values["labels"] = tuple(dict.fromkeys((name, *values.get("labels", ()))))
         try:
-            request = RunRequest(**values)
-            request.to_json()  # as the run would be stored
-            check(request)
-        except EngineUnavailable:
-            pass  # it may be there on the node
+            request = checked(values)
         except UsageError as error:
             for refusal in error.refusals:
                 self.fault(refusal, *at)

@@ -21,7 +21,7 @@ from tdelta.processes.files import is_owned
 from tdelta.records.kept import RunKind
 from tdelta.session.request import RunRequest
 from tdelta.store import RunStatus, RunSummary, Store
-from tdelta.store.removing import compact, remove_runs, sizes_bytes
+from tdelta.store.store import compact, remove_runs, sizes_bytes
 from tdelta.store.summaries import KIND, LABELS, NOTE, PROCESS, checked_labels, checked_note
 
 _UNFINISHED = frozenset({RunStatus.PLANNED, RunStatus.RUNNING})
@@ -60,11 +60,7 @@ class Stale:
 
 
 def first_facts(request: RunRequest, kind: RunKind) -> dict[str, object]:
-    """The facts that a run has from its beginning.
-
-    Raises:
-        UsageError: a label cannot be one.
-    """
+    """The facts that a run has from its beginning."""
     facts: dict[str, object] = {PROCESS: _this_process()}
     if kind is not RunKind.RUN:
         return {KIND: kind, **facts}
@@ -73,11 +69,7 @@ def first_facts(request: RunRequest, kind: RunKind) -> dict[str, object]:
 
 
 def mark_sitting(store: Store, run_id: str) -> None:
-    """Note that this process is at work on the run.
-
-    Raises:
-        UsageError: it was removed since it was looked up.
-    """
+    """Note that this process is at work on the run."""
     try:
         store.put_fact(run_id, PROCESS, _this_process())
     except StoreError:
@@ -87,11 +79,7 @@ def mark_sitting(store: Store, run_id: str) -> None:
 
 
 def label(store: Store, run_id: str, added: Sequence[str], removed: Sequence[str] = ()) -> tuple[str, ...]:
-    """Give a run labels, and take others away. Returns those that it has then.
-
-    Raises:
-        UsageError: a label cannot be one, or one that is to be removed is not there.
-    """
+    """Give a run labels, and take others away. Returns those that it has then."""
     before = store.summary(run_id).labels
     if absent := [one for one in removed if one not in before]:
         known = ", ".join(before) or "none"
@@ -110,11 +98,7 @@ def label(store: Store, run_id: str, added: Sequence[str], removed: Sequence[str
 
 
 def note(store: Store, run_id: str, text: str) -> str:
-    """Keep a note with a run, in place of the one it has; an empty one removes that. Returns it.
-
-    Raises:
-        UsageError: it is too long, or has characters that move a terminal's cursor.
-    """
+    """Keep a note with a run, in place of the one it has; an empty one removes that. Returns it."""
     store.summary(run_id)  # what is damaged is not sealed anew
     kept = checked_note(text)
     if kept:
@@ -156,9 +140,6 @@ def remove(store: Store, run_ids: Sequence[str]) -> bool:
 
     Returns:
         Whether the store's file is smaller by that: not while a run is at work, whose trials that would disturb.
-
-    Raises:
-        UsageError: a process is at work on one.
     """
     busy = []
     for run_id in run_ids:

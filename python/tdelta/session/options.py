@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tdelta.design.takes import Takes
 from tdelta.engines.registry import profiles
-from tdelta.engines.takes import Takes
 from tdelta.session.groups import Group
 from tdelta.session.values import Flag, Value
 
@@ -63,7 +63,6 @@ class Option:
 
     @property
     def has_open_loop_default(self) -> bool:
-        """Whether an open loop has another default."""
         return self.open_loop is not _SAME
 
     @property
@@ -91,7 +90,6 @@ class Option:
 
     @property
     def help_text(self) -> str:
-        """What ``--help`` says: what it is, and its default."""
         return f"{self.about}  [{self.default_words}]" if self.default_words else self.about
 
 

@@ -1,4 +1,4 @@
-"""From what was asked to what will be done: conditions, settings, jobs. Makes nothing, so it also serves --dry-run."""
+"""From what was asked to what will be done: conditions, settings, jobs, the rows' source; also for --dry-run."""
 
 from __future__ import annotations
 
@@ -24,20 +24,63 @@ from tdelta.engines.server.pairs import ReachedServers, external_dsns
 from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
-from tdelta.processes import AnyJob, PopulateJob, WorkloadSpec, default_base
-from tdelta.processes.jobs import LoadAndRebuild
+from tdelta.processes import AnyJob, Checksums, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec, default_base
+from tdelta.processes.jobs import LoadAndRebuild, OwnTablesJob
 from tdelta.processes.load_generator.command import LoadGenerator
+from tdelta.processes.own_data import StagedCopy
+from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
-from tdelta.ray.bridge import AgentsRequest, HostsRequest
-from tdelta.records import ENCRYPTION, Condition, Level, Role, RunSettings
-from tdelta.session.external_servers import study_cautions
-from tdelta.session.faults import check_rebuild, check_request
-from tdelta.session.instructions import available
+from tdelta.ray.bridge import NodesRequest
+from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
+from tdelta.session.faults import available_levels, check_rebuild, check_request, load_generator
 from tdelta.session.request import RunRequest
-from tdelta.session.source import Source
-from tdelta.session.studies import study
-from tdelta.session.work import load_generator
+from tdelta.session.studies import study, study_cautions
 from tdelta.workloads import Workload, load
+from tdelta.workloads.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a run on rows of the user's starts from, instead of generated ones.
+
+    ``tables`` and ``checksums`` are of the rows as they were read, and of what tdelta added. ``constants`` are the
+    variables that scripts are given. ``notes`` say what a proposal left out and why; ``cautions`` go with the answer.
+    ``nondeterministic_tables`` are the tables into which transactions write what depends on the clock or on chance, so
+    that they cannot be compared after trials. ``has_keys_only``: only keys of the rows are compared.
+    """
+
+    copy: StagedCopy
+    database: Database
+    workload: Workload
+    constants: Mapping[str, int]
+    tables: Tables
+    checksums: Checksums
+    is_proposed: bool
+    notes: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
+    nondeterministic_tables: tuple[str, ...] = ()
+    has_keys_only: bool = False
+
+    def facts(self) -> DatabaseFacts:
+        return self.copy.facts(self.database, is_proposed=self.is_proposed)
+
+    def job(self) -> DatabaseJob | RestoreJob | OwnTablesJob:
+        return self.copy.job(self.tables, self.checksums)
+
+    def fingerprint(self) -> str:
+        """A digest of the work: of the copy's identity, its rows, and the scripts with their variables."""
+        rows = {table: list(found) for table, found in self.checksums.items()}
+        values = [*self.copy.identity(), rows, self.workload.scripts(), dict(self.constants)]
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "workload": self.workload.scripts(),
+            "keys": {key.name: key.table for key in self.workload.keys},
+            "variables": dict(self.constants),
+            "notes": list(self.notes),
+        }
+
 
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
@@ -46,42 +89,29 @@ ROWS_SEED = 1
 run's own seed draws operations and orders."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(RunLayout):
     """A run, laid out.
 
-    ``scale`` is the workload's; ``base`` the folder under which the twins' folder goes; ``cautions`` says what was
-    asked for and cannot be had here. ``source`` is the user's database that the twins are copies of; None where the
-    rows are generated.
+    ``base`` is the folder under which the twins' folder goes; ``cautions`` says what was asked for and cannot be had
+    here. ``source`` is the user's database that the twins are copies of; None where the rows are generated.
     """
 
     request: RunRequest
     engine: Engine
-    workload: Workload
-    scale: float
     settings: RunSettings
     base: Path
     cautions: tuple[Caution, ...] = ()
     source: Source | None = None
 
-    @property
-    def layout(self) -> RunLayout:
-        copy = None if self.source is None else self.source.copy
-        return RunLayout(self.request.values, self.conditions, self.workload, self.scale, copy)
-
-    @property
-    def size_bytes(self) -> int:
-        """About how many bytes a plain twin's file takes."""
-        return self.layout.size_bytes
+    def __post_init__(self) -> None:
+        seen = (self.request.values, self.settings.conditions, None if self.source is None else self.source.copy)
+        for name, value in zip(("options", "conditions", "copy"), seen, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def rows_are(self) -> str:
         return "the generated rows" if self.source is None else "the rows of the original"
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """Every condition, in the design's order."""
-        return self.settings.conditions
 
     @property
     def is_open(self) -> bool:
@@ -89,18 +119,8 @@ class Plan:
 
     def rate(self, condition: Condition) -> Level | None:
         """At which rate operations fall due, a level of the factor ``rate``; None in a closed loop."""
-        return dict(condition.levels).get("rate", self.request.rate)
-
-    def is_cold(self, condition: Condition) -> bool:
-        return self.layout.is_cold(condition)
-
-    def work(self, condition: Condition) -> str:
-        """What a condition's trials do: a level of the factor of that name."""
-        return self.layout.work(condition)
-
-    def step(self, condition: Condition) -> str:
-        """Which step a condition's trials are; empty where they are of transactions."""
-        return self.layout.step(condition)
+        found: Level | None = self.level(condition, "rate")
+        return found
 
     def in_round(self, number: int) -> tuple[Condition, ...]:
         """The conditions of a round, in the design's order but for its B/B twin, which is last.
@@ -160,10 +180,6 @@ class Plan:
         settings = dataclasses.replace(self.settings, options={**self.settings.options, **options})
         return dataclasses.replace(self, request=self.request.replace(**options), settings=settings)
 
-    @property
-    def strata(self) -> dict[int, tuple[Condition, ...]]:
-        return self.layout.strata
-
     def populate_job(self) -> AnyJob:
         """Where rows come from: the same for every twin."""
         return self._generating_job() if self.source is None else self.source.job()
@@ -189,8 +205,8 @@ class Plan:
         )
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
         given = {} if self.source is None else self.source.constants
-        writes = self.layout.writes
-        return WorkloadSpec(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
+        variables = {**rows, **given, "scale": self.scale}
+        return WorkloadSpec(transactions, variables, self.command, self.writes, self._steps())
 
     def _steps(self) -> LoadAndRebuild | None:
         """What the run's steps are made of; None where all its trials are of transactions."""
@@ -206,16 +222,16 @@ class Plan:
         return load_generator(self.request, self.engine.profile.protocol, threads)
 
     @property
-    def agents(self) -> AgentsRequest | None:
+    def agents(self) -> NodesRequest | None:
         """The load agents; None where the load is of tdelta's own worker."""
         request = self.request
-        return None if request.agents is None else AgentsRequest(request.agents, request.ray)
+        return None if request.agents is None else NodesRequest(request.agents, request.ray)
 
     @property
-    def hosts(self) -> HostsRequest | None:
+    def hosts(self) -> NodesRequest | None:
         """The hosts that the run's twins change between; None where they are on this machine."""
         request = self.request
-        return None if request.hosts is None else HostsRequest(request.hosts, request.ray)
+        return None if request.hosts is None else NodesRequest(request.hosts, request.ray)
 
     def hosts_in(self, number: int) -> Mapping[Condition, int]:
         """The host of each twin of a round, by the first condition of its instance; empty without hosts."""
@@ -225,11 +241,11 @@ class Plan:
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
         """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""
-        return self.engine.settings(self.layout, condition, data_bytes)
+        return self.engine.settings(self, condition, data_bytes)
 
     def data_templates(self) -> dict[tuple[str | int, ...], Condition]:
         """One condition for each kind of data that must be loaded; plain ones first."""
-        return templates(self.engine, self.layout)
+        return templates(self.engine, self)
 
     @property
     def warms_until_settled(self) -> bool:
@@ -253,10 +269,6 @@ class Plan:
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @property
-    def ciphers(self) -> tuple[str, ...]:
-        return self.layout.ciphers
-
 
 def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
     """What makes an instance large: its connections, then its cache."""
@@ -270,12 +282,6 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Eng
 
     Args:
         servers: the user's own, where they were reached already.
-
-    Raises:
-        DsnFault: a DSN has faults.
-        UnknownName: there is no such engine.
-        UsageError: this version cannot drive it.
-        EngineUnavailable: it is not installed, or is not what was asked for.
     """
     dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is not None:
@@ -301,7 +307,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
     check_rebuild(vary, workload, chosen)
-    vary, left_out = available(_with_versions(vary, chosen), chosen.crypto)
+    vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed
     if workload.connects and not chosen.profile.connects:
@@ -327,8 +333,17 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     base = request.directory or default_base()
     of_servers = () if servers is None else (*servers.cautions, *_work_cautions(request, servers))
     cautions = (*left_out, *of_servers)
-    made = Plan(request, chosen, workload, scale, settings, base, cautions, source)
-    chosen.check_layout(made.layout)
+    made = Plan(
+        request=request,
+        engine=chosen,
+        workload=workload,
+        scale=scale,
+        settings=settings,
+        base=base,
+        cautions=cautions,
+        source=source,
+    )
+    chosen.check_layout(made)
     return made
 
 
@@ -343,16 +358,11 @@ def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Cau
 
 
 def check(request: RunRequest) -> tuple[Condition, ...]:
-    """See what is wrong with a request before a user's database is copied for it; returns its conditions.
-
-    Raises:
-        UsageError: what was asked cannot be done; every fault that can be seen is named at once.
-        EngineUnavailable: the engine is not installed.
-    """
+    """See what is wrong with a request before a user's database is copied for it; returns its conditions."""
     chosen = engine_of(request)
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
-    vary, _ = available(_with_versions(vary, chosen), chosen.crypto)
+    vary, _ = available_levels(_with_versions(vary, chosen), chosen.crypto)
     return _laid_out(request, vary)
 
 

@@ -1,4 +1,4 @@
-"""Is there room, and how long will it take? Asked before anything is made."""
+"""Whether there is room and time for a run, and what ``--dry-run`` shows of it; known before anything is made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdelta.design import fresh_seed
 from tdelta.engines.server.pairs import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.inference.decisions import FEWEST_ROUNDS
-from tdelta.measure import (
+from tdelta.measure.space import (
     free_disk_bytes,
     free_memory_bytes,
     require_memory,
@@ -24,16 +24,60 @@ from tdelta.measure import (
 )
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.templates import Templates
-from tdelta.records import Event, Phase
+from tdelta.records import DatabaseFacts, Event, Phase
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders
-from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
-from tdelta.session.planning import Plan, check, plan
+from tdelta.session.planning import Plan, Source, check, plan
 from tdelta.session.request import RunRequest
-from tdelta.session.source import Source
 from tdelta.session.staging import own_source, staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    name: str
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLine:
+    """A transaction type on a user's database, in a dry run. ``share`` is its share of all transactions."""
+
+    name: str
+    title: str
+    share: float
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would take, before anything is made (``--dry-run``).
+
+    ``seconds_least`` is the shortest run there is, ``seconds_at_least`` one of the fewest rounds asked for. ``faults``
+    say why the run would be refused; empty where it would not. What follows the cautions is of a user's database only:
+    its tables, the transactions on it, what a proposal left out, and the folder to which the proposal was written.
+    """
+
+    conditions: tuple[str, ...]
+    seconds_least: float
+    seconds_at_least: float
+    seconds_at_most: float
+    disk_bytes: int
+    disk_free_bytes: int
+    memory_bytes: int
+    memory_free_bytes: int
+    directory: str
+    trials_at_least: int
+    faults: tuple[Refusal, ...] = ()
+    cautions: tuple[Caution, ...] = ()
+    database: DatabaseFacts | None = None
+    tables: tuple[TableLine, ...] = ()
+    transactions: tuple[TransactionLine, ...] = ()
+    notes: tuple[str, ...] = ()
+    written: str | None = None
+
 
 Observer = Callable[[Event], None]
 
@@ -61,10 +105,6 @@ def prepared_inputs(
 
     Args:
         templates: as `tdelta.session.staging.staged`.
-
-    Raises:
-        UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
-        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.server.pairs.reached`.
     """
     dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is not None:
@@ -82,23 +122,13 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 
     Args:
         elapsed_seconds: how long it has been under way; what is staged of a user's database is staged by then.
-
-    Raises:
-        TimeFault: not even one short round fits into the run's time.
-        StorageFault: the disk has no room, or cannot be written to.
-        EnvironmentFault: there is too little memory, or too few files may be open.
     """
     for fits in _checks(plan, elapsed_seconds):
         fits()
 
 
 def with_enough_time(plan: Plan, clock: Clock) -> Plan:
-    """The plan with its default time extended to that of the fewest rounds, if not even the shortest run fits.
-
-    Raises:
-        TimeFault: the shortest run does not fit on a machine as busy as this one, and the time was typed or would have
-            to be many times as long.
-    """
+    """The plan with its default time extended to that of the fewest rounds, if not even the shortest run fits."""
     try:
         Pace(plan, clock.elapsed).require()
         _require_time_as_pressed(plan, clock)
@@ -120,9 +150,6 @@ def _require_time_as_pressed(plan: Plan, clock: Clock) -> None:
 
     That would turn out after the first load, of servers minutes later. Where there is plenty of time nothing is
     measured, nor where the servers are the user's, or on hosts: what is set up there does not need this machine's CPUs.
-
-    Raises:
-        TimeFault: not even one round without a search fits into the run's time.
     """
     if plan.settings.external_servers is not None or plan.hosts is not None:
         return
@@ -150,7 +177,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
         partial(require_threads, max(int(condition.level("threads")) for condition in plan.conditions)),
         space,
         memory,
-        *(partial(require_space, folder, of_instance) for folder in user_folders(plan.layout)),
+        *(partial(require_space, folder, of_instance) for folder in user_folders(plan)),
     )
 
 

@@ -32,12 +32,7 @@ _MOST_OFF = 1.5
 
 
 def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks, housing: Housing) -> Ready:
-    """Load and compare the rows, see which ciphers are at work, and size the trials.
-
-    Raises:
-        InvalidTwins: the twins would not hold the same rows.
-        TimeFault: what is left does not fit into the run's time.
-    """
+    """Load and compare the rows, see which ciphers are at work, and size the trials."""
     data_bytes = _load(context, twins, checks)
     with context.pace.timed(Stage.OBSERVE):
         _observe_ciphers(context, twins)
@@ -75,7 +70,7 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     if not is_seen or not twins.observes_ciphers or context.state.ciphers is not None:
         return
     for condition in plan.data_templates().values():
-        cipher, version = str(condition.level("cipher")), dict(condition.levels).get("server", "")
+        cipher, version = str(condition.level("cipher")), condition.get("server", "")
         if cipher != PLAIN and (cipher, version) not in seen:
             context.observe(Phase("observe", f"which cipher {cipher} is in fact"))
             seen[cipher, version] = twins.observe(plan.twin_settings(condition, 0))

@@ -84,9 +84,6 @@ def read_project(path: Path, content: str | None = None) -> Project:
 
     Args:
         content: what would be in it; None to read the file.
-
-    Raises:
-        ProjectError: all faults of the file, each with its line.
     """
     reader = ProjectReader(path, content)
     project = reader.read()
@@ -100,9 +97,6 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
 
     Args:
         typed: values by the names of options; a study or an engine leaves only runs of that.
-
-    Raises:
-        ProjectError: options that do not go together, or are not for that study or engine; of all runs at once.
     """
     chosen_studies = (typed["study"],) if "study" in typed else project.studies
     chosen_engines = (typed["engine"],) if "engine" in typed else project.engines
@@ -113,22 +107,26 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
         place = f"{study or 'run'} on {engine or 'its engine'}"
         values = {**{name: value for layer in layers for name, value in layer.items()}, **named, **typed}
         try:
-            request = RunRequest(**values)
-            request.to_json()  # as the run would be stored
-            check(request)
-        except EngineUnavailable:
-            pass  # said when its turn comes: the others are run all the same
+            runs.append(ProjectRun(study, engine, checked(values)))
         except UsageError as error:
             faults += [Fault(place, 0, _quoting_none(refusal)).placed() for refusal in error.refusals]
-            continue
-        except OSError as error:  # a path that is too long, or leads through what is not a folder
-            said = Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror or error)
-            faults.append(Fault(place, 0, said).placed())
-            continue
-        runs.append(ProjectRun(study, engine, request))
     if faults:
         raise ProjectError(str(project.path), list(dict.fromkeys(faults)))
     return tuple(runs)
+
+
+def checked(values: Mapping[str, Any]) -> RunRequest:
+    """The request of these values, seen to be one that can be stored and run; its engine may be missing here."""
+    try:
+        request = RunRequest(**values)
+        request.to_json()  # as the run would be stored
+        check(request)
+    except EngineUnavailable:
+        pass  # it is said when the run's turn comes, or the engine is on the node
+    except OSError as error:  # a path that is too long, or leads through what is not a folder
+        said = Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror or error)
+        raise UsageError(said) from error
+    return request
 
 
 def spread(option: Option, parsed: Any) -> dict[str, Any]:
@@ -234,7 +232,6 @@ class ProjectReader(FolderFiles):
             self.fault(Refusal.of("unknown", kind="key", found=shown(".".join((*path, key))), hint=said), *path, key)
 
     def _names(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
-        """The names of a list, each of which there is."""
         if key not in document:
             return ()
         singular = LISTS[key]

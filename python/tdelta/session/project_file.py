@@ -18,11 +18,7 @@ FILE = "tdelta.toml"
 
 
 def found_above(folder: Path) -> Path | None:
-    """The project file of a folder: there, or in the nearest folder above.
-
-    Raises:
-        UsageError: there is one that cannot be read, or that another user can have written.
-    """
+    """The project file of a folder: there, or in the nearest folder above."""
     for place in (folder, *folder.parents):
         path = place / FILE
         if os.path.lexists(path):

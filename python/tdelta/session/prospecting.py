@@ -131,7 +131,7 @@ def _of_gate(asked: PlanQuery, run: MeasuredRun) -> PlanQuery:
 
 def _refuse_steps(conditions: Sequence[Condition]) -> None:
     """Loads and rebuilds take as long as they take, and need not be in every block: nothing here knows of that."""
-    works = dict.fromkeys(str(dict(condition.levels).get("work", "warm")) for condition in conditions)
+    works = dict.fromkeys(str(condition.get("work", "warm")) for condition in conditions)
     if steps := [work for work in works if work not in TRANSACTIONS]:
         raise UsageError(Refusal.of("steps-not-planned", works=" and ".join(steps)))
 
@@ -257,7 +257,7 @@ def _set_up_seconds(request: RunRequest) -> float:
     if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
-    return made.engine.estimate(made.layout).set_up_seconds(len(made.data_templates()))
+    return made.engine.estimate(made).set_up_seconds(len(made.data_templates()))
 
 
 def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric: Metric | None = None) -> Prospect:

@@ -10,9 +10,8 @@ from tdelta.engines.registry import defaults, servers
 from tdelta.engines.server.dsn import engines
 from tdelta.errors import UnknownName
 from tdelta.session.declared import Options
-from tdelta.session.external_servers import on_external_servers
 from tdelta.session.options import Option, options_of
-from tdelta.session.studies import study
+from tdelta.session.studies import on_external_servers, study
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -19,8 +19,8 @@ from tdelta.processes.jobs import TRACE
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
+from tdelta.session.faults import AES_INSTRUCTIONS
 from tdelta.session.housing import with_storage
-from tdelta.session.instructions import FACTOR
 from tdelta.session.pace import FEWEST_BLOCKS, MOST_LAPS, Stage, is_settled, misses_per_operation
 
 _MOST_LOSSES = 3
@@ -177,7 +177,7 @@ class RoundRunner:
             priced = self._clock.elapsed()
             self._collectors.unit_costs.collect(shared[condition], twin)
             of_prices += self._clock.elapsed() - priced
-            if FACTOR in dict(condition.levels) and (proof := twin.prove()):
+            if condition.get(AES_INSTRUCTIONS) and (proof := twin.prove()):
                 self._checks.proved(condition, proof)
             for other in shared[condition][1:]:
                 settings = self._plan.twin_settings(other, self._ready.data_bytes)
@@ -365,7 +365,7 @@ class RoundRunner:
         }
         for condition, sums in self._checksums(certain).items():
             self._checks.after(condition, sums)
-        self._compare_replicas({c: twins[c] for c in shared if c in twins and self._plan.layout.replication(c)})
+        self._compare_replicas({c: twins[c] for c in shared if c in twins and self._plan.replication(c)})
         self._checks.round_over()
 
     def _compare_replicas(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:

@@ -21,7 +21,7 @@ from tdelta.engines.server.hosted import HostedTwins, OnHosts
 from tdelta.errors import InvalidTwins, ServerFault, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference.decisions import should_stop
 from tdelta.inference.run_analysis import analyze_run, gate_answered, interim_estimates
-from tdelta.measure import library_versions, machine_facts
+from tdelta.measure.machine import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.processes.files import default_templates

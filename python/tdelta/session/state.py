@@ -115,10 +115,5 @@ class RunState:
 
     @classmethod
     def of(cls, store: Store, run_id: str) -> RunState:
-        """The state of a stored run.
-
-        Raises:
-            StoreError: it is not what any version wrote.
-        """
         stored = store.get_fact(run_id, STATE)
         return cls() if stored is None else decode(cls, stored)

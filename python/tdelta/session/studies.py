@@ -9,25 +9,70 @@ answer names those that were changed (`overridden` there). A file has, besides t
 - ``[published-size]``: those with ``--study-size published``;
 - ``[[figures]]``: facts that were published, with their source, never an opinion of them. ``ratio`` is a cost with
   encryption over the same cost without, so that above 1 is worse. Figures of printed tables are read from these
-  (`tdelta.session.tables`).
+  (`tables` below, each with its source).
 
 A study with an engine of its own runs on this one and on those that have a table here, any other study on all.
 """
 
 from __future__ import annotations
 
+import csv
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.registry import ENGINES, profile
+from tdelta.design.actions import is_action
+from tdelta.design.takes import OWN_SERVERS_TAKE, Takes
+from tdelta.engines.registry import ENGINES, profile, profiles
 from tdelta.errors import UnknownName, UsageError
 from tdelta.findings.published import PublishedFigure
-from tdelta.messages import Refusal
-from tdelta.session.tables import FOLDER, PublishedTable, table
+from tdelta.messages import Caution, Refusal
+from tdelta.processes.jobs import STEPS, TRANSACTIONS
+
+PREFIX = "published:"
+"""What an argument of ``tdelta analyze`` begins with that names a table and no file."""
+
+FOLDER = Path(__file__).parents[1] / "studies"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """One file: its name without ending, what it is of, where it comes from, and its rows by the header's names.
+
+    ``notes`` are the rest of the comments above the header.
+    """
+
+    name: str
+    title: str
+    source: str
+    notes: tuple[str, ...]
+    rows: tuple[Mapping[str, str], ...]
+    path: Path
+
+
+@cache
+def tables() -> tuple[PublishedTable, ...]:
+    return tuple(_read_table(path) for path in sorted(FOLDER.glob("*.csv")))
+
+
+def table(name: str) -> PublishedTable:
+    known = {found.name: found for found in tables()}
+    if name not in known:
+        raise UnknownName("published table", name, known)
+    return known[name]
+
+
+def _read_table(path: Path) -> PublishedTable:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
+    (source,) = (comment for comment in comments if comment.startswith("source:"))
+    title, *notes = (comment for comment in comments if comment != source)
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return PublishedTable(path.stem, title, source.removeprefix("source:").strip(), tuple(notes), tuple(rows), path)
+
 
 PUBLISHED_SIZE = "published"
 """The level of ``--study-size`` that repeats a study at the size at which it was published."""
@@ -64,11 +109,7 @@ class Study:
     place: int = 0
 
     def settings_for(self, engine: str | None, size: str) -> dict[str, Any]:
-        """The options of a request on that engine (None: the study's own) at that size.
-
-        Raises:
-            UsageError: there is no published size to run it at.
-        """
+        """The options of a request on that engine (None: the study's own) at that size."""
         if size == PUBLISHED_SIZE and not self.at_published_size:
             raise UsageError(Refusal.of("conflict", one="--study-size", other=f"study {self.name}, which has one size"))
         own = self.of_engines.get(engine or self.settings.get("engine", ""), {})
@@ -97,12 +138,6 @@ def studies() -> tuple[Study, ...]:
 
 
 def study(name: str) -> Study:
-    """The study of that name.
-
-    Raises:
-        UnknownName: there is no such study.
-        UsageError: it is an analysis, and no run.
-    """
     known = {study.name: study for study in studies()}
     if name not in known:
         raise UnknownName("study", name, known)
@@ -202,3 +237,89 @@ _OF_TABLES: Mapping[str, Callable[[PublishedTable], Iterator[PublishedFigure]]] 
     "warehouse": _warehouse,
     "dml-trace": _dml,
 }
+
+
+_OWN_SERVERS_VARY = ("threads", "rate", "work", "fetch_size", "load_by")
+"""Factors that servers of users have."""
+
+_COLD = "cold"
+
+
+def needs_private_instances(found: Study) -> tuple[str, ...]:
+    """What of a study takes servers that tdelta starts, stops or copies; empty where it runs on servers of users."""
+    vary = found.settings.get("vary", {})
+    acts = [f"--vary {factor}={level}" for factor in ("work", "during") for level in _acts(factor, vary)]
+    return (*acts, *(["--vary replication"] if "replication" in vary else []))
+
+
+def engines_of(found: Study) -> tuple[str, ...]:
+    """On whose servers a study runs where they are the user's, by the engines' names; empty for none."""
+    reached = (one.name for one in profiles() if one.address is not None)
+    return tuple(name for name in reached if found.runs_on(name) and _needs_nothing_else(found, name))
+
+
+def _needs_nothing_else(found: Study, engine: str) -> bool:
+    return engine in found.on_own_servers or not needs_private_instances(found)
+
+
+def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    levels = (str(level) for level in vary.get(factor, ()))
+    yield from (level for level in levels if factor == "during" or is_action(level))
+
+
+def check_study(name: str, engine: str) -> None:
+    """Refuse a study on servers of the user's that is about servers that tdelta starts.
+
+    Args:
+        engine: whose servers they are; what it does to them by SQL it says itself.
+    """
+    found = study(name)
+    if not _needs_nothing_else(found, engine):
+        known = ", ".join(one.name for one in studies() if engine in engines_of(one))
+        given = {"study": name, "needs": ", ".join(needs_private_instances(found)), "known": known}
+        raise UsageError(Refusal.of("study-on-own-servers", **given))
+
+
+def on_external_servers(
+    name: str, settings: Mapping[str, Any], engine: str, takes: Mapping[str, Takes | None]
+) -> dict[str, Any]:
+    """The settings of a study on servers of the user's.
+
+    Args:
+        settings: what it sets for this engine.
+        engine: whose servers they are, by what the DSNs begin with.
+        takes: by option, who takes it; None where all do.
+    """
+    taken = {*OWN_SERVERS_TAKE, *_address_takes(engine), None}
+    kept = {option: value for option, value in settings.items() if takes.get(option) in taken}
+    vary = {factor: levels for factor, levels in settings.get("vary", {}).items() if factor in _OWN_SERVERS_VARY}
+    if "work" in vary:
+        vary["work"] = tuple(level for level in vary["work"] if level in _works(engine))
+    own = study(name).on_own_servers.get(engine, {})
+    return {**kept, "vary": {factor: levels for factor, levels in vary.items() if levels}, **own}
+
+
+def _works(engine: str) -> Collection[str]:
+    address = profile(engine).address
+    is_cooled = address is not None and address.is_cooled
+    return [level for level in (*TRANSACTIONS, *STEPS) if is_cooled or level != _COLD]
+
+
+def _address_takes(engine: str) -> Collection[Takes]:
+    address = profile(engine).address
+    return () if address is None else address.takes
+
+
+def study_cautions(name: str, of_study: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Iterator[Caution]:
+    """What a study varies or sets that is left to servers of the user's.
+
+    Args:
+        of_study: what it sets on servers that tdelta starts.
+        vary: what the run varies.
+    """
+    varied = of_study.get("vary", {})
+    left = [factor for factor in varied if factor not in vary and factor != "cipher"]
+    left += [f"work={level}" for level in varied.get("work", ()) if level not in vary.get("work", varied["work"])]
+    left += [option for option in ("cache", "scope") if of_study.get(option) is not None and option not in left]
+    if left:
+        yield Caution.of("study-left-to-servers", study=name, left=", ".join(left))

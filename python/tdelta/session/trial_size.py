@@ -64,11 +64,7 @@ class _Filled:
 
 
 def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing | None = None) -> TrialSize:
-    """Find the trial's size.
-
-    Raises:
-        TdeltaError: a statement of the workload failed.
-    """
+    """Find the trial's size."""
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     with _Seats(plan, twins, data_bytes, housing or Housing()) as seats:
         capacity = _Capacity(plan, seats)

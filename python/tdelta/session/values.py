@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tdelta.design import parse_level, parse_vary
 from tdelta.design.factors import cache_level, page_bytes, rate_level, share_of_percent, size_bytes, size_text
@@ -31,15 +31,26 @@ _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 _MINUTE = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Value:
     """Text, and what every kind does unless it says otherwise. ``metavar`` stands for a value in help texts."""
+
+    EXPECTED: ClassVar[str] = ""
 
     metavar: str = "TEXT"
     is_repeated: bool = False
 
     def parse(self, text: str) -> Any:
         """One value as typed; raises ``ValueError`` of a refusal, which says what was expected."""
+        try:
+            return self._read(text)
+        except ValueError as error:
+            if error.args and isinstance(error.args[0], Refusal):
+                raise
+            raise ValueError(Refusal.of("unexpected", expected=self.EXPECTED, found=repr(text))) from None
+
+    def _read(self, text: str) -> Any:
+        """The same; what is not `EXPECTED` raises any ``ValueError``."""
         return text
 
     def offered(self) -> Iterable[str]:
@@ -70,10 +81,10 @@ class Value:
 
     def texts(self, value: Any) -> list[str | None]:
         """What is typed to give the option this value, each behind a flag of its own; None is the flag alone."""
-        return [self.write(value)]
+        return [self.write(one) for one in value] if self.is_repeated else [self.write(value)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice(Value):
     """One of a few names; ``make`` turns it into what it stands for. Without a metavar, help texts list the names."""
 
@@ -95,122 +106,102 @@ class Choice(Value):
         return self.make(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WholeNumber(Value):
     metavar: str = "N"
     least: int = 1
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Value):
+class _Number(Value):
     def taken(self, value: Any) -> Any:
         return float(value) if isinstance(value, int) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Percent(Number):
+@dataclass(frozen=True)
+class Percent(_Number):
     """``5%`` as the share 0.05. The sign is required."""
+
+    EXPECTED = "a percentage such as 5% or 0.5%"
 
     metavar: str = "PERCENT"
 
-    def parse(self, text: str) -> float:
-        match = _PERCENT.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(Refusal.of("unexpected", expected="a percentage such as 5% or 0.5%", found=repr(text)))
-        return share_of_percent(match[1])
+    def _read(self, text: str) -> float:
+        return share_of_percent(_matched(_PERCENT, text)[1])
 
     def write(self, value: Any) -> str:
         return f"{100 * value:.12g}%" if isinstance(value, int | float) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Size(Value):
     """``50MB``, ``64MiB``, ``10G`` or plain bytes, as whole bytes; ``of`` reads it."""
+
+    EXPECTED = "a size such as 50MB, 1.5GB or 64MiB"
 
     metavar: str = "SIZE"
     of: Callable[[str], int | None] = size_bytes
 
-    def parse(self, text: str) -> int:
-        found = self.of(text)
-        if found is None:
-            raise ValueError(Refusal.of("unexpected", expected="a size such as 50MB, 1.5GB or 64MiB", found=repr(text)))
+    def _read(self, text: str) -> int:
+        if (found := self.of(text)) is None:
+            raise ValueError
         return found
 
     def write(self, value: Any) -> str:
         return size_text(int(value))
 
 
-@dataclass(frozen=True, slots=True)
-class CacheSize(Number):
+class _NumberOrText(_Number):
+    """A number, or a text that stands for one."""
+
+    def taken(self, value: Any) -> Any:
+        """Whole numbers and texts, too; a text that is neither is left to be refused with the rest."""
+        try:
+            return self.parse(value) if isinstance(value, str) else super().taken(value)
+        except ValueError:
+            return value
+
+
+@dataclass(frozen=True)
+class CacheSize(_NumberOrText):
     """``10%`` as the share 0.1 of the data, or ``4GB`` as that text. One of the two signs is required."""
+
+    EXPECTED = "a share of the data such as 10%, or a size such as 4GB or 512M"
 
     metavar: str = "PERCENT|SIZE"
 
-    def parse(self, text: str) -> float | str:
-        try:
-            return cache_level("" if re.fullmatch(r"[\d.\s]*", text) else text.strip())
-        except ValueError:
-            raise ValueError(
-                Refusal.of(
-                    "unexpected",
-                    expected="a share of the data such as 10%, or a size such as 4GB or 512M",
-                    found=repr(text),
-                )
-            ) from None
-
-    def taken(self, value: Any) -> Any:
-        """Whole numbers and texts, too; what is no size is left to be refused with the rest."""
-        try:
-            return self.parse(value) if isinstance(value, str) else super(CacheSize, self).taken(value)
-        except ValueError:
-            return value
+    def _read(self, text: str) -> float | str:
+        return cache_level("" if re.fullmatch(r"[\d.\s]*", text) else text.strip())
 
     def write(self, value: Any) -> str:
-        return str(value) if isinstance(value, str) else Percent().write(value)
+        return Percent().write(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Rate(Number):
+@dataclass(frozen=True)
+class Rate(_NumberOrText):
     """``500`` as operations per second, or ``60%`` of the plain twin's capacity as that text."""
+
+    EXPECTED = "operations per second such as 500, or a share such as 60%"
 
     metavar: str = "NUMBER|PERCENT"
 
-    def parse(self, text: str) -> float | str:
-        try:
-            return rate_level(text.strip())
-        except ValueError:
-            raise ValueError(
-                Refusal.of(
-                    "unexpected", expected="operations per second such as 500, or a share such as 60%", found=repr(text)
-                )
-            ) from None
-
-    def taken(self, value: Any) -> Any:
-        """Whole numbers and texts, too; a text that is not a rate is refused with the other faults."""
-        try:
-            return self.parse(value) if isinstance(value, str) else super(Rate, self).taken(value)
-        except ValueError:
-            return value
+    def _read(self, text: str) -> float | str:
+        return rate_level(text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class PerSecond(Number):
+@dataclass(frozen=True)
+class PerSecond(_Number):
     """``2000/s`` as 2000.0."""
+
+    EXPECTED = "a rate such as 2000/s"
 
     metavar: str = "NUMBER/s"
 
-    def parse(self, text: str) -> float:
-        try:
-            found = rate_level(text.strip().removesuffix("/s"))
-        except ValueError:
-            found = ""
-        if isinstance(found, str):
-            raise ValueError(Refusal.of("unexpected", expected="a rate such as 2000/s", found=repr(text)))
-        return found
+    def _read(self, text: str) -> float:
+        return float(rate_level(text.strip().removesuffix("/s")))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageSize(Size):
     """The size of a page, written as plain bytes."""
 
@@ -220,21 +211,21 @@ class PageSize(Size):
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Duration(Number):
+@dataclass(frozen=True)
+class Duration(_Number):
     """``90s``, ``5m``, ``1h30m`` or ``250ms``, as seconds. A unit is required; so is more than 0s, unless ``zero``."""
+
+    EXPECTED = "a duration such as 90s, 1h30m, 250ms"
 
     metavar: str = "DURATION"
     zero: bool = False
 
-    def parse(self, text: str) -> float:
+    def _read(self, text: str) -> float:
         parts = _DURATION_PART.findall(text.strip())
         seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
         is_allowed = seconds > 0 or (self.zero and bool(parts))
         if _DURATION_PART.sub("", text).strip() or not is_allowed:
-            raise ValueError(
-                Refusal.of("unexpected", expected="a duration such as 90s, 1h30m, 250ms", found=repr(text))
-            )
+            raise ValueError
         return seconds
 
     def write(self, value: Any) -> str:
@@ -243,17 +234,18 @@ class Duration(Number):
         return f"{value / _MINUTE:.12g}m" if is_minutes else f"{value:.12g}s"
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseTime(Number):
+@dataclass(frozen=True)
+class ResponseTime(_Number):
     """``20ms``, ``250us`` or ``1.5s``, as seconds: how long a transaction may take. The unit is required."""
+
+    EXPECTED = "a time such as 20ms, 250us or 1.5s"
 
     metavar: str = "TIME"
 
-    def parse(self, text: str) -> float:
-        match = _RESPONSE_TIME.fullmatch(text.strip())
-        seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
-        if seconds <= 0:
-            raise ValueError(Refusal.of("unexpected", expected="a time such as 20ms, 250us or 1.5s", found=repr(text)))
+    def _read(self, text: str) -> float:
+        match = _matched(_RESPONSE_TIME, text)
+        if not (seconds := float(f"{match[1]}{_EXPONENTS[match[2]]}")) > 0:
+            raise ValueError
         return seconds
 
     def write(self, value: Any) -> str:
@@ -262,17 +254,16 @@ class ResponseTime(Number):
         return f"{value / size:.12g}{unit}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rounds(Value):
     """``3`` (at least), ``3..8`` (at least and at most) or ``3..`` as ``(minimum, maximum or None)``."""
 
+    EXPECTED = "MIN or MIN..MAX such as 3 or 3..8"
+
     metavar: str = "MIN[..MAX]"
 
-    def parse(self, text: str) -> tuple[int, int | None]:
-        """Turn the text into a minimum and perhaps a maximum."""
-        match = _ROUNDS.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(Refusal.of("unexpected", expected="MIN or MIN..MAX such as 3 or 3..8", found=repr(text)))
+    def _read(self, text: str) -> tuple[int, int | None]:
+        match = _matched(_ROUNDS, text)
         least, most = int(match[1]), int(match[2]) if match[2] else None
         if least < 1 or (most is not None and most < least):
             raise ValueError(Refusal.of("unexpected", expected="1 <= MIN <= MAX", found=repr(text)))
@@ -283,7 +274,7 @@ class Rounds(Value):
         return f"{least}" if most is None else f"{least}..{most}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PathValue(Value):
     """A path; ``is_file`` and ``is_folder`` say what may be there."""
 
@@ -304,7 +295,7 @@ class PathValue(Value):
         return Path(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Flag(Value):
     """Something that is so where the flag is typed: the option is then ``stands_for``."""
 
@@ -316,27 +307,45 @@ class Flag(Value):
         return [None] if value is self.stands_for else []
 
 
-@dataclass(frozen=True, slots=True)
-class Percents(Percent):
+class _Several(Value):
+    """Of any sequence a tuple, which is a list in JSON."""
+
+    def gathered(self, parsed: Any) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(parsed))
+
+    def to_json(self, value: Any) -> list[Any]:
+        return list(value)
+
+    def from_json(self, value: Any) -> tuple[Any, ...]:
+        return tuple(value)
+
+
+@dataclass(frozen=True)
+class Percents(Percent, _Several):
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> tuple[float, ...]:
-        return tuple(parsed)
+        return tuple(parsed)  # one that is given twice is refused
 
     def taken(self, value: Any) -> Any:
         return tuple(map(float, value))
 
-    def to_json(self, value: Any) -> list[float]:
-        return list(value)
 
-    def from_json(self, value: Any) -> tuple[float, ...]:
-        return tuple(value)
+@dataclass(frozen=True)
+class Labels(_Several):
+    metavar: str = "LABEL"
+    is_repeated: bool = True
 
-    def texts(self, value: Any) -> list[str | None]:
-        return [self.write(share) for share in value]
+    def _read(self, text: str) -> str:
+        if (fault := label_fault(text)) is not None:
+            raise ValueError(fault)
+        return text
+
+    def taken(self, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else tuple(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Factors(Value):
     """Factors and their levels, ``threads=1,4``, each typed with a flag of its own; every fault is told at once."""
 
@@ -363,34 +372,14 @@ class Factors(Value):
         return Percent().write(level) if factor == "cache" and not isinstance(level, str) else self.write(level)
 
 
-@dataclass(frozen=True, slots=True)
-class Labels(Value):
-    metavar: str = "LABEL"
-    is_repeated: bool = True
-
-    def parse(self, text: str) -> str:
-        if (fault := label_fault(text)) is not None:
-            raise ValueError(fault)
-        return text
-
-    def gathered(self, parsed: Any) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(parsed))
-
-    def taken(self, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else tuple(value)
-
-    def to_json(self, value: Any) -> list[str]:
-        return list(value)
-
-    def from_json(self, value: Any) -> tuple[str, ...]:
-        return tuple(value)
-
-    def texts(self, value: Any) -> list[str | None]:
-        return list(value)
-
-
 def _level(factor: str, level: Level) -> Level:
     try:
         return parse_level(factor, level) if isinstance(level, str) else level
     except UsageError:
         return level
+
+
+def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    if (match := pattern.fullmatch(text.strip())) is None:
+        raise ValueError
+    return match

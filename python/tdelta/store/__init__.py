@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.store.codec import decode, encode
-    from tdelta.store.places import default_path
-    from tdelta.store.store import Store
+    from tdelta.store.store import Store, default_path
     from tdelta.store.summaries import RunStatus, RunSummary
 else:
     from tdelta.lazily import lazy_getattr
@@ -13,7 +12,6 @@ else:
     __getattr__ = lazy_getattr(
         __name__,
         codec=("decode", "encode"),
-        places=("default_path",),
-        store=("Store",),
+        store=("Store", "default_path"),
         summaries=("RunStatus", "RunSummary"),
     )

@@ -34,11 +34,7 @@ KIND = "finding"
 
 
 def encode(value: object) -> Any:
-    """Turn a record, or any part of one, into JSON values.
-
-    Raises:
-        TdeltaError: a value of a type that JSON and the records do not have.
-    """
+    """Turn a record, or any part of one, into JSON values."""
     match value:
         case StrEnum():
             return value.value
@@ -62,9 +58,6 @@ def decode(kind: type[T], data: object) -> T:
     """Turn JSON values back into a record of type ``kind``.
 
     A field that is missing takes its default; an unknown one is a fault.
-
-    Raises:
-        StoreError: the values do not fit ``kind``; the message says where.
     """
     return typing.cast(T, _decode(kind, data, kind.__name__))
 

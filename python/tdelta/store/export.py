@@ -24,7 +24,7 @@ from tdelta.records import Measurement, RunResult, SpanTotals, Trial
 from tdelta.records.findings import known_findings
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import dumps, encode
-from tdelta.store.rows import MAPPINGS
+from tdelta.store.seals import MAPPINGS
 from tdelta.store.store import Store
 
 JSON_SCHEMA = "tdelta.export/1"
@@ -69,10 +69,6 @@ def write_csv(store: Store, run_id: str, destination: Destination) -> None:
     """Export a run as CSV, one row per trial, by block and position.
 
     A cell is empty where a trial has no such thing (a factor, a transaction type that did not run, a counter).
-
-    Raises:
-        UnknownName: the store has no such run.
-        StorageFault: the file cannot be written.
     """
     columns = _csv_columns(store, run_id)
     with _opened(destination) as out:
@@ -94,11 +90,7 @@ def _unevaluated(cell: Cell) -> Cell:
 
 
 def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:
-    """The same table as columns, one value a trial; None where a trial has no such thing.
-
-    Raises:
-        UnknownName: the store has no such run.
-    """
+    """The same table as columns, one value a trial; None where a trial has no such thing."""
     found: dict[str, list[Cell]] = {name: [] for name in _csv_columns(store, run_id)}
     for cells in _rows(store, run_id):
         for name, values in found.items():
@@ -107,12 +99,7 @@ def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:
 
 
 def write_json(store: Store, run_id: str, destination: Destination) -> None:
-    """Export a run as JSON: settings, machine, versions, facts, result and every trial; histograms in Base64.
-
-    Raises:
-        UnknownName: the store has no such run.
-        StorageFault: the file cannot be written.
-    """
+    """Export a run as JSON: settings, machine, versions, facts, result and every trial; histograms in Base64."""
     head = _json_head(store, run_id)
     trials = store.iter_trials(run_id)
     with _opened(destination) as out:
@@ -229,11 +216,7 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def opened_bytes(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which comes to be only when all went well.
-
-    Raises:
-        StorageFault: it cannot be written.
-    """
+    """A file to write to, which comes to be only when all went well."""
     try:
         # A device or a pipe (/dev/stdout) is written to, never replaced; a symbolic link keeps pointing.
         if path.exists() and not path.is_file():

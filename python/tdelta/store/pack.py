@@ -10,13 +10,14 @@ The digest shows damage. It does not show who made the pack: whoever changes it 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gzip
 import hashlib
 import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
@@ -28,11 +29,67 @@ from tdelta.inputs import real_path, size_words
 from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
-from tdelta.store.codec import decode, encode
+from tdelta.store.codec import decode, dumps, encode
 from tdelta.store.export import replacing_bytes
+from tdelta.store.seals import RUN, put_fact, put_run, put_trial, seal
 from tdelta.store.store import Store
-from tdelta.store.summaries import KIND, LABELS, NOTE, checked_labels, checked_note
-from tdelta.store.whole import Whole, take_in, whole
+from tdelta.store.summaries import KIND, LABELS, NOTE, RunStatus, checked_labels, checked_note
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A run that has its answer; ``facts`` are what its owner says of it, and of what kind it is."""
+
+    settings: RunSettings
+    created_unix_seconds: float
+    machine: Mapping[str, object]
+    versions: Mapping[str, str]
+    result: RunResult
+    facts: Mapping[str, object]
+
+
+def whole(store: Store, run_id: str) -> Whole:
+    """A run of a store, with its labels and its note."""
+    summary = store.summary(run_id)
+    facts = {LABELS: list(summary.labels)} if summary.labels else {}
+    return Whole(
+        settings=store.settings(run_id),
+        created_unix_seconds=summary.created_unix_seconds,
+        machine=store.machine(run_id),
+        versions=store.versions(run_id),
+        result=store.result(run_id),
+        facts={**facts, **({NOTE: summary.note} if summary.note else {})},
+    )
+
+
+def take_in(store: Store, run: Whole, trials: Iterable[Trial]) -> None:
+    """Put a run into a store, all of it or nothing."""
+    run_id = run.settings.run_id
+    status = RunStatus.INTERRUPTED if run.result.interrupted else RunStatus.DONE
+    with store._transaction() as db:
+        put_run(db, run.settings, run.created_unix_seconds, run.machine, run.versions)
+        for key, value in run.facts.items():
+            put_fact(db, run_id, key, value)
+        for trial in trials:
+            put_trial(db, run_id, trial)
+        db.execute("UPDATE runs SET status = ?, result = ? WHERE run_id = ?", (status, dumps(run.result), run_id))
+        seal(db, RUN, run_id)
+
+
+def adopt(store: Store, opened: Store, run_id: str) -> None:
+    """Put the run of a pack into a store as one that was opened; the same run is there once, whoever made it."""
+    run = whole(opened, run_id)
+    if run_id not in store.run_ids():
+        marked = dataclasses.replace(run, facts={**run.facts, KIND: RunKind.IMPORTED})
+        take_in(store, marked, opened.iter_trials(run_id))
+    elif not _is_same(whole(store, run_id), run):
+        raise UsageError(Refusal.of("pack-of-other-run", run=run_id, store=str(store.path)))
+
+
+def _is_same(one: Whole, other: Whole) -> bool:
+    """Whether they have the same settings and the same answer, whatever their labels."""
+    return (dumps(one.settings), dumps(one.result)) == (dumps(other.settings), dumps(other.result))
+
 
 T = TypeVar("T")
 
@@ -379,3 +436,25 @@ def _of(header: dict[str, Any], name: str, kind: type[T]) -> T:
     if type(found) is not kind:
         raise _Damaged(Refusal.of("unexpected", expected=f"{name}: {kind.__name__}", found=type(found).__name__))
     return found
+
+
+@contextlib.contextmanager
+def found(run: str, path: Path | None) -> Iterator[tuple[Store, str]]:
+    """The open store that holds a run, and the run's whole id, for as long as the block lasts.
+
+    What is made of a run that came out of a pack, here or by ``tdelta import``, belongs into the block: its values may
+    be such as no run has, and then it is an error that names the pack.
+
+    Args:
+        run: what `Store.resolve` takes, or the file of a pack (`tdelta.store.pack.is_pack_name`).
+        path: the store, or None for the default one; not looked at for a pack.
+    """
+    if is_pack_name(run):
+        with unpacked(Path(run)) as opened:
+            yield opened
+        return
+    with Store.open(path, must_exist=True) as store:
+        run_id = store.resolve(run)
+        is_imported = store.summary(run_id).kind is RunKind.IMPORTED
+        with saying(f"run {run_id}, from a pack") if is_imported else contextlib.nullcontext():
+            yield store, run_id

@@ -13,39 +13,135 @@ Limits: one writer at a time (others wait up to :data:`BUSY_SECONDS`); one conne
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
 import secrets
 import shlex
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdelta.errors import StoreError, UnknownName, UsageError
+from tdelta import own_folders
+from tdelta.errors import StorageFault, StoreError, StoreTooNew, TdeltaError, UnknownName, UsageError
 from tdelta.inputs import require_regular
 from tdelta.messages import Refusal
-from tdelta.records import RunResult, RunSettings, Trial
+from tdelta.records import CalibrationKey, MachineCalibration, RunResult, RunSettings, Trial
 from tdelta.records.kept import LAST, OfLast, RunKind
-from tdelta.store.codec import dumps, loads
-from tdelta.store.faults import changed, decoding, not_a_store, store_errors, too_new
-from tdelta.store.places import default_path, make_private
-from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
+from tdelta.store.codec import dumps, encode, loads
 from tdelta.store.seals import (
+    CALIBRATION,
     FACT,
     HISTOGRAMS,
+    MAPPINGS,
+    MEASURED_COLUMNS,
     RUN,
     TRIAL,
+    TRIAL_COLUMNS,
     delete,
     is_broken,
     put_fact,
     put_run,
     put_trial,
     seal,
+    trial_of,
     unseal_fact,
 )
 from tdelta.store.summaries import KIND, LABELS, NOTE, RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
+
+_FULL = frozenset({"SQLITE_FULL"})
+_NOT_WRITABLE = frozenset({"SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM"})
+_HELD = frozenset({"SQLITE_BUSY", "SQLITE_LOCKED"})
+
+
+@contextlib.contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system raise about the store at ``path`` into tdelta's own exceptions.
+
+    Raises:
+        StorageFault: disk full, folder missing or not writable, input/output error.
+        StoreError: another process holds the store, or it is damaged or no database at all.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _from_sqlite(path, error) from error
+    except UnicodeEncodeError as error:
+        fault = "its name, or that of another file of the run, is no text"
+        raise StorageFault(Refusal.of("store-unusable", path=path, fault=fault)) from error
+    except (UnicodeError, OverflowError) as error:  # a table's own name, or a number, that a flipped bit made
+        raise StoreError(Refusal.of("store-damaged", path=path, fault=error)) from error
+    except OSError as error:
+        raise StorageFault(Refusal.of("store-unusable", path=path, fault=error.strerror or error)) from error
+
+
+@contextlib.contextmanager
+def decoding(path: Path) -> Iterator[None]:
+    """Say of which store it is that something in it cannot be read.
+
+    Raises:
+        StoreError: what is there is not what any version wrote.
+    """
+    try:
+        yield
+    except StoreError as error:
+        raise StoreError(Refusal.of("store-unusable", path=path, fault=error)) from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise StoreError(Refusal.of("store-damaged", path=path, fault=f"{type(error).__name__}: {error}")) from error
+
+
+def changed(path: Path, part: str) -> StoreError:
+    """Say that what is there is not what was written."""
+    return StoreError(Refusal.of("store-changed", path=path, part=part))
+
+
+def too_new(path: Path, found: int, known: int) -> StoreTooNew:
+    return StoreTooNew(Refusal.of("store-too-new", path=path, known=known, found=found))
+
+
+def not_a_store(path: Path, found: str) -> StoreError:
+    return StoreError(Refusal.of("not-a-store", path=path, found=found))
+
+
+def _from_sqlite(path: Path, error: sqlite3.Error) -> TdeltaError:
+    name: str = getattr(error, "sqlite_errorname", "")
+    primary = "_".join(name.split("_")[:2])  # SQLITE_IOERR_WRITE is an SQLITE_IOERR
+    if primary in _FULL:
+        return StorageFault(Refusal.of("store-disk-full", path=path, fault=error))
+    if primary in _NOT_WRITABLE:
+        return StorageFault(Refusal.of("store-unusable", path=path, fault=f"not writable ({error})"))
+    if primary in _HELD:
+        return StoreError(Refusal.of("store-unusable", path=path, fault=f"another process uses it ({error})"))
+    if primary == "SQLITE_NOTADB":
+        return not_a_store(path, "a file that is not an SQLite database")
+    return StoreError(Refusal.of("store-unusable", path=path, fault=f"{error} ({name or type(error).__name__})"))
+
+
+def default_path() -> Path:
+    """Where the store is: ``TDELTA_STORE``, else ``tdelta/runs.sqlite`` in the XDG data folder.
+
+    A relative ``XDG_DATA_HOME`` is ignored, as the XDG Base Directory Specification asks.
+    """
+    if named := os.environ.get("TDELTA_STORE"):
+        return Path(named)
+    data_home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not data_home.is_absolute():
+        data_home = Path.home() / ".local" / "share"
+    return data_home / "tdelta" / "runs.sqlite"
+
+
+def make_private(path: Path) -> None:
+    """Make the store's file and folder where they are missing, for their owner only; SQLite's journal is as the file.
+
+    What is there already keeps the rights that it has.
+    """
+    own_folders.ensure(path.parent)
+    with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
@@ -128,11 +224,7 @@ class Store:
         versions: Mapping[str, str],
         facts: Mapping[str, object] = NO_FACTS,
     ) -> None:
-        """Enter a run as ``planned``, under ``settings.run_id``, with the facts that it has from its beginning.
-
-        Raises:
-            StoreError: the store has a run of that id already.
-        """
+        """Enter a run as ``planned``, under ``settings.run_id``, with the facts that it has from its beginning."""
         with self._transaction() as db:
             put_run(db, settings, time.time(), machine, versions)
             for key, value in facts.items():
@@ -172,9 +264,6 @@ class Store:
         Args:
             run_id: the whole id of the run.
             histograms: False leaves them out, which are nearly all of the bytes.
-
-        Raises:
-            UnknownName: the store has no such run.
         """
         self._cell(run_id, "run_id")
         # Not by the index: a damaged one may lack some of them, and the run's seal counts the rows of the table.
@@ -187,12 +276,6 @@ class Store:
         self._update(run_id, "status = ?, result = ?", (status.value, dumps(result)))
 
     def result(self, run_id: str) -> RunResult:
-        """The result of a run.
-
-        Raises:
-            UnknownName: the store has no such run.
-            StoreError: the run has none yet.
-        """
         text = self._cell(run_id, "result")
         if text is None:
             status = self.status(run_id)
@@ -233,11 +316,7 @@ class Store:
             return {name: str(version) for name, version in _json_object(text).items()}
 
     def put_fact(self, run_id: str, key: str, value: object) -> None:
-        """Store a fact of a run, any JSON value or record, in place of what was there under ``key``.
-
-        Raises:
-            StoreError: the store has no such run.
-        """
+        """Store a fact of a run, any JSON value or record, in place of what was there under ``key``."""
         with self._transaction() as db:
             put_fact(db, run_id, key, value)
             seal(db, RUN, run_id)
@@ -454,3 +533,86 @@ class Store:
 
 def _json_object(text: str) -> dict[str, object]:
     return dict(json.loads(text))
+
+
+_TRIAL_TEXTS = " + ".join(f"length({name})" for name in ("condition", *sorted(MAPPINGS & MEASURED_COLUMNS.keys())))
+_SIZES = f"""
+SELECT run_id, sum(bytes) FROM (
+    SELECT run_id, length(settings) + length(machine) + length(versions) + coalesce(length(result), 0) AS bytes
+    FROM runs
+    UNION ALL SELECT run_id, length(value) FROM run_facts
+    UNION ALL SELECT run_id, {_TRIAL_TEXTS} FROM trials
+    UNION ALL SELECT run_id, length(name) + length(payload) FROM histograms JOIN trials USING (trial)
+) GROUP BY run_id
+"""
+
+
+def sizes_bytes(store: Store) -> dict[str, int]:
+    """About how many bytes of the store each run takes, by its id: texts and histograms, without what SQLite adds."""
+    return {run_id: int(size or 0) for run_id, size in store._query(_SIZES)}
+
+
+def remove_runs(store: Store, run_ids: Sequence[str]) -> None:
+    """Remove runs with their trials, histograms, facts and seals; all of them or none.
+
+    Calibrations stay, whose runs these may have been.
+    """
+    for run_id in run_ids:
+        store.require(run_id)
+    with store._transaction() as db:
+        for run_id in run_ids:
+            delete(db, run_id)
+
+
+def compact(store: Store) -> bool:
+    """Give the room of what was removed back to the file system. Returns whether it could be.
+
+    It cannot, and nothing is lost by it, where the disk has no room for a copy of the store or another process is
+    writing to it; what comes next then goes where the removed was.
+    """
+    try:
+        with store_errors(store.path):
+            store._db.execute("VACUUM")
+    except (StorageFault, StoreError):
+        return False
+    return True
+
+
+def key_digest(key: CalibrationKey) -> str:
+    """A digest of all that a run must have in common with a calibration, whatever the order of its mappings."""
+    return hashlib.sha256(json.dumps(encode(key), sort_keys=True).encode()).hexdigest()
+
+
+def fresh_calibration_id(store: Store) -> str:
+    """Draw an id that this store does not have, e.g. ``cal-20261122-kqmt``: the local date and four letters."""
+    taken = {found for (found,) in store._query("SELECT calibration_id FROM calibrations")}
+    while (drawn := f"cal-{store.fresh_run_id()}") in taken:
+        continue
+    return drawn
+
+
+def add_calibration(store: Store, calibration: MachineCalibration) -> None:
+    key = calibration.key
+    cells = (calibration.calibration_id, calibration.created_unix_seconds, key.engine, key.workload)
+    with store._transaction() as db:
+        db.execute(
+            "INSERT INTO calibrations (calibration_id, created_unix_seconds, engine, workload, key, calibration)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (*cells, key_digest(key), dumps(calibration)),
+        )
+        seal(db, CALIBRATION, calibration.calibration_id)
+
+
+def newest_calibration(store: Store, key: CalibrationKey, *, since_unix_seconds: float) -> MachineCalibration | None:
+    """The newest calibration that has all of this in common and was made since then; None where there is none."""
+    rows = store._query(
+        "SELECT calibration_id, calibration FROM calibrations WHERE key = ? AND created_unix_seconds >= ?"
+        " ORDER BY number DESC LIMIT 1",
+        (key_digest(key), since_unix_seconds),
+    )
+    if not rows:
+        return None
+    found, text = rows[0]
+    store._require(CALIBRATION, found)
+    with decoding(store.path):
+        return loads(MachineCalibration, text)

@@ -30,11 +30,7 @@ LONGEST_NOTE = 2000
 
 
 def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels, each once, composed as Unicode has it, so that what looks the same is the same.
-
-    Raises:
-        UsageError: some cannot be labels, or they are too many.
-    """
+    """The labels, each once, composed as Unicode has it, so that what looks the same is the same."""
     found = tuple(dict.fromkeys(unicodedata.normalize("NFC", label) for label in labels))
     faults = [fault for label in found if (fault := label_fault(label)) is not None]
     if len(found) > MOST_LABELS:
@@ -45,11 +41,7 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_note(note: str) -> str:
-    """The note without what stands blank around it.
-
-    Raises:
-        UsageError: it is too long, or has characters that move a terminal's cursor (new lines are fine).
-    """
+    """The note without what stands blank around it."""
     text = note.strip()
     if len(text) > LONGEST_NOTE or not all(sign.isprintable() or sign == "\n" for sign in text):
         raise UsageError(

@@ -15,7 +15,7 @@ import pytest
 from support.refused import refused
 from tdelta.errors import ServerLost
 from tdelta.processes import TrialJob
-from tdelta.ray.bridge import AgentsRequest
+from tdelta.ray.bridge import NodesRequest
 from tdelta.ray.load_agents import AgentLoad, AgentPool, AgentsTrial
 
 HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def test_agents_of_different_speed_share_a_closed_loop_and_go_on_after_one_is_ki
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]))
-    pool = AgentPool(AgentsRequest(2))
+    pool = AgentPool(NodesRequest(2))
     try:
         load = pool.twin(program="sleeping")
         load.connect({"folder": str(tmp_path)}, 4, WORK)

@@ -157,42 +157,36 @@ def require_right(place: Place) -> None:
     assert len({trial.measurement.operations for trial in trials}) <= 1
 
 
-def test_a_node_that_is_cut_off_from_the_database_for_seconds_voids_a_block_and_the_run_goes_on(
-    up: Cluster, place: Place, asked: tuple[str, ...]
+@pytest.fixture
+def process(up: Cluster, place: Place, asked: tuple[str, ...]) -> subprocess.Popen[str]:
+    """A run that has done its first round."""
+    del up
+    found = place.start(*asked)
+    read_until(found, "round 1:")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (("database_address",), ("block-void", "server-lost")),
+        ((), ("block-void", "server-lost")),
+        (("head_address",), ()),  # its agent was at work meanwhile, and may not have noticed
+    ],
+    ids=["the database", "all", "the head"],
+)
+def test_a_run_goes_on_whose_node_is_cut_off_for_seconds(
+    up: Cluster, process: subprocess.Popen[str], others: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
-    with up.cut(up.nodes[0], up.database_address):
+    with up.cut(up.nodes[0], *(getattr(up, name) for name in others)):
         time.sleep(CUT_SECONDS)
-    require_goes_on(waited_for(process, PATIENCE_SECONDS), "block-void", "server-lost")
-
-
-def test_a_node_that_is_cut_off_from_all_for_seconds_voids_a_block_and_the_run_goes_on(
-    up: Cluster, place: Place, asked: tuple[str, ...]
-) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
-    with up.cut(up.nodes[0]):
-        time.sleep(CUT_SECONDS)
-    require_goes_on(waited_for(process, PATIENCE_SECONDS), "block-void", "server-lost")
-
-
-def test_a_run_goes_on_whose_node_is_cut_off_from_the_head_alone_for_seconds(
-    up: Cluster, place: Place, asked: tuple[str, ...]
-) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
-    with up.cut(up.nodes[0], up.head_address):
-        time.sleep(CUT_SECONDS)
-    require_goes_on(waited_for(process, PATIENCE_SECONDS))  # its agent was at work meanwhile, and may not have noticed
+    require_goes_on(waited_for(process, PATIENCE_SECONDS), *expected)
 
 
 def test_an_agent_that_is_cut_off_from_the_head_for_good_is_placed_on_another_node_and_nothing_stays(
-    up: Cluster, place: Place, asked: tuple[str, ...]
+    up: Cluster, process: subprocess.Popen[str]
 ) -> None:
     cut, stays = up.nodes
-    process = place.start(*asked)
-    read_until(process, "round 1:")
     with up.cut(cut, up.head_address):
         document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
         until(lambda: not cut.named(*OURS), 60.0)  # as long as Ray takes to give up its head
@@ -200,9 +194,7 @@ def test_an_agent_that_is_cut_off_from_the_head_for_good_is_placed_on_another_no
     assert all(stays.name in one["nodes"] for one in document["agents"]["agents"])
 
 
-def test_an_agent_that_is_killed_on_its_node_is_placed_anew(up: Cluster, place: Place, asked: tuple[str, ...]) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
+def test_an_agent_that_is_killed_on_its_node_is_placed_anew(up: Cluster, process: subprocess.Popen[str]) -> None:
     (agent,) = up.nodes[0].named("ray::Agent")
     os.kill(agent, signal.SIGKILL)
     read_until(process, "lost:")
@@ -211,10 +203,10 @@ def test_an_agent_that_is_killed_on_its_node_is_placed_anew(up: Cluster, place: 
     assert all({node.name} in placed for node in up.nodes)  # whichever of them Ray places first
 
 
-def test_an_agent_whose_node_dies_is_placed_on_another(up: Cluster, place: Place, asked: tuple[str, ...]) -> None:
+def test_an_agent_whose_node_dies_is_placed_on_another(
+    up: Cluster, place: Place, process: subprocess.Popen[str]
+) -> None:
     dies, stays = up.nodes
-    process = place.start(*asked)
-    read_until(process, "round 1:")
     dies.kill()
     read_until(process, "lost:")
     document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
@@ -225,10 +217,8 @@ def test_an_agent_whose_node_dies_is_placed_on_another(up: Cluster, place: Place
 
 
 def test_a_run_without_a_node_ends_with_what_it_knows_and_goes_on_when_there_is_one(
-    up: Cluster, place: Place, asked: tuple[str, ...]
+    up: Cluster, place: Place, process: subprocess.Popen[str]
 ) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
     until(lambda: place.query("SELECT COUNT(*) FROM trials") >= [(2,)])
     for node in up.nodes:
         node.kill()
@@ -244,10 +234,8 @@ def test_a_run_without_a_node_ends_with_what_it_knows_and_goes_on_when_there_is_
 
 
 def test_a_head_that_dies_early_ends_the_run_or_leaves_it_its_answer(
-    up: Cluster, place: Place, asked: tuple[str, ...]
+    up: Cluster, process: subprocess.Popen[str]
 ) -> None:
-    process = place.start(*asked)
-    read_until(process, "round 1:")
     up.kill_head()
     ran = waited_for(process, PATIENCE_SECONDS)
     if ran.code not in ANSWERED:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.texts import has_no_answer
-from tdelta.measure import measure_cipher_cost
+from tdelta.measure.cipher_cost import measure_cipher_cost
 from tdelta.measure.machine import parse_cpuinfo
 
 pytestmark = pytest.mark.alone

@@ -1,26 +1,20 @@
 """What goes wrong with DuckDB's encryption is seen, and no key is: wrong secrets make plain files without a word."""
 
-import io
 import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.running import workers_of
+from support import secrecy
+from support.secrecy import seen_of, showing
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
 from tdelta.errors import TdeltaError
 from tdelta.processes import Worker
-from tdelta.records import Decision, Event, EvidenceState, FileEvidence, RunResult, TrialDone
-from tdelta.report.details import run_blocks
-from tdelta.report.document import document, to_json
-from tdelta.report.drawing import draw
-from tdelta.report.progress import progress
+from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.session import RunRequest, conduct
-from tdelta.store import Store
-from tdelta.store.export import write
+
+keys = secrecy.keys  # a fixture
 
 KEY = "5e" * 32
 IN_FORCE = "cipher-in-force"
@@ -94,49 +88,8 @@ def test_a_file_that_is_no_database_is_told_without_the_key(tmp_path: Path) -> N
     assert KEY not in f"{raised.value!r}"
 
 
-def what_others_see_of(pid: int) -> Iterator[tuple[str, bytes]]:
-    for name in ("cmdline", "environ", "fd/2"):
-        yield f"{name} of {pid}", Path(f"/proc/{pid}/{name}").read_bytes()
-
-
-def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keys: list[str] = []
-    new_key = secrets.token_hex
-
-    def remembered(count: int) -> str:
-        keys.append(new_key(count))
-        return keys[-1]
-
-    monkeypatch.setattr(secrets, "token_hex", remembered)
-    shown, seen = io.StringIO(), []
-
-    with progress(shown, live=False) as observer:
-
-        def watch(event: Event) -> None:
-            observer(event)
-            if isinstance(event, TrialDone):
-                pids = workers_of(os.getpid())
-                assert len(pids) == 3
-                for pid in pids:
-                    seen.extend(what_others_see_of(pid))
-                seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
-
-        result = conduct(request(tmp_path, vary={"cipher": ("aes-256-gcm", "aes-256-ctr-mbedtls")}), watch)
-
-    exported = io.StringIO()
-    with Store.open(tmp_path / "runs.sqlite") as store:
-        write(store, result.settings.run_id, "json", exported)
-    told = (
-        shown.getvalue(),
-        to_json(document(result, 0)),
-        draw(run_blocks(result, with_details=True), 100, color=False),
-        exported.getvalue(),
-    )
-    seen += [(f"text {number}", text.encode()) for number, text in enumerate(told)]
-    seen += [(str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file()]
+def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(tmp_path: Path, keys: list[str]) -> None:
+    seen = seen_of(request(tmp_path, vary={"cipher": ("aes-256-gcm", "aes-256-ctr-mbedtls")}), tmp_path, workers=3)
     assert len(set(keys)) == 4  # those of files whose blocks are priced are drawn as well
     assert any(name.endswith("twin.db") for name, _ in seen)
-    forms = [form for key in keys for form in (key.encode(), key.upper().encode(), bytes.fromhex(key))]
-    assert [name for name, text in seen for form in forms if form in text] == []
+    assert showing(seen, keys) == []

@@ -14,7 +14,7 @@ from tdelta.engines.mysql.driver import MySql
 from tdelta.engines.server.base import DATABASE, recipe_of
 from tdelta.engines.server.installed import find_servers
 from tdelta.errors import EngineUnavailable
-from tdelta.processes.servers.directories import place_for
+from tdelta.processes.servers.recipes import place_for
 from tdelta.processes.servers.server import Server as Private
 from tdelta.processes.workers import Refused
 

@@ -15,9 +15,8 @@ from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
-from tdelta.measure import hidden_environment
-from tdelta.measure.aes import CryptoKind
-from tdelta.processes.servers.directories import place_for
+from tdelta.measure.aes import CryptoKind, hidden_environment
+from tdelta.processes.servers.recipes import place_for
 from tdelta.processes.servers.server import Server
 
 from .programs import folder_of_programs

@@ -105,7 +105,7 @@ def load_tables(connection: Connection, pgbench: str) -> None:
     subprocess.run([pgbench, "-i", "-q", "--init-steps=dtgp"], env=whom, capture_output=True, check=True)
     options = [
         "--db-driver=pgsql",
-        f"--pgsql-host={connection.client_host}",
+        f"--pgsql-host={connection.host}",
         f"--pgsql-port={PORT}",
         "--pgsql-user=tdelta",
     ]

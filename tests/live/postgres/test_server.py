@@ -23,16 +23,14 @@ from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.server.actions import TwinRows
 from tdelta.engines.server.base import ServerSettings, recipe_of
 from tdelta.errors import EnvironmentFault, ServerFault, UsageError
-from tdelta.measure import hidden_environment
-from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta.measure.aes import CryptoKind, cannot_hide, hidden_environment
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
 from tdelta.measure.procfs import read_text
 from tdelta.processes.actions import Halt
 from tdelta.processes.mounts import is_mounted, mounts_below
 from tdelta.processes.process_tree import shared_memory, usage
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Recipe
+from tdelta.processes.servers.recipes import Recipe, place_for
 from tdelta.processes.servers.server import Server
 
 from .servers import (

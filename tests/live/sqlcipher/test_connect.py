@@ -99,7 +99,7 @@ def test_a_file_that_goes_away_between_connections_ends_the_run_with_what_the_da
         waited_for(process, PATIENCE_SECONDS),
         "database-answer",
         said=Part("connect, line 3: "),
-        fix=Part("choose another folder"),
+        fix=Part("use another --dir"),
     )
     assert list(place.twins.iterdir()) == []
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from support.running import PATIENCE_SECONDS, Place
-from tdelta.engines.embedded.pricing import prove
+from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.measure import CryptoKind, cannot_hide, hidden_environment
-from tdelta.measure.aes import OPENSSL_WORD, PreloadMode
+from tdelta.measure.aes import OPENSSL_WORD, CryptoKind, PreloadMode, cannot_hide, hidden_environment
 from tdelta.processes import TwinFolder, Worker
 from tdelta.processes.protocol import CipherProof
 
@@ -73,7 +72,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinFolder]:
 
 
 def cheapest(folder: TwinFolder, environment: dict[str, str], cipher: str) -> CipherProof:
-    proofs = [prove(ENGINE, folder, environment, cipher) for _ in range(3)]
+    proofs = []
+    for _ in range(3):
+        with Worker(environment, ENGINE.program) as worker:
+            proofs.append(ask_proof(worker, ENGINE, folder, cipher, None))
     return min(proofs, key=lambda proof: proof.cipher_us_per_page)
 
 

@@ -19,14 +19,14 @@ from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.user_file import convert
+from tdelta.engines.sqlite.user_file import SqliteTwins
 from tdelta.errors import StorageFault
 from tdelta.messages import Message
 from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
-from tdelta.processes import TwinFolder, Worker
+from tdelta.processes import TwinFolder, Worker, WorkloadSpec
 from tdelta.processes.workers import Refused, answered
 from tdelta.session import RunRequest
-from tdelta.session.source import Source
+from tdelta.session.planning import Source
 from tdelta.session.staging import staged
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
@@ -259,12 +259,11 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
         )  # fmt: skip
     engine, settings = SqliteEngine(), TwinSettings(cipher, page_size, "wal", "normal", reserved_bytes, 1, 1_000_000)
     with sourced(tmp_path, path) as source, TwinFolder(tmp_path / "twins", "run") as folder:
-        key = KEY if engine.needs_key(cipher) else None
-        made = folder.file("load-0")
-        _, sums = convert(engine, folder, source.job(), settings, made, key)
+        made, twins = folder.file("load-0"), SqliteTwins(engine, folder, source.job(), WorkloadSpec((), {}))
+        _, sums = twins.fill(engine, made, settings)
         assert sums == source.checksums
         with Worker(program=WORKER) as worker:
-            worker.ask("open", **engine.reading(made, settings, key))
+            worker.ask("open", **engine.reading(made, settings, twins.key(cipher)))
             names = (
                 "page_size",
                 "encoding",
@@ -293,9 +292,8 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
         sizes = {}
         for cipher in CIPHERS:
             settings = TwinSettings(cipher, 4096, "wal", "normal", 80, 1, 1_000_000)
-            key = KEY if engine.needs_key(cipher) else None
             path = folder.file(f"load-{cipher}")
-            convert(engine, folder, source.job(), settings, path, key)
+            SqliteTwins(engine, folder, source.job(), WorkloadSpec((), {})).fill(engine, path, settings)
             head = path.read_bytes()[:100]
             assert engine.shows_itself(path) is (cipher == "none")
             assert head[20] == 80 or cipher in ("sqlcipher",)  # its header is salt

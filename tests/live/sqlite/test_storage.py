@@ -13,7 +13,7 @@ from support.running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place,
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import read_text
 from tdelta.processes.process_tree import below
-from tdelta.processes.storage.available import require_storage
+from tdelta.processes.storage.rooms import require_storage
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 FOLDERS = ("plain", "gocryptfs")
@@ -23,9 +23,9 @@ import sys, time
 from contextlib import ExitStack
 from pathlib import Path
 from tdelta.processes import TwinFolder
-from tdelta.processes.storage import available
+from tdelta.processes.storage import rooms
 from tdelta.processes.storage.rooms import Rooms
-available._can_mount_images = lambda: sys.argv[3] == "images"
+rooms._can_mount_images = lambda: sys.argv[3] == "images"
 levels = sys.argv[2].split(",")
 with TwinFolder(Path(sys.argv[1]), "r1") as folder, ExitStack() as stack:
     rooms = Rooms(folder, levels, 64 << 20)

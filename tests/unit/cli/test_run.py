@@ -14,7 +14,7 @@ from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
 from tdelta.report.command import run_command
 from tdelta.session import plan
-from tdelta.session.outlook import DryRun
+from tdelta.session.preflight import DryRun
 from tdelta.session.request import RunRequest
 
 from .asking import ASKED, WORDS

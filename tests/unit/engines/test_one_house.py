@@ -20,6 +20,7 @@ EXCUSED = {
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
     "measure/machine.py": "what tdelta itself was installed with",
     "session/declared.py": "help texts say for whom an option is, with examples",
+    "design/takes.py": "so do refusals of options",
     "processes/load_generator": "what the commands of other tools take: their protocols, options and variables",
     "evidence/headers.py": "what the first bytes of files say, those of no engine among them, without a run",
 }

@@ -5,8 +5,19 @@ from pathlib import Path
 import pytest
 
 import tdelta
-from tdelta.measure import CryptoKind, aes, cannot_hide, cpu_has_aes, hidden_environment
-from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD, Preload, PreloadMode, preload, preload_path
+from tdelta.measure import aes
+from tdelta.measure.aes import (
+    OPENSSL_VARIABLE,
+    OPENSSL_WORD,
+    CryptoKind,
+    Preload,
+    PreloadMode,
+    cannot_hide,
+    cpu_has_aes,
+    hidden_environment,
+    preload,
+    preload_path,
+)
 
 from .machines import ARM_CPUINFO, X86_CPUINFO, machine
 

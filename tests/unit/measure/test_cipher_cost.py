@@ -5,11 +5,11 @@ import os
 import pytest
 
 from support.refused import Part, check_messages, coded, refused
-from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import cipher_cost_levels, measure_cipher_cost
+from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName, UsageError
+from tdelta.measure import cipher_cost
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
-from tdelta.measure.page_tasks import PageTask
+from tdelta.measure.cipher_cost import PageTask, check_levels, measure_cipher_cost, page_tasks
 from tdelta.records import Phase
 
 from .fakes import FakeChild, usual
@@ -195,10 +195,8 @@ def test_a_name_that_does_not_exist_starts_nothing(levels):
 def test_the_environment_of_a_level_hides_aes_or_hides_nothing(monkeypatch):
     monkeypatch.setenv("OPENSSL_ia32cap", "")  # as a user might have it: everything hidden
     others = {name: value for name, value in os.environ.items() if name != "OPENSSL_ia32cap"}
-    assert cipher_cost_levels.level_environment("on") == others
-    assert cipher_cost_levels.level_environment("off") == others | {
-        "OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"
-    }
+    assert cipher_cost.level_environment("on") == others
+    assert cipher_cost.level_environment("off") == others | {"OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"}
 
 
 def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():
@@ -207,3 +205,46 @@ def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():
     vaes, vpclmulqdq = 32 + 9, 32 + 10  # CPUID leaf 7, ECX; word 1 is EBX with ECX above it
     assert words == [1 << aesni | 1 << pclmulqdq, 1 << vaes | 1 << vpclmulqdq]
     assert OPENSSL_WORD.count("~") == 2  # a word without it would be set, not cleared
+
+
+def test_aes_has_both_directions_and_hmac_has_one_and_no_mode_and_each_is_measured_once():
+    assert page_tasks([4096, 4096], ["aes-256", "hmac-sha1", "aes-256"], ["cbc", "cbc"]) == (
+        CBC,
+        PageTask("aes-256", "cbc", 4096, "encrypt"),
+        PageTask("hmac-sha1", None, 4096, "authenticate"),
+    )
+    assert len(page_tasks([4096], ["hmac-sha512"], [])) == 1
+    assert {task.name for task in page_tasks([4096], ["aes-128", "aes-192"], ["xts"])} == {"aes-128-xts"}
+
+
+AES_NEEDS = coded("requires", what="AES", needs="a mode, and XTS has no AES-192")
+OUT_OF_RANGE = coded("out-of-range", wanted=Part("16"), what="a page size")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "algorithms", "modes", "fault", "code"),
+    [
+        ([4096], ["aes-192"], ["xts"], UsageError, AES_NEEDS),
+        ([4096], ["aes-128"], [], UsageError, AES_NEEDS),
+        ([], ["aes-128"], ["cbc"], UsageError, coded("requires", what="the cipher benchmark")),
+        ([4096], ["aes-257"], ["cbc"], UnknownName, coded("unknown", kind="algorithm", hint=Part("aes-256"))),
+        *(([size], ["aes-128"], ["cbc"], UsageError, OUT_OF_RANGE) for size in (-16, 0, 8, 4095, 2**20 + 16)),
+    ],
+)
+def test_one_fault_is_told_with_what_there_is(sizes, algorithms, modes, fault, code):
+    with refused(fault, code):
+        page_tasks(sizes, algorithms, modes)
+
+
+def test_all_faults_are_told_at_once():
+    said = ("unknown", "unknown", "out-of-range", "out-of-range")
+    with refused(UsageError, *said, found=("des", "cfb", 4095, 2**20 + 16)):
+        page_tasks([4095, 2**20 + 16], ["des"], ["cfb"])
+
+
+def test_levels_come_once_and_in_order():
+    assert check_levels(["off", "on", "off"]) == ("on", "off")
+    with refused(UnknownName, "unknown", found="half"):
+        check_levels(["on", "half"])
+    with refused(UsageError, "requires", needs=Part("level"), what="the cipher benchmark"):
+        check_levels([])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.measure.procfs import parse_cpu_quota, read_cgroup_cpus
+from tdelta.measure.procfs import read_cgroup_cpus
 from tdelta.processes.answers import allowed_cpus, delay_is_others
 
 ALONE = {"is_closed": True, "load_threads": 1, "database_threads": 1, "usable_cpus": 2.0}
@@ -49,8 +49,3 @@ def test_the_tightest_quota_of_the_group_and_those_above_counts(tmp_path: Path) 
 def test_without_any_quota_the_affinity_counts(tmp_path: Path) -> None:
     assert read_cgroup_cpus(container(tmp_path, {"shop/db": "max 100000\n"})) == math.inf
     assert allowed_cpus(tmp_path / "nothing here") == len(os.sched_getaffinity(0))
-
-
-def test_a_quota_is_read_as_cpus_and_nonsense_limits_nothing() -> None:
-    assert parse_cpu_quota("50000 100000") == 0.5
-    assert parse_cpu_quota("max 100000") == parse_cpu_quota("") == parse_cpu_quota("5 0") == math.inf

@@ -22,24 +22,21 @@ def device(root: Path, name: str, uuid: str = "", below: str = "") -> None:
         (folder / "slaves" / below).mkdir(parents=True)
 
 
-def test_luks_is_seen_by_the_devices_uuid(tmp_path: Path) -> None:
-    root = mounted(tmp_path / "root", "ext4", "/dev/dm-0")
-    device(root, "dm-0", "CRYPT-LUKS2-5a3f-luks-home")
-    assert encryption_of(tmp_path, root) == "LUKS2 (dm-crypt) under ext4"
-
-
-def test_luks_is_seen_below_a_logical_volume(tmp_path: Path) -> None:
-    root = mounted(tmp_path / "root", "xfs", "/dev/dm-1")
-    device(root, "dm-1", "LVM-Zk3q", below="dm-0")
-    device(root, "dm-0", "CRYPT-PLAIN-swap")
-    assert encryption_of(tmp_path, root) == "PLAIN (dm-crypt) under xfs"
-
-
-def test_a_logical_volume_on_a_bare_disk_is_not_encrypted(tmp_path: Path) -> None:
-    root = mounted(tmp_path / "root", "xfs", "/dev/dm-1")
-    device(root, "dm-1", "LVM-CRYPT-", below="sda2")
-    device(root, "sda2")
-    assert encryption_of(tmp_path, root) is None
+@pytest.mark.parametrize(
+    ("source", "devices", "found"),
+    [
+        ("dm-0", [("dm-0", "CRYPT-LUKS2-5a3f-luks-home", "")], "LUKS2 (dm-crypt) under xfs"),
+        ("dm-1", [("dm-1", "LVM-Zk3q", "dm-0"), ("dm-0", "CRYPT-PLAIN-swap", "")], "PLAIN (dm-crypt) under xfs"),
+        ("dm-1", [("dm-1", "LVM-CRYPT-", "sda2"), ("sda2", "", "")], None),
+    ],
+)
+def test_dm_crypt_is_seen_by_the_uuid_of_a_device_or_of_one_below_it(
+    tmp_path: Path, source: str, devices: list[tuple[str, str, str]], found: str | None
+) -> None:
+    root = mounted(tmp_path / "root", "xfs", f"/dev/{source}")
+    for of in devices:
+        device(root, *of)
+    assert encryption_of(tmp_path, root) == found
 
 
 @pytest.mark.parametrize(("kind", "name"), [("fuse.gocryptfs", "gocryptfs"), ("ecryptfs", "eCryptfs")])
@@ -55,13 +52,11 @@ def test_zfs_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: s
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\n[ "$6" = tank/db ] && echo {answer}\n')
     program.chmod(0o700)
+    root = mounted(tmp_path / "root", "zfs", "tank/db")
     monkeypatch.setenv("PATH", str(program.parent))
-    assert encryption_of(tmp_path, mounted(tmp_path / "root", "zfs", "tank/db")) == expected
-
-
-def test_zfs_without_its_program_counts_as_not_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert encryption_of(tmp_path, root) == expected
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert encryption_of(tmp_path, mounted(tmp_path / "root", "zfs", "tank/db")) is None
+    assert encryption_of(tmp_path, root) is None, "without its program it counts as not encrypted"
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 from tdelta import __version__
-from tdelta.measure import library_versions
-from tdelta.measure.machine import DISTRIBUTIONS, NOT_INSTALLED
+from tdelta.measure.machine import DISTRIBUTIONS, NOT_INSTALLED, library_versions
 
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -95,6 +95,7 @@ class FakeRay:
     """How often it is asked for its nodes until it names these, too."""
 
     is_shut: bool = False
+    kind: ClassVar[type[Any]] = FakeSite
     exceptions = SimpleNamespace(ActorUnschedulableError=ActorUnschedulableError, RayActorError=RayActorError)
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -111,7 +112,7 @@ class FakeRay:
 
     def remote(self, _kind: type) -> Any:
         def made(node: str) -> FakeSite:
-            self.sites.append(FakeSite(self, node))
+            self.sites.append(self.kind(self, node))
             return self.sites[-1]
 
         return SimpleNamespace(

@@ -25,13 +25,10 @@ from tdelta.ray.cluster import Cluster, NodeRefused, NoNode, words
 from tdelta.ray.load_agents import Agent, LoadAgents, Wishes, segments
 
 from .answers import answer
+from .test_fleet import Died
 from .test_fleet import FakeRay as FakeRayOfSites
 
 CLOCK_AHEAD_NS = 5_000_000_000
-
-
-class Died(Exception):
-    pass
 
 
 @dataclass
@@ -98,8 +95,10 @@ class FakeActor:
 
 
 @dataclass
-class FakeRay:
-    alive: dict[str, float]
+class FakeRay(FakeRayOfSites):
+    cpus: dict[str, float] = field(default_factory=dict)
+    """The CPUs of nodes that have not one."""
+
     own_machine: set[str] = field(default_factory=set)
     lost_in_trial: set[str] = field(default_factory=set)
     late_ns: int = 0
@@ -107,40 +106,17 @@ class FakeRay:
     loses_first: bool = False
     """Whether what was called first returns last."""
 
-    actors: list[FakeActor] = field(default_factory=list)
-    exceptions = FakeRayOfSites.exceptions
-
-    def nodes(self) -> list[dict[str, Any]]:
-        return [
-            {"NodeID": name, "NodeManagerHostname": name, "Alive": True, "Resources": {"CPU": cpus}}
-            for name, cpus in self.alive.items()
-        ]
+    kind = FakeActor
 
     @property
-    def util(self) -> Any:
-        affinity = lambda node, soft: node  # noqa: E731
-        return SimpleNamespace(scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=affinity))
+    def actors(self) -> list[Any]:
+        return self.sites
 
-    def remote(self, _kind: type) -> Any:
-        def made(node: str) -> FakeActor:
-            self.actors.append(FakeActor(self, node))
-            return self.actors[-1]
-
-        return SimpleNamespace(
-            options=lambda **options: SimpleNamespace(remote=lambda: made(options["scheduling_strategy"]))
-        )
-
-    def get(self, refs: Any, timeout: float | None = None) -> Any:
-        return [ref() for ref in refs] if isinstance(refs, list) else refs()
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{**node, "Resources": {"CPU": self.cpus.get(node["NodeID"], 1.0)}} for node in super().nodes()]
 
     def wait(self, refs: list[Any], **_more: Any) -> tuple[list[Any], list[Any]]:
         return (refs[-1:], refs[:-1]) if self.loses_first else (refs[:1], refs[1:])
-
-    def kill(self, actor: FakeActor) -> None:
-        actor.is_killed = True
-
-    def shutdown(self) -> None:
-        pass
 
 
 def started(ray: FakeRay, agents: int) -> LoadAgents:
@@ -162,13 +138,13 @@ def trial(made: LoadAgents, job: dict[str, Any] = OPEN) -> dict[str, Any]:
 
 
 def test_agents_are_spread_over_the_nodes_that_have_cpus() -> None:
-    ray = FakeRay({"head": 0.0, "a": 4.0, "b": 4.0})
+    ray = FakeRay(["head", "a", "b"], cpus={"head": 0.0})
     started(ray, 5)
     assert sorted(actor.node for actor in ray.actors) == ["a", "a", "a", "b", "b"]
 
 
 def test_all_agents_are_begun_before_any_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
     there: list[int] = []
     monkeypatch.setattr(ray, "get", lambda ref, timeout=None: (there.append(len(ray.actors)), ref())[1])
     started(ray, 3)
@@ -176,11 +152,11 @@ def test_all_agents_are_begun_before_any_is_waited_for(monkeypatch: pytest.Monke
 
 
 def test_agents_whose_node_dies_while_they_are_placed_go_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0, "c": 1.0})
+    ray = FakeRay(["a", "b", "c"])
     get = ray.get
 
     def dies(ref: Any, timeout: float | None = None) -> Any:
-        ray.alive.pop("b", None)
+        ray.alive[:] = ["a", "c"]
         return get(ref, timeout)
 
     monkeypatch.setattr(ray, "get", dies)
@@ -190,7 +166,7 @@ def test_agents_whose_node_dies_while_they_are_placed_go_to_another(monkeypatch:
 
 
 def test_of_agents_that_a_living_node_does_not_take_none_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
 
     def get(ref: Any, timeout: float | None = None) -> Any:
         del timeout
@@ -205,7 +181,7 @@ def test_of_agents_that_a_living_node_does_not_take_none_stays(monkeypatch: pyte
 
 
 def test_every_agent_is_given_its_segment_of_one_trial() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
     made = started(ray, 2)
     opened(made, 2)
     assert [one["node"] for one in trial(made).values()] == ["a", "b"]
@@ -221,7 +197,7 @@ def operations(chunks: list[tuple[int, int]]) -> list[int]:
 
 
 def test_the_operations_of_a_closed_loop_are_handed_out_but_those_that_are_not_recorded() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
     made = started(ray, 2)
     opened(made, 2)
     trial(made, CLOSED)
@@ -233,7 +209,7 @@ def test_the_operations_of_a_closed_loop_are_handed_out_but_those_that_are_not_r
 
 
 def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
-    ray = FakeRay({"a": 1.0}, waited_ns=50_000_000)
+    ray = FakeRay(["a"], waited_ns=50_000_000)
     made = started(ray, 1)
     opened(made, 1)
     trial(made, CLOSED)
@@ -248,7 +224,7 @@ def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
 
 
 def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"a"}, loses_first=True)
+    ray = FakeRay(["a", "b"], lost_in_trial={"a"}, loses_first=True)
     made = started(ray, 2)
     opened(made, 2)
     assert "lost" in trial(made, CLOSED)["1"]
@@ -263,7 +239,7 @@ def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
 
 
 def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0}, own_machine={"a"}, late_ns=7)
+    ray = FakeRay(["a", "b"], own_machine={"a"}, late_ns=7)
     made = started(ray, 2)
     opened(made, 2)
     here, there = trial(made).values()
@@ -274,7 +250,7 @@ def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> Non
 
 
 def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> None:
-    ray = FakeRay({"a": 1.0}, own_machine={"a"}, late_ns=300_000_000)
+    ray = FakeRay(["a"], own_machine={"a"}, late_ns=300_000_000)
     made = started(ray, 1)
     opened(made, 1)
     before = made._lead_ns
@@ -286,7 +262,7 @@ def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> N
 
 
 def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_it() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
+    ray = FakeRay(["a", "b"], lost_in_trial={"b"})
     made = started(ray, 2)
     opened(made, 2)
     found = trial(made)
@@ -299,16 +275,16 @@ def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_i
 
 
 def test_the_agents_of_a_node_that_died_go_to_another() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
     made = started(ray, 2)
     opened(made, 2)
-    del ray.alive["b"]
+    ray.alive.remove("b")
     assert "the actor on b is dead" in trial(made)["2"]["lost"]
     assert [one["node"] for one in trial(made).values()] == ["a", "a"]
 
 
 def test_no_node_that_is_left_is_refused_as_such() -> None:
-    ray = FakeRay({"a": 1.0})
+    ray = FakeRay(["a"])
     made = started(ray, 1)
     opened(made, 1)
     ray.alive.clear()
@@ -318,7 +294,7 @@ def test_no_node_that_is_left_is_refused_as_such() -> None:
 
 
 def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = FakeRay({"a": 1.0}, lost_in_trial={"a"})
+    ray = FakeRay(["a"], lost_in_trial={"a"})
     made = started(ray, 1)
     opened(made, 1)
     trial(made)
@@ -332,7 +308,7 @@ def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.Monk
 
 
 def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0})
+    ray = FakeRay(["a", "b"])
     made = started(ray, 2)
     opened(made, 2)
     made.close("t")
@@ -341,7 +317,7 @@ def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
 
 
 def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost() -> None:
-    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
+    ray = FakeRay(["a", "b"], lost_in_trial={"b"})
     made = started(ray, 2)
     opened(made, 2)
     assert "lost" in trial(made)["2"]
@@ -411,7 +387,7 @@ class FakeWorker:
 def agent_and_worker(monkeypatch: pytest.MonkeyPatch) -> tuple[Agent, FakeWorker]:
     monkeypatch.setattr(load_agents, "Worker", FakeWorker)
     agent = Agent()
-    agent.open("t", {"program": "p", "connect": {}, "observe": {}, "work": {}, "patience_seconds": 1.0})
+    agent.open("t", {"program": "p", "options": {}, "connections": 1, "work": {}, "patience_seconds": 1.0})
     worker: Any = agent._workers["t"]
     worker.sent.clear()
     return agent, worker

@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from support.flat import measurement_of
 from support.refused import Part, refused
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.processes.actions import (
@@ -23,6 +22,7 @@ from tdelta.processes.actions import (
 )
 from tdelta.processes.process_tree import usage
 from tdelta.records import Measurement, Usage
+from tdelta.records.trials import Circumstances
 
 
 def used_here() -> Usage:
@@ -47,11 +47,16 @@ class Toy(Act):
         self.done.append("undo")
 
 
+def done_beside(act: Act) -> Beside:
+    beside = Beside(act)
+    with beside.going_on(Halt()):
+        pass
+    return beside
+
+
 def test_an_action_alone_is_a_trial_of_one_operation() -> None:
-    toy: Act = Toy()
-    began: list[str] = []
+    toy, began = Toy(), list[str]()
     measured = alone(toy, "restart", used_here, Halt(), lambda: began.append("ready"))
-    assert isinstance(toy, Toy)
     assert (toy.done, began) == (["prepare", "perform", "undo"], ["ready"])
     assert (measured.operations, measured.elapsed_ns) == (1, 2_500_000_000)
     assert measured.transactions["restart"].total_ns == 2_500_000_000
@@ -72,28 +77,19 @@ def test_what_programs_of_an_action_used_and_what_it_left_are_part_of_its_trial(
     assert toy.done == ["prepare", "inspect", "undo"]
     assert measured.cpu_seconds == 4.0
     assert measured.engine_counters["action_bytes"] == 9
-    beside = Beside(toy)
-    with beside.going_on(Halt()):
-        pass
-    added = inspected(toy, beside.added(Measurement(10, 99, {}, {}, usage=Usage(1.0))))
+    added = inspected(toy, done_beside(toy).added(Measurement(10, 99, {}, {}, usage=Usage(1.0))))
     assert added.cpu_seconds == 5.0
     assert added.engine_counters["action_bytes"] == 9
 
 
 def test_an_action_beside_a_load_is_added_to_what_that_measured() -> None:
-    beside = Beside(Toy())
-    with beside.going_on(Halt()):
-        pass
-    measured = beside.added(Measurement(10, 99, {}, {}, engine_counters={"reads": 1}))
+    measured = done_beside(Toy()).added(Measurement(10, 99, {}, {}, engine_counters={"reads": 1}))
     assert measured.engine_counters == {"reads": 1, SECONDS: 2_500_000_000, "action_pages": 7}
     assert (measured.operations, measured.elapsed_ns) == (10, 99)
 
 
 def test_nothing_beside_a_load_adds_nothing() -> None:
-    beside = Beside(IDLE)
-    with beside.going_on(Halt()):
-        pass
-    assert beside.added(Measurement(10, 99, {}, {})) == Measurement(10, 99, {}, {})
+    assert done_beside(IDLE).added(Measurement(10, 99, {}, {})) == Measurement(10, 99, {}, {})
 
 
 class Counter:
@@ -160,17 +156,8 @@ def test_an_action_that_stops_the_database_itself_is_no_standstill() -> None:
         def perform(self) -> Outcome:
             return Outcome({"stopped_ns": 5}, stops=True)
 
-    beside = Beside(Stops())
-    with beside.going_on(Halt()):
-        pass
-    assert (
-        beside.added(
-            measurement_of(
-                operations=10, elapsed_ns=99, transactions={}, statements={}, standstill="the server was stopped"
-            )
-        ).standstill
-        == ""
-    )
+    stood = Measurement(10, 99, {}, {}, circumstances=Circumstances("the server was stopped"))
+    assert done_beside(Stops()).added(stood).standstill == ""
 
 
 def test_recorded_operations_have_their_share_of_the_cpu_time() -> None:

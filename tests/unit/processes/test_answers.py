@@ -1,13 +1,12 @@
 """What a worker's answers are made into: whose delay is whose, and what stood still."""
 
-import dataclasses
 from typing import Any
 
 import pytest
 
-from tdelta.measure.usage import spent
+from tdelta.measure.pressure import spent
 from tdelta.processes.answers import WORKER, client_step, embedded_step, measurement, of_embedded
-from tdelta.processes.jobs import LoadAndRebuild, PopulateJob, TrialJob
+from tdelta.processes.jobs import PopulateJob, TrialJob
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.records import Measurement, RunDelays
 
@@ -73,24 +72,6 @@ ROWS = PopulateJob(
 )
 
 
-def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
-    request = LoadAndRebuild(ROWS).request("load", 3)
-    assert request["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
-    assert request["load"] == {
-        "plan": {"tables": []},
-        "seed": 7,
-        "threads": 3,
-        "tables": ROWS.tables_sql,
-        "indexes": ROWS.indexes_sql,
-    }
-    assert request["statements"] == []
-
-
-def test_a_rebuild_is_the_workloads_own_statements() -> None:
-    rebuild = LoadAndRebuild(ROWS, ("VACUUM",)).request("rebuild", 3)
-    assert rebuild == {"before": [], "load": None, "statements": ["VACUUM"]}
-
-
 def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:
     answer = spent(lambda: sum(range(300_000)))
     assert answer["elapsed_ns"] > 0
@@ -108,22 +89,3 @@ def test_of_a_server_the_worker_is_the_client() -> None:
 
 
 TRIAL = TrialJob(seed=1, stream=2, operations=100, first_op=7, deadline_seconds=1.5)
-
-
-def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
-    assert TRIAL.as_json() == {
-        "seed": 1,
-        "stream": 2,
-        "operations": 100,
-        "first_op": 7,
-        "deadline_ns": 1_500_000_000,
-        "patience_ns": 30_000_000_000,
-        "pace": {"kind": "closed"},
-        "planted": 0.0,
-        "discard": 0,
-    }
-
-
-def test_a_rate_opens_the_loop() -> None:
-    opened = dataclasses.replace(TRIAL, rate=250.0)
-    assert opened.as_json()["pace"] == {"kind": "poisson", "rate": 250.0}

@@ -1,8 +1,6 @@
 """A trial whose operations are given to it while it runs."""
 
-import io
 import json
-import queue
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +10,7 @@ import pytest
 
 from tdelta import _native
 from tdelta.processes.dbapi import explained
-from tdelta.processes.rpc import Reply, Request, listen
+from tdelta.processes.rpc import Reply, Request
 from tdelta.processes.worker_host import TwinHost
 from tdelta.ray.chunks import HandOut
 
@@ -119,17 +117,3 @@ def test_several_processes_do_every_operation_of_a_trial_once() -> None:
     with ThreadPoolExecutor() as threads:
         one, other = threads.map(bound, connections)
     assert sorted([*one, *other]) == list(range(400))
-
-
-def test_a_chunk_is_given_at_once_while_a_trial_runs() -> None:
-    class Busy(TwinHost):
-        given: list[object] = []  # noqa: RUF012 - of one test
-
-        def now_feed(self, request: Request) -> None:
-            self.given.append(request["chunk"])
-
-    lines = "".join(f"{json.dumps(request)}\n" for request in ({"do": "hello"}, {"do": "feed", "chunk": [1, 2]}))
-    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
-    listen(io.StringIO(lines), orders, Busy())
-    assert Busy.given == [[1, 2]]
-    assert [orders.get() for _ in range(2)] == [{"do": "hello"}, None]

@@ -6,8 +6,8 @@ import pytest
 
 from support.data import text_of
 from tdelta.errors import UsageError
-from tdelta.processes.storage import available
-from tdelta.processes.storage.available import kernel_driver, needs_images, require_storage
+from tdelta.processes.storage import rooms
+from tdelta.processes.storage.rooms import kernel_driver, needs_images, require_storage
 
 CRYPTO = text_of("machines/crypto")
 
@@ -23,8 +23,8 @@ def missing(level: str, root: Path) -> str:
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root's machine with every program, and a kernel that has nothing."""
-    monkeypatch.setattr(available.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(available.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(rooms.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(rooms.os, "geteuid", lambda: 0)
     return tmp_path
 
 
@@ -42,8 +42,8 @@ def test_all_that_is_missing_is_named_at_once(machine: Path) -> None:
 
 
 def test_a_program_and_root_are_named_where_they_are_missing(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(available.shutil, "which", lambda _name: None)
-    monkeypatch.setattr(available.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(rooms.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(rooms.os, "geteuid", lambda: 1000)
     said = missing("luks", machine)
     assert all(word in said for word in ("mkfs.ext4", "cryptsetup", "root"))
 
@@ -68,10 +68,10 @@ def test_a_folder_of_the_users_must_be_encrypted(tmp_path: Path) -> None:
 def test_images_are_made_where_the_kernel_encrypts_and_by_the_side_of_what_is_made_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(available, "_can_mount_images", lambda: False)
+    monkeypatch.setattr(rooms, "_can_mount_images", lambda: False)
     assert needs_images(("plain", "fscrypt"))
     assert not needs_images(("plain", "gocryptfs"))
-    monkeypatch.setattr(available, "_can_mount_images", lambda: True)
+    monkeypatch.setattr(rooms, "_can_mount_images", lambda: True)
     assert needs_images(("plain", "gocryptfs"))
     assert not needs_images(("plain", "/mnt/safe"))
     assert not needs_images(())

@@ -6,7 +6,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.processes import is_gone, is_running
-from support.refused import Part, check_messages, coded, refused
+from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 from tdelta.measure.standstill import is_stopped
@@ -30,13 +29,6 @@ def test_a_worker_is_another_process_which_ends_with_its_block() -> None:
         assert worker.ask("hello") == {"pid": worker.pid}
         assert worker.pid != os.getpid()
     assert not is_running(worker.pid)
-
-
-def test_the_arguments_of_a_worker_say_who_its_parent_is_and_nothing_else() -> None:
-    with Worker() as worker:
-        worker.ask("hello")
-        words = Path(f"/proc/{worker.pid}/cmdline").read_bytes().split(b"\0")
-    assert words[1:-1] == [b"-m", b"tdelta.processes.worker", str(os.getpid()).encode()]
 
 
 def environment_of(pid: int) -> dict[str, str]:
@@ -58,14 +50,6 @@ def test_an_order_out_of_turn_is_an_error_and_not_the_end_of_the_worker() -> Non
         with refused(TdeltaError, "no-twin-open"):
             worker.ask("facts", queries={"page_size": "PRAGMA page_size"})
         assert worker.ask("hello") == {"pid": worker.pid}
-
-
-def test_a_worker_that_is_killed_is_a_fault_that_says_so() -> None:
-    with Worker() as worker:
-        worker.ask("hello")
-        os.kill(worker.pid, signal.SIGKILL)
-        with refused(WorkerFault, "process-died", ending=Part("killed")):
-            worker.ask("hello")
 
 
 def test_a_worker_that_does_not_answer_is_ended() -> None:
@@ -175,58 +159,24 @@ def test_one_that_stands_stopped_is_not_waited_for_at_its_end(monkeypatch: pytes
     assert not is_running(worker.pid)
 
 
-def test_a_worker_holds_no_sqlite_but_the_one_it_loads() -> None:
-    program = "import sys, tdelta.engines.sqlite.worker; print('sqlite3' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
-def test_a_worker_starts_without_modules_that_take_longer_than_all_the_rest() -> None:
-    slow = {"numpy", "sqlglot", "importlib.metadata"}
-    program = f"import sys, tdelta.engines.sqlite.worker; print(*sys.modules.keys() & {slow})"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "\n"
-
-
-def test_a_worker_dies_with_its_parent() -> None:
-    parent = (
-        "import os, signal; from tdelta.processes import Worker\n"
-        "worker = Worker(); print(worker.ask('hello')['pid'], flush=True)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    killed = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert is_gone(int(killed.stdout))
-
-
-@pytest.mark.parametrize("kind", ["full", "io", "read_only"])
-def test_what_is_about_the_disk_is_for_the_user_to_mend(kind: str) -> None:
-    fault = failure(kind, "the database said no")
-    assert isinstance(fault, StorageFault)
-    check_messages(fault.refusals, coded("disk-refuses", said="the database said no"))
-
-
-def test_a_file_that_cannot_be_opened_may_be_one_too_many() -> None:
-    fault = failure("cannot_open", "unable to open database file")
-    assert isinstance(fault, StorageFault)
-    assert "--dir" in str(fault)
-    assert "ulimit -n" in str(fault)
-
-
-def test_a_statement_that_fails_is_the_workloads_fault() -> None:
-    fault = failure("sql", "no such column: c")
-    assert (type(fault), fault.exit_code) == (StatementFault, 2)
-    check_messages(fault.refusals, coded("database-answer", said="no such column: c", fix=Part("see the scripts of")))
-
-
-def test_a_library_that_cannot_be_used_is_told_as_such() -> None:
-    fault = failure("library", "--library ./x.so: not-one")
-    assert (type(fault), str(fault)) == (EngineUnavailable, "--library ./x.so: not-one")
-
-
-def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:
-    fault = failure("corrupt", "malformed database")
-    assert (type(fault), str(fault), fault.exit_code) == (Defect, "malformed database", 1)
+@pytest.mark.parametrize(
+    ("kind", "fault", "code"),
+    [
+        ("full", StorageFault, coded("disk-refuses", said="no")),
+        ("io", StorageFault, coded("disk-refuses", said="no")),
+        ("read_only", StorageFault, coded("disk-refuses", said="no")),
+        ("cannot_open", StorageFault, coded("database-answer", said="no", fix=Part("ulimit -n"))),
+        ("sql", StatementFault, coded("database-answer", said="no", fix=Part("see the scripts of"))),
+        ("library", EngineUnavailable, coded("database-says", said="no")),
+        ("corrupt", Defect, coded("defect", said="no")),
+    ],
+)
+def test_what_a_database_says_is_the_fault_of_whoever_can_mend_it(
+    kind: str, fault: type[TdeltaError], code: Coded
+) -> None:
+    found = failure(kind, "no")
+    assert type(found) is fault
+    check_messages(found.refusals, code)
 
 
 def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker() -> None:

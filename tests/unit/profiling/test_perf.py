@@ -11,8 +11,7 @@ from support.data import text_of
 from support.fake_perf import install, report
 from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import EnvironmentFault
-from tdelta.profiling.perf import Perf, find_perf
-from tdelta.profiling.recording import Recording, added, parse_report
+from tdelta.profiling.perf import Perf, Recording, added, find_perf, parse_report
 from tdelta.profiling.sampling import Gone, Samples, may_look_at_cpus, why
 from tdelta.records import Sampled
 

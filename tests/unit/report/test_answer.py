@@ -32,9 +32,9 @@ from tdelta.report.answer import MOST_LINES, WIDTH, Answer, against_trust, files
 from tdelta.report.details import run_blocks
 from tdelta.report.document import document
 from tdelta.report.drawing import draw
-from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit
 from tdelta.report.formats.markdown import markdown
+from tdelta.report.formats.rows import Answered
 from tdelta.report.page.compose import answer_section
 
 RUNS = {name: sample() for name, sample in s.SAMPLES.items()}
@@ -215,7 +215,7 @@ def test_a_self_test_beside_encryption_has_a_sentence_of_its_own() -> None:
 
 def test_operations_are_named_each_with_its_own_time() -> None:
     run = s.acted()
-    during = next(v for v in run.primary if dict(v.condition.levels).get("during", "nothing") != "nothing")
+    during = next(v for v in run.primary if v.condition.get("during", "nothing") != "nothing")
     levels = tuple((name, "rotate" if name == "during" else level) for name, level in during.condition.levels)
     other = replace(during, condition=replace(during.condition, levels=levels))
     text = sentence(replace(run, verdicts=(*run.verdicts, other)))
@@ -225,7 +225,7 @@ def test_operations_are_named_each_with_its_own_time() -> None:
 
 def test_a_figure_of_a_part_of_the_trials_is_told_apart_from_the_verdict_on_all() -> None:
     run = s.acted()
-    head = next(v for v in run.primary if dict(v.condition.levels).get("during", "nothing") != "nothing")
+    head = next(v for v in run.primary if v.condition.get("during", "nothing") != "nothing")
     verdicts = (replace(head, decision=Decision.UNDECIDED), *(v for v in run.verdicts if v.condition != head.condition))
     rows = [row for row in run_answer(replace(run, verdicts=verdicts)).rows if row[0].startswith("while ")]
     assert [row[-1] for row in rows if row[-1].startswith("undecided")] == ["undecided (whole trial)"]

@@ -4,17 +4,10 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from support.calibration_samples import CALIBRATIONS, calibration, short, valid
-from support.json_docs import check_documented
+from support.calibration_samples import calibration, short
 from tdelta.records import Metric, RunResult
-from tdelta.report.calibration import calibration_blocks, calibration_document, used_text, used_values
+from tdelta.report.calibration import calibration_document, used_text, used_values
 from tdelta.report.document import document, to_json
-from tdelta.report.drawing import draw
-
-
-def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
-    made = [calibration_document(sample(), 0) for sample in CALIBRATIONS.values()]
-    check_documented("tdelta.calibration/1", *made)
 
 
 def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -> None:
@@ -28,11 +21,6 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
         > values["minimum_detectable_effect"][1]["mde_vs_zero"]
         > 0.0
     )
-
-
-def test_colour_is_added_only_when_asked_for() -> None:
-    assert "\x1b[" not in draw(calibration_blocks(valid()), 100)
-    assert "\x1b[" in draw(calibration_blocks(valid()), 100, color=True)
 
 
 # How a run says it

@@ -4,16 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from support.cipher_cost_samples import CIPHER_COSTS, not_hidden, whole
-from support.json_docs import check_documented
+from support.cipher_cost_samples import whole
 from tdelta.measure.cipher_cost import CipherCost
 from tdelta.report.cipher_cost import cipher_cost_blocks, cipher_cost_document
 from tdelta.report.document import to_json
 from tdelta.report.drawing import draw
-
-
-def test_the_documentation_of_cipher_costs_names_exactly_its_fields() -> None:
-    check_documented("tdelta.cipher-cost/1", cipher_cost_document(whole()), cipher_cost_document(not_hidden()))
 
 
 def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:
@@ -24,12 +19,6 @@ def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:
     assert len(values["cells"]) == len(cost.cells) == 200
     assert values["cells"][0]["gigabytes_per_second"] is None
     assert values["cells"][0]["us_per_page_quartiles"] == list(cost.cells[0].us_per_page_quartiles)
-
-
-@pytest.mark.parametrize("name", CIPHER_COSTS)
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
-    assert max(map(len, draw(cipher_cost_blocks(CIPHER_COSTS[name]()), width).splitlines())) <= width
 
 
 def rows(text: str) -> list[list[str]]:

@@ -5,38 +5,16 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from support.json_docs import check_documented
-from support.listed import ENGINES, OWN_PLAN, PLAN, STUDIES
-from tdelta.messages import Reason, Refusal
-from tdelta.records import Percentile99, TailMeasure
-from tdelta.report.document import document, dry_run_document, error_document, to_json
-from tdelta.report.listings import engines_document, studies_document
-from tdelta.session.outlook import DryRun
-
-
-def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
-    few = Percentile99(1, 2, None, Reason.of("percentile-few-rounds", fewest=3))
-    short = s.changed(s.with_tails(), tails=(replace(s.with_tails().of(TailMeasure)[0], p99=few),))
-    check_documented(
-        "tdelta.run/1", *(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values())))
-    )
-
-
-def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
-    refused = replace(PLAN, faults=(Refusal.of("path-unusable", path="/x", fault="not writable"),))
-    check_documented("tdelta.dry-run/1", dry_run_document(refused), dry_run_document(OWN_PLAN))
-    check_documented("tdelta.engines/1", engines_document(ENGINES))
-    check_documented("tdelta.studies/2", studies_document(STUDIES))
-    asked = Refusal.of("requires", what="a", needs="a mode").at("--modes")
-    check_documented("tdelta.error/1", error_document([asked], asked.text, 2))
-
-
-@pytest.mark.parametrize("name", s.SAMPLES)
-def test_a_document_is_strict_json(name: str) -> None:
-    def refuse(constant: str) -> None:
-        raise AssertionError(constant)
-
-    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/1"
+from support.listed import OWN_PLAN, PLAN
+from tdelta.document.labels import MARKS, listed
+from tdelta.engines.profile import EngineInfo
+from tdelta.messages.checks import CHECKS
+from tdelta.records import CheckState, Validity
+from tdelta.report.document import document, dry_run_document, to_json
+from tdelta.report.drawing import draw
+from tdelta.report.listings import dry_run_blocks, engines_blocks, engines_document
+from tdelta.report.values import record_values
+from tdelta.session.preflight import DryRun, TableLine
 
 
 def test_a_number_that_does_not_exist_is_null() -> None:
@@ -104,3 +82,67 @@ def test_both_figures_stand_beside_each_other() -> None:
     assert [floor["twins"] for floor in values["noise_floor"]] == ["a/a", "b/b"]
     assert values["noise_floor"][1]["condition"] == {"cipher": "aes-256", "threads": 1}
     assert [(m["stalls"], m["stall_cost"]) for m in values["stalls"]] == [(0, 0.0), (15, 0.176)]
+
+
+def check(state: CheckState, **changes: bool) -> Validity:
+    return Validity(f"{state} check", state, (), **changes)
+
+
+def test_checks_are_listed_with_the_worst_first_and_else_in_their_order() -> None:
+    given = [check(state) for state in (CheckState.OK, CheckState.NOT_SHOWN, CheckState.FAILED, CheckState.OK)]
+    assert [state for state, _ in listed(given)] == ["FAILED", "not shown", "ok", "ok"]
+    assert set(MARKS) == set(CheckState)
+
+
+@pytest.mark.parametrize(
+    ("state", "makes_invalid", "found"),
+    [
+        (CheckState.OK, True, (True, False, False)),
+        (CheckState.NOT_SHOWN, True, (False, False, False)),
+        (CheckState.FAILED, True, (False, True, True)),
+        (CheckState.FAILED, False, (False, True, False)),
+    ],
+)
+def test_only_a_failed_check_can_make_a_run_invalid_and_not_every_one_does(
+    state: CheckState, makes_invalid: bool, found: tuple[bool, bool, bool]
+) -> None:
+    one = check(state, makes_invalid=makes_invalid)
+    assert (one.ok, one.failed, one.is_invalid) == found
+    assert (record_values(one)["state"], record_values(one)["ok"]) == (state.value, one.ok)
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_samples_name_only_checks_that_runs_really_make(name: str) -> None:
+    assert {one.code for one in s.SAMPLES[name]().validity} <= CHECKS.keys()
+
+
+def test_a_library_of_an_engine_is_listed_with_the_option_that_tests_it() -> None:
+    library = EngineInfo("sqlite", True, "0.6.4", ("none",), "SQLCipher", "", "", "sqlcipher", "openssl")
+    missing = EngineInfo("sqlite", False, None, ("none",), "SQLCipher", "pip install it", "", "sqlcipher", "openssl")
+    assert draw(engines_blocks((library,)), 100).splitlines()[0] == "sqlite       0.6.4  (--library sqlcipher)"
+    assert (
+        draw(engines_blocks((missing,)), 100).splitlines()[0]
+        == "sqlite       not available here  (--library sqlcipher)"
+    )
+    (listed,) = engines_document((library,))["engines"]  # type: ignore[misc]
+    assert (listed["option"], listed["crypto"]) == ("sqlcipher", "openssl")
+
+
+def test_a_name_cannot_move_the_cursor() -> None:
+    hostile = replace(OWN_PLAN, tables=(TableLine("red\x1b[31m\n", 1, 1),), notes=("no insert into 'a\rb'",))
+    text = draw(dry_run_blocks(hostile), 100)
+    assert "red?[31m?" in text
+    assert "no insert into 'a?b'" in text
+    assert "\x1b" not in text
+
+
+def test_whether_the_aes_instructions_can_be_switched_off_is_told_with_the_reason() -> None:
+    library = EngineInfo("sqlite", True, "1", ("none",), "SQLCipher", "", "", crypto="openssl")
+    assert "    AES instructions: on, off" in draw(engines_blocks((library,), {"openssl": None}), 100).splitlines()
+    told = draw(engines_blocks((library,), {"openssl": "this CPU has none"}), 100)
+    assert "AES instructions: on (off cannot be had here: this CPU has none)" in told
+    assert "AES instructions" not in draw(engines_blocks((library,), {}), 100)
+    levels = [
+        engines_document((library,), reasons)["engines"][0]["aes_instructions"] for reasons in ({}, {"openssl": None})
+    ]  # type: ignore[index]
+    assert levels == [[], ["on", "off"]]

@@ -9,32 +9,6 @@ from tdelta.records import RunResult
 from tdelta.report.details import run_blocks
 from tdelta.report.drawing import draw
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@pytest.mark.parametrize("name", s.SAMPLES)
-@pytest.mark.parametrize("details", [False, True])
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
-def test_no_line_but_a_command_or_a_long_word_is_wider_than_asked_for(name: str, width: int, details: bool) -> None:
-    lines = [
-        line
-        for line in draw(run_blocks(s.SAMPLES[name](), with_details=details), width).splitlines()
-        if " tdelta " not in line
-    ]
-    assert [line for line in lines if len(line) > width and " " in line.strip()] == []
-
-
-@pytest.mark.parametrize("name", s.SAMPLES)
-def test_colours_change_nothing_but_the_colours(name: str) -> None:
-    plain, colored = (
-        draw(run_blocks(s.SAMPLES[name](), with_details=True)),
-        draw(run_blocks(s.SAMPLES[name](), with_details=True), color=True),
-    )
-    assert "\x1b" not in plain
-    assert "\x1b" in colored
-    stripped = [line.rstrip() for line in _ANSI.sub("", colored).splitlines()]
-    assert stripped == plain.splitlines()
-
 
 def test_verdicts_come_primary_first_then_cpu_then_bytes_then_transactions() -> None:
     labels = ["response time", "CPU ", "bytes read", "bytes written", "browse_products", "register_customer"]

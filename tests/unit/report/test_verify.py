@@ -6,7 +6,6 @@ import pytest
 
 from support import readings as r
 from support import samples as s
-from support.json_docs import check_documented
 from tdelta.evidence.reading import ReadState
 from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, Validity
@@ -17,14 +16,8 @@ from tdelta.report.verify import (
     readings_blocks,
     readings_document,
     run_blocks,
-    run_document,
     run_exit_code,
 )
-
-
-def test_the_documentation_names_exactly_the_fields_of_both_documents() -> None:
-    files = [readings_document(r.FOLDER, *made(), 0) for made in r.READINGS.values()]
-    check_documented("tdelta.verify/1", *files, run_document(s.leaking(), 4))
 
 
 @pytest.mark.parametrize(("name", "code"), [("one_of_each", 4), ("absent", 0), ("without_marker", 0), ("nothing", 3)])
@@ -51,13 +44,6 @@ def test_other_checks_of_a_run_are_not_its_evidence() -> None:
     other = Validity("settings", CheckState.FAILED, (Detail.verbatim("no"),))
     assert run_exit_code(replace(s.slower(), validity=(other,))) == 3
     assert "settings" not in draw(run_blocks(replace(s.leaking(), validity=(other,))), 100)
-
-
-@pytest.mark.parametrize("name", r.READINGS)
-@pytest.mark.parametrize("width", [80, 100])
-def test_no_line_is_wider_than_asked_for(name: str, width: int) -> None:
-    lines = draw(readings_blocks(r.FOLDER, *r.READINGS[name]()), width).splitlines()
-    assert [line for line in lines if len(line) > width] == []
 
 
 def test_a_folder_of_many_files_shows_the_plain_ones_first_and_says_how_many_are_left_out() -> None:

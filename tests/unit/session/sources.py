@@ -8,7 +8,7 @@ from tdelta.engines.sqlite.staging import FileStat, Original
 from tdelta.engines.sqlite.user_file import FileCopy
 from tdelta.messages import Caution
 from tdelta.session import RunRequest
-from tdelta.session.source import Source
+from tdelta.session.planning import Source
 from tdelta.workloads import Transaction, Workload
 from tdelta.workloads.database import Database, DatabaseColumn, DatabaseTable
 from tdelta.workloads.model import KeyTable
@@ -24,7 +24,7 @@ def source(folder: Path, **changes: object) -> Source:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(50_000))
     named = folder / "users" / "app.db"
-    original = Original(named, named, {"": FileStat(40_000, 1, 2), "-wal": FileStat(2_000, 3, 4), "-journal": None})
+    original = Original(named, named, {"": FileStat(40_000, 1, 2), "-wal": FileStat(2_000, 3, 4)})
     made = Source(
         copy=FileCopy(original, path, Layout(page_size=1024, reserved_bytes=12)),
         database=Database((TABLE,), frozenset({"work"})),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import tdelta.session.analyzing
-from support.refused import Part, check_messages, has, refused
+from support.refused import Part, check_messages, coded, has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault, UsageError
-from tdelta.records import Decision, Event, Model, Phase
-from tdelta.session.analyzing import AnalysisRequest, analyze_files
+from tdelta.records import Bins, Decision, Event, Figure, Group, Model, Observation, Origin, Phase, Samples, Summary
+from tdelta.session.analyzing import AnalysisRequest, analyze_files, without_copies
 
 FIXTURES = Path(__file__).parents[2] / "data" / "importers"
 
@@ -219,3 +219,49 @@ def test_standard_input_is_a_file_that_messages_call_a_dash(tmp_path: Path, monk
     given("condition,latency\nplain,12.1\ntde,13\n")
     with refused(UsageError, "time-without-unit", where="-:1"):
         analyze_files(AnalysisRequest(("-",)))
+
+
+def samples_of(file: str, condition: str, run: str, total: float) -> Observation:
+    bins = Bins((1.0, 2.0), (3,))
+    return Samples(Group(condition, run=run), Origin(file, "CSV"), 3, total, 1.0, 5.0, 1.0, 2.0, bins)
+
+
+def figure(file: str, condition: str, run: str, value: float, metric: str = "throughput") -> Observation:
+    return Figure(Group(condition, metric=metric, unit="/s", run=run), Origin(file, "sysbench"), value)
+
+
+def test_a_copy_is_no_second_run() -> None:
+    given = (samples_of("a", "plain", "1", 4.5), samples_of("b", "plain", "2", 4.5), samples_of("c", "plain", "3", 4.6))
+    found = without_copies(given)
+    assert found.observations == (given[0], given[2])
+    check_messages(found.left_out, coded("copy-left-out", other="a", where="b"))
+    assert texts(found.cautions) == ()
+
+
+def test_the_same_figures_under_another_condition_are_kept_and_told() -> None:
+    given = (samples_of("a", "plain", "1", 4.5), samples_of("b", "tde", "1", 4.5))
+    found = without_copies(given)
+    assert found.observations == given
+    check_messages(found.cautions, coded("copy-suspected", file="b", other="a"))
+
+
+def test_a_single_figure_may_be_the_same_by_chance() -> None:
+    given = (figure("a", "plain", "1", 100.0), figure("b", "plain", "2", 100.0))
+    assert without_copies(given).observations == given
+
+
+def test_a_file_is_a_copy_only_if_all_of_it_is() -> None:
+    given = (
+        figure("a", "plain", "1", 100.0),
+        figure("a", "plain", "1", 9.0, "cpu"),
+        figure("b", "plain", "2", 100.0),
+        figure("b", "plain", "2", 9.1, "cpu"),
+    )
+    assert without_copies(given).observations == given
+
+
+def test_summaries_with_quantiles_are_compared_as_well() -> None:
+    first, second = (
+        Summary(Group("plain", run=run), Origin(run, "pgbench"), 10, 4.0, 1.0, {0.95: 6.0}) for run in ("1", "2")
+    )
+    assert without_copies((first, second)).observations == (first,)

@@ -22,7 +22,7 @@ from tdelta.session.calibrating import calibrate_machine
 from tdelta.session.calibration_lookup import key_of
 from tdelta.session.planning import plan
 from tdelta.store import RunStatus, Store
-from tdelta.store.calibrations import add_calibration, newest_calibration
+from tdelta.store.store import add_calibration, newest_calibration
 
 from .conducting import Sitting
 

@@ -8,12 +8,25 @@ import pytest
 import tdelta.workloads
 from support.fake_twins import FakeTwin, cost_by_cipher, equal_rows, plain_facts
 from support.refused import Part, check_messages, coded, has, refused
+from tdelta._native import histogram_of
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference.run_analysis import analyze_run
 from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder
-from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, Trial, TrialDone
+from tdelta.records import (
+    CheckState,
+    Decision,
+    InterimAnalysis,
+    Measurement,
+    Phase,
+    Role,
+    RunPlanned,
+    RunResult,
+    TailMeasure,
+    Trial,
+    TrialDone,
+)
 from tdelta.store import RunStatus, Store
 
 from . import served
@@ -500,7 +513,7 @@ def test_without_the_factor_nothing_is_proved(sitting: Sitting) -> None:
 def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tdelta.session.instructions.cannot_hide", lambda _kind: "no-aes")
+    monkeypatch.setattr("tdelta.session.faults.cannot_hide", lambda _kind: "no-aes")
     result = sitting.conduct(**FACTORIAL)
     assert has(result.cautions, "instructions-left-out", factor="aes_instructions", why="no-aes")
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
@@ -553,3 +566,61 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
     place = served.served(sitting.base, **script) if engine == "mariadb" else sitting.scripted(**script)
     who = "threads" if engine == "mariadb" else "other programs"
     assert has(place.conduct(**options).cautions, "machine-busy", who=who, share=0.31)
+
+
+@pytest.fixture
+def slow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fake twins whose trials have histograms: of a hundred transactions 5 take 30 ms, of an encrypted twin 9."""
+    measure = FakeTwin._measurement
+
+    def with_histograms(twin: FakeTwin, *given: object) -> Measurement:
+        measured = measure(twin, *given)  # type: ignore[arg-type]
+        slow = 5 if twin.settings.cipher == "none" else 9
+        measured.histograms.update(  # type: ignore[attr-defined]
+            {"tx:work": histogram_of([5_000_000, 30_000_000], [100 - slow, slow])}
+        )
+        return measured
+
+    monkeypatch.setattr(FakeTwin, "_measurement", with_histograms)
+
+
+def quotients(result: RunResult) -> list[float | None]:
+    return [m.exceedance.quotient for m in result.of(TailMeasure) if m.exceedance is not None]
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_a_threshold_is_answered_stored_and_decides_nothing(sitting: Sitting) -> None:
+    result = sitting.conduct(latency_limit_seconds=0.02)
+    assert quotients(result) == [pytest.approx(1.0), pytest.approx(9 / 5)]
+    assert not any("--latency-limit" in caution for caution in map(str, result.cautions))
+    with Store.open(sitting.store) as store:
+        stored = store.result(store.resolve("last"))
+    assert stored == result
+    assert result.settings.options["latency_limit_seconds"] == 0.02
+    assert result.decision == sitting.conduct().decision
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting, monkeypatch) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        raise OSError("oh")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tdelta.session.run.assemble", give_up)
+        with pytest.raises(OSError, match="oh"):
+            sitting.conduct(latency_limit_seconds=0.02)
+    assert quotients(sitting.resume()) == [pytest.approx(1.0), pytest.approx(9 / 5)]
+
+
+@pytest.mark.usefixtures("slow_ones")
+def test_without_a_threshold_and_with_few_blocks_there_are_percentiles_alone(sitting: Sitting) -> None:
+    (found,) = sitting.conduct().of(TailMeasure)
+    assert (found.transaction, found.exceedance, found.p99) == ("all", None, None)
+    assert {one.quantile for one in found.percentiles} <= {0.95, 0.99}
+    assert found.percentiles
+
+
+def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:
+    result = sitting.conduct(latency_limit_seconds=0.02)
+    assert result.of(TailMeasure) == ()
+    assert has(result.cautions, "latency-limit-no-times")

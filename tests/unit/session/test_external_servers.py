@@ -151,7 +151,7 @@ def test_many_differences_are_counted_and_the_important_ones_come_first() -> Non
 
 def test_nothing_is_made_on_this_machine() -> None:
     made = planned(servers())
-    assert made.engine.estimate(made.layout).disk_bytes == 0
+    assert made.engine.estimate(made).disk_bytes == 0
 
 
 def test_tables_that_are_not_as_they_have_to_be_are_a_fault() -> None:

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from support import samples as s
+from support.refused import refused
 from tdelta.cli.main import cli
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
@@ -18,7 +21,7 @@ from tdelta.ray.fleet import Ended
 from tdelta.records import Measurement, RunResult, Trial
 from tdelta.report.drawing import draw
 from tdelta.report.fleet import compose_fleet, fleet_blocks, fleet_headline, on_one_line
-from tdelta.session.fleet import TargetRun, conduct_fleet
+from tdelta.session.fleet import PILOT_SHARE, TargetRun, conduct_fleet, shares
 from tdelta.session.inventory import Inventory, read_inventory
 from tdelta.session.keeping import remove
 from tdelta.store import Store
@@ -208,17 +211,15 @@ def test_one_fleet_is_at_work_at_a_time(tmp_path: Path) -> None:
             made(self.folder, THREE, FakeNodes(self.folder))
             raise AssertionError
 
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "fleet-at-work"):
         made(tmp_path, THREE, Again(tmp_path))
-    assert [refusal.code for refusal in caught.value.refusals] == ["fleet-at-work"]
 
 
 def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     inventory = inventory_of(tmp_path, THREE)
-    with Store.open(tmp_path / "own" / "runs.sqlite") as store, pytest.raises(UsageError) as caught:
+    with Store.open(tmp_path / "own" / "runs.sqlite") as store, refused(UsageError, "library-missing"):
         conduct_fleet(inventory, store, lambda _line: None)
-    assert [refusal.code for refusal in caught.value.refusals] == ["library-missing"]
 
 
 def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> None:
@@ -276,3 +277,120 @@ def test_options_of_the_fleet_itself_are_no_keys_of_an_inventory(tmp_path: Path)
         ("fleet-option", "target.a.ray"),
         ("not-in-a-fleet", "target.a.hosts"),
     }
+
+
+TARGETS, FLEETS = 12, 400
+SECONDS = 36_000.0
+
+
+def widest(log_sd: float, rng: np.random.Generator) -> tuple[float, float]:
+    """The widest interval of a fleet with the rule, and with an equal split of the same time."""
+    scales = np.exp(rng.normal(0.0, log_sd, TARGETS))
+    pilot = PILOT_SHARE * SECONDS / TARGETS
+    seen = scales / math.sqrt(pilot) * np.exp(rng.normal(0.0, 0.15, TARGETS))
+    found = shares({str(i): width for i, width in enumerate(seen)}, pilot, (1.0 - PILOT_SHARE) * SECONDS)
+    times = [found.get(str(i), pilot) for i in range(TARGETS)]
+    return float(np.max(scales / np.sqrt(times))), float(np.max(scales) / math.sqrt(SECONDS / TARGETS))
+
+
+def test_the_widest_interval_is_narrower_than_after_an_equal_split() -> None:
+    rng = np.random.default_rng(20261126)
+    narrower = [shared < even for shared, even in (widest(math.log(2.0), rng) for _ in range(FLEETS))]
+    assert np.mean(narrower) >= 0.9
+
+
+def test_no_more_than_the_time_that_is_left_is_dealt_out_and_nobody_gets_less_than_a_pilot_had() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(FLEETS):
+        widths = {str(i): float(width) for i, width in enumerate(np.exp(rng.normal(0.0, 1.5, TARGETS)))}
+        found = shares(widths, 600.0, 28_800.0)
+        assert sum(found.values()) == pytest.approx(28_800.0)
+        assert min(found.values()) > 600.0
+        ratios = [seconds / widths[name] ** 2 for name, seconds in found.items()]
+        assert ratios == pytest.approx([ratios[0]] * len(ratios))
+
+
+def test_what_is_decided_gets_no_more_time() -> None:
+    assert shares({"a": 0.0, "b": 3.0}, 10.0, 100.0) == {"b": 100.0}
+    assert shares({"a": 0.0}, 10.0, 100.0) == {}
+    assert shares({}, 10.0, 100.0) == {}
+    assert shares({"a": 1.0, "b": 1.0}, 60.0, 100.0) == {"b": 100.0}
+
+
+def read(folder: Path, text: str) -> Inventory:
+    path = folder / "inventory.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_inventory(path)
+
+
+def test_options_for_all_give_way_to_those_of_a_target(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        'threads = 2\nmax-time = "5m"\nlabels = ["all"]\nat-once = 3\n'
+        '[target.a]\n[target.b]\nthreads = 4\nengine = "duckdb"',
+    )
+    assert found.at_once == 3
+    assert [target.name for target in found.targets] == ["a", "b"]
+    assert [target.request.threads for target in found.targets] == [2, 4]
+    assert [target.request.engine for target in found.targets] == ["sqlite", "duckdb"]
+    assert found.targets[0].words == ("--threads", "2", "--max-time", "5m", "--label", "a", "--label", "all")
+
+
+def test_no_two_runs_share_what_is_named_or_where_their_dsns_lead(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        '[target.a]\nbaseline = "mysql://u@db1/"\nencrypted = "mysql://u@db2/"\nserver = ["nas"]\n'
+        '[target.b]\nserver = "db1"',
+    )
+    assert [target.servers for target in found.targets] == [{"db1", "db2", "nas"}, {"db1"}]
+
+
+def test_paths_are_meant_from_the_files_folder(tmp_path: Path) -> None:
+    (target,) = read(tmp_path, '[target.a]\ndatabase = "app.db"').targets
+    assert str(tmp_path / "app.db") in target.words
+
+
+def test_all_faults_come_at_once_each_with_its_line(tmp_path: Path) -> None:
+    text = "\n".join(
+        (
+            "at-once = 0",
+            'store = "x"',
+            "[target.a]",
+            'engine = "sqlit"',
+            "[target.b]",
+            "thread = 2",
+            "[target.c]",
+            'max-time = "5"',
+            "[target.d]",
+            "server = 3",
+            "[target.e]",
+            "agents = 2",
+            "[target.f]",
+            'baseline = "mysql://u@db1/"',
+        )
+    )
+    with pytest.raises(InventoryError) as caught:
+        read(tmp_path, text)
+    lines = [int(str(refusal).split(":")[1]) for refusal in caught.value.refusals]
+    assert set(lines) == {1, 2, 4, 6, 8, 10, 12, 13}
+
+
+@pytest.mark.parametrize("text", ["", "target = 3", "[target]", "[target", "[target.last]"])
+def test_an_inventory_without_targets_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InventoryError):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['time = "1h"\nmax-time = "5m"\n[target.a]', 'time = "1h"\n[target.a]\nmax-time = "5m"', "time = 3\n[target.a]"],
+)
+def test_a_time_for_all_is_a_duration_and_leaves_no_target_its_own(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InventoryError) as caught:
+        read(tmp_path, text)
+    assert len(caught.value.refusals) == 1
+
+
+def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InventoryError):
+        read_inventory(tmp_path / "none.toml")

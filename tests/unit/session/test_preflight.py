@@ -31,7 +31,7 @@ def made(**options: object) -> Plan:
 
 def needs(**options: object):
     of = made(**options)
-    return of.engine.estimate(of.layout)
+    return of.engine.estimate(of)
 
 
 def test_an_embedded_run_takes_a_file_for_each_condition() -> None:
@@ -71,7 +71,7 @@ def test_plain_twins_that_are_converted_have_keys_and_disk_for_a_copy(asked: str
     plain, converted = (made(vary={"during": (level,)}) for level in ("throttle", asked))
     assert {plain.twin_settings(c, 0).becomes for c in plain.conditions} == {""}
     assert {converted.twin_settings(c, 0).becomes for c in converted.conditions} == {"aes-256"}
-    few, many = (of.engine.estimate(of.layout) for of in (plain, converted))
+    few, many = (of.engine.estimate(of) for of in (plain, converted))
     assert many.disk_bytes > few.disk_bytes
 
 

@@ -1,9 +1,12 @@
+import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tdelta.errors import ProjectError
+from support.refused import refused
+from tdelta.errors import ProjectError, UsageError
 from tdelta.records import Metric
 from tdelta.session.project import KEYS, Project, project_text, read_project, runs_of
 from tdelta.session.project_file import FILE, found_above
@@ -184,9 +187,8 @@ def test_what_cannot_stand_there_is_refused(tmp_path: Path, text: str, code: str
 
 
 def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(ProjectError) as raised:
+    with refused(ProjectError, "file-missing"):
         read_project(tmp_path / FILE)
-    assert [refusal.code for refusal in raised.value.refusals] == ["file-missing"]
 
 
 @pytest.mark.parametrize(
@@ -257,3 +259,68 @@ def test_a_value_where_a_name_or_a_table_belongs_is_named_by_its_key(tmp_path: P
     with pytest.raises(ProjectError) as refused:
         read_project(tmp_path / "tdelta.toml")
     assert [fault.parameters.get("key") for fault in refused.value.refusals] == [key]
+
+
+STRANGER = 54321
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user, which only root may")
+
+
+@pytest.fixture
+def written_project(tmp_path: Path) -> Path:
+    """A folder with a project file, and a folder ``below`` it."""
+    folder = tmp_path / "project"
+    (folder / "below").mkdir(parents=True)
+    (folder / FILE).write_text("threads = 2\n")
+    return folder
+
+
+def test_a_file_of_ones_own_is_found_also_where_its_group_may_write(written_project: Path) -> None:
+    written_project.chmod(0o775)
+    (written_project / FILE).chmod(0o664)
+    assert found_above(written_project / "below") == written_project / FILE
+
+
+@needs_root
+@pytest.mark.parametrize("name", [FILE, "."])
+def test_what_another_user_owns_is_not_obeyed(written_project: Path, name: str) -> None:
+    os.chown(written_project / name, STRANGER, STRANGER)
+    with refused(UsageError, "project-not-trusted", name=written_project / FILE):
+        found_above(written_project / "below")
+
+
+@pytest.mark.parametrize(("name", "mode"), [(FILE, 0o666), (".", 0o777), (".", 0o1777)])
+def test_what_everybody_may_write_to_is_not_obeyed(written_project: Path, name: str, mode: int) -> None:
+    (written_project / name).chmod(mode)
+    with refused(UsageError, "project-not-trusted", path=written_project / FILE):
+        found_above(written_project / "below")
+
+
+def test_a_link_is_trusted_as_far_as_what_it_leads_to(written_project: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (written_project / FILE).rename(elsewhere / FILE)
+    (written_project / FILE).symlink_to(elsewhere / FILE)
+    assert found_above(written_project) == written_project / FILE
+    elsewhere.chmod(0o777)
+    with refused(UsageError, "project-not-trusted", name=written_project / FILE):
+        found_above(written_project)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.symlink_to("../submodule/tdelta.toml"),
+        lambda path: path.symlink_to(path.name),
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.mkdir(),
+        os.mkfifo,
+    ],
+    ids=["dangling", "loop", "device", "folder", "pipe"],
+)
+def test_a_file_that_cannot_be_read_is_an_error_and_no_run_without_it(
+    written_project: Path, make: Callable[[Path], object]
+) -> None:
+    (written_project / "below" / FILE).unlink(missing_ok=True)
+    make(written_project / "below" / FILE)
+    with refused(UsageError, "project-unreadable", path=written_project / "below" / FILE):
+        found_above(written_project / "below")

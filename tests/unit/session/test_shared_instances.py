@@ -1,6 +1,6 @@
 """Conditions that differ in the client only share a server, and what follows from that."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from support.fake_twins import FakeTwin, FakeTwins
-from support.refused import Part, check_messages, has
+from support.fake_twins import FakeTwin, FakeTwins, equal_rows
+from support.refused import Part, check_messages, coded, has, refused
+from tdelta.errors import InvalidTwins, ServerFault, ServerLost
+from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.processes.protocol import NOTHING
-from tdelta.records import FileEvidence, Role
+from tdelta.records import FileEvidence, Phase, Role
 from tdelta.session.pace import MOST_LAPS
+from tdelta.store import RunStatus
 
 from .conducting import check
-from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served
+from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
 
 SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_control": False}
 
@@ -194,3 +197,152 @@ def test_a_cache_is_kept_at_the_end_of_a_whole_round_alone(tmp_path: Path, secon
     result = sitting.conduct(**{**OPTIONS, "blocks_per_round": 8}, min_rounds=1, max_rounds=1, max_seconds=300.0)
     assert (result.counts.blocks == 8) == is_kept
     assert bool(twins.kept) == is_kept
+
+
+class Kept(FakeTwins):
+    """Twins whose data outlive the run, with what is remembered of them."""
+
+    remembers = True
+
+    def __init__(self, like: FakeTwins, facts: dict[str, Any]) -> None:
+        super().__init__(like.script)
+        self.recall = facts.get
+        self.remember = facts.__setitem__
+        self.damaged = False
+
+    def discard(self) -> bool:
+        was, self.damaged = self.damaged, False
+        return was
+
+
+def sizes(base: Path, facts: dict[str, Any], **options: Any) -> tuple[set[int], bool]:
+    """The operations of the baseline's trials, and whether the run sized them itself."""
+    sitting = served(base)
+    sitting.twins = Kept(sitting.twins, facts)
+    sitting.conduct(**{**OPTIONS, "seed": len(list(base.parent.iterdir())), **options})
+    trials = [trial for trial in sitting.trials() if trial.condition.role is Role.BASELINE]
+    calibrated = any(twin.name.startswith("calibration") for twin in sitting.twins.started)
+    return {trial.measurement.total_operations for trial in trials}, calibrated
+
+
+def test_the_next_run_takes_the_size_that_trials_had_and_corrects_it(tmp_path: Path) -> None:
+    facts: dict[str, Any] = {}
+    (first,), calibrated = sizes(tmp_path / "a", facts)
+    assert calibrated
+    (second,), calibrated = sizes(tmp_path / "b", facts)
+    assert not calibrated
+    assert second == pytest.approx(first, rel=0.1)
+
+
+def test_trials_of_another_length_are_sized_anew(tmp_path: Path) -> None:
+    facts: dict[str, Any] = {}
+    sizes(tmp_path / "a", facts)
+    assert sizes(tmp_path / "b", facts, trial_seconds=0.5)[1]
+    assert sizes(tmp_path / "c", facts, workload="insert")[1]
+
+
+@pytest.mark.parametrize("damage", ["rows", "start"])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_kept_data_that_do_not_do_are_discarded_and_loaded_anew_once(
+    tmp_path: Path, damage: str, is_kept: bool
+) -> None:
+    def rows(settings: Any, tables: Any, trials: int) -> Any:
+        sums = equal_rows(settings, tables, trials)
+        is_other = damage == "rows" and twins.damaged and twins.started
+        return dict.fromkeys(sums, (1, "0")) if is_other else sums
+
+    def before_trial(_twin: Any, _job: Any) -> None:
+        if damage == "start" and twins.damaged:
+            raise ServerFault(Refusal.of("server-waits"))
+
+    sitting = served(tmp_path, rows=rows, before_trial=before_trial)
+    sitting.twins = twins = Kept(sitting.twins, {})
+    twins.damaged = True
+    if not is_kept:
+        twins.discard = lambda: False  # type: ignore[method-assign]
+        with pytest.raises((InvalidTwins, ServerFault)):
+            sitting.conduct(**OPTIONS)
+        return
+    result = sitting.conduct(**OPTIONS)
+    assert result.counts.rounds == 2
+    assert not any(validity.failed for validity in result.validity)
+    assert sum(event.detail.startswith("anew") for event in sitting.events if isinstance(event, Phase)) == 1
+
+
+def lost(result) -> list[Caution]:
+    return [caution for caution in result.cautions if caution.code == "server-lost"]
+
+
+@pytest.mark.parametrize(
+    ("when", "void", "rounds", "blocks"),
+    [
+        (is_warm_up, RunPart.of("before-trials"), {1: 2, 2: 2}, 4),
+        (is_block, RunPart.of("block", block=1), {1: 2, 2: 2}, 4),
+        (lambda job: job.stream == 1, RunPart.of("block", block=2), {0: 1, 1: 2, 2: 2}, 5),
+        (is_search, RunPart.of("file-search"), {0: 2, 1: 2, 2: 2}, 6),
+    ],
+)
+def test_the_stage_in_which_a_server_dies_is_void_and_another_round_makes_up_for_it(
+    tmp_path: Path, when, void: RunPart, rounds: dict[int, int], blocks: int
+) -> None:
+    sitting = served(tmp_path, before_trial=dies(when))
+    result = sitting.conduct(**OPTIONS)
+    check_messages(lost(result), coded("server-lost", round=1, void=void))
+    assert "its last word" not in "".join(map(str, result.cautions))
+    in_round = Counter(trial.round for trial in sitting.trials())
+    assert {number: count // 3 for number, count in in_round.items()} == rounds
+    assert (result.counts.blocks, sitting.status()) == (blocks, RunStatus.DONE)
+    assert all(check.ok for check in result.validity if "marker" in check.check or "search" in check.check)
+    assert all(twin.ended for twin in sitting.twins.started)
+    assert [event.name for event in sitting.events if isinstance(event, Phase)].count("lost") == 1
+
+
+def test_no_trial_of_a_void_block_is_stored_and_its_number_is_given_again(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(lambda job: job.stream == 1))
+    sitting.conduct(**OPTIONS)
+    stored = Counter((trial.round, trial.block) for trial in sitting.trials())
+    assert stored == {(0, 0): 3, (1, 1): 3, (1, 2): 3, (2, 3): 3, (2, 4): 3}
+
+
+def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_calibration))
+    result = sitting.conduct(**OPTIONS)
+    check_messages(lost(result), coded("server-lost", round=1, void=RunPart.of("calibration")))
+    assert result.counts.rounds == 2
+
+
+def test_one_round_that_is_lost_at_its_first_block_still_has_an_answer(tmp_path: Path) -> None:
+    result = served(tmp_path, before_trial=dies(is_block)).conduct(**OPTIONS, min_rounds=1, max_rounds=1)
+    assert (result.counts.rounds, result.counts.blocks, result.stopped_by) == (1, 2, "rounds")
+
+
+def test_a_fourth_death_ends_the_run_with_what_the_log_says(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_block, times=4))
+    with refused(ServerLost, "losses-too-many", losses=4, loss=Part("its last word")):
+        sitting.conduct(**OPTIONS)
+    assert sitting.status() is RunStatus.FAILED
+    assert all(twin.ended for twin in sitting.twins.started)
+
+
+def test_a_loss_that_there_is_no_time_to_make_up_for_is_told_where_nothing_else_is_known(tmp_path: Path) -> None:
+    dying = dies(is_block)
+
+    def before_trial(twin: FakeTwin, job) -> None:
+        if is_block(job):
+            twin._twins.clock.advance(50.0)
+        dying(twin, job)
+
+    sitting = served(tmp_path, before_trial=before_trial)
+    with refused(ServerLost, "server-died"):
+        sitting.conduct(**OPTIONS, trial_seconds=0.25, max_seconds=60.0)
+    assert sitting.status() is RunStatus.FAILED
+
+
+def test_losses_are_told_again_when_the_run_is_resumed(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_block, times=4))
+    with pytest.raises(ServerLost):
+        sitting.conduct(**OPTIONS)
+    sitting.twins = served(tmp_path).twins
+    result = sitting.resume()
+    assert len(lost(result)) >= 3
+    assert result.counts.rounds == 2

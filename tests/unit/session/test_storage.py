@@ -25,8 +25,8 @@ def test_cipher_and_storage_are_varied_together_unless_the_cipher_is_none() -> N
     assert len(made().conditions) == 6
     alone = made(vary={"storage": LEVELS, "cipher": ("none",)})
     assert [c.level("storage") for c in alone.conditions] == [*LEVELS]
-    assert made().layout.storages == LEVELS
-    assert not made(vary={}).layout.storages
+    assert made().storages == LEVELS
+    assert not made(vary={}).storages
 
 
 def test_every_storage_has_copies_of_the_same_loads() -> None:
@@ -37,8 +37,8 @@ def test_images_count_for_disk_and_time() -> None:
     without, varied = made(vary={"cipher": ("aes-128", "aes-256", "aegis", "chacha20", "ascon128")}), made()
     assert len(without.instances()) == len(varied.instances())
     for of in (without, varied):
-        assert (resource_estimate(of).disk_bytes > of.engine.estimate(of.layout).disk_bytes) is (of is varied)
-        assert (resource_estimate(of).start_seconds > of.engine.estimate(of.layout).start_seconds) is (of is varied)
+        assert (resource_estimate(of).disk_bytes > of.engine.estimate(of).disk_bytes) is (of is varied)
+        assert (resource_estimate(of).start_seconds > of.engine.estimate(of).start_seconds) is (of is varied)
 
 
 @pytest.mark.parametrize(

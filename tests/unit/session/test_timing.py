@@ -8,8 +8,8 @@ from support.refused import Part, has
 from tdelta.processes.openssl_calls import HEAD, SLOT, read
 from tdelta.records import ComponentKind, CostBreakdown, RunResult
 from tdelta.session import RunRequest, pace
-from tdelta.session.collectors import timed_calls
-from tdelta.session.collectors.timed_calls import LATE, NOT_SEEN
+from tdelta.session.collectors import unit_costs
+from tdelta.session.collectors.unit_costs import LATE, NOT_SEEN
 from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
@@ -25,7 +25,7 @@ US = 12.0
 def calls(_twin: FakeTwin, job: Any, path: Path) -> None:
     """What a preload would count: one page an operation, added to what is there."""
     found = read(path).tallies.get(("AES-256-CBC", "cipher", "decrypt"))
-    before, ns = (found.starts, found.phases[1][1]) if found else (0, 0)
+    before, ns = (found[0], found[6]) if found else (0, 0)  # starts, and the time of updates
     done = before + job.operations
     update = (done, ns + round(job.operations * US * 1e3), 0)
     decrypts = [done, 4096 * done, 0, 0, 0, *update, 0, 0, 0]
@@ -82,7 +82,7 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pace, "SHARE_OF_TIME", 0.0)
-    monkeypatch.setattr(timed_calls, "SHARE_OF_TIME", 0.0)
+    monkeypatch.setattr(unit_costs, "SHARE_OF_TIME", 0.0)
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []

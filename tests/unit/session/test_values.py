@@ -60,6 +60,13 @@ def test_what_people_type_is_understood(kind: Value, text: str, value: object) -
         (Size(), "0MB"),
         (Size(), "0.3B"),
         (Size(), "-1MB"),
+        (CacheSize(), "10"),
+        (CacheSize(), "0.1"),
+        (CacheSize(), "4 elephants"),
+        (CacheSize(), "0GB"),
+        (Rate(), "0"),
+        (Rate(), "0%"),
+        (Rate(), "500 tps"),
         (Duration(), "90"),
         (Duration(), "0s"),
         (Duration(), "5 minutes"),
@@ -77,7 +84,8 @@ def test_what_people_type_is_understood(kind: Value, text: str, value: object) -
 def test_what_could_be_misread_is_refused_with_what_was_expected_and_found(kind: Value, text: str) -> None:
     with pytest.raises(ValueError, match="expected") as caught:
         parse(kind, text)
-    assert text in str(caught.value)
+    (refusal,) = caught.value.args
+    assert (refusal.code, text in refusal.parameters["found"]) == ("unexpected", True)
 
 
 @given(st.integers(1, 10**15))
@@ -88,28 +96,3 @@ def test_bytes_come_back_as_they_were(size: int) -> None:
 @given(st.decimals(0, 500, places=3))
 def test_a_percentage_is_the_nearest_float_to_its_share(value: object) -> None:
     assert parse(Percent(), f"{value}%") == float(f"{value}e-2")
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "code"),
-    [
-        (Percent(), "5", "unexpected"),
-        (Size(), "5 elephants", "unexpected"),
-        (CacheSize(), "10", "unexpected"),
-        (CacheSize(), "0.1", "unexpected"),
-        (CacheSize(), "4 elephants", "unexpected"),
-        (CacheSize(), "0GB", "unexpected"),
-        (Rate(), "0", "unexpected"),
-        (Rate(), "0%", "unexpected"),
-        (Rate(), "500 tps", "unexpected"),
-        (Duration(), "5", "unexpected"),
-        (ResponseTime(), "0ms", "unexpected"),
-        (Rounds(), "many", "unexpected"),
-        (Rounds(), "8..3", "unexpected"),
-    ],
-)
-def test_what_is_not_understood_is_refused_with_a_code(kind: Value, text: str, code: str) -> None:
-    with pytest.raises(ValueError, match=text) as caught:
-        parse(kind, text)
-    (refusal,) = caught.value.args
-    assert (refusal.code, text in refusal.parameters["found"]) == (code, True)

@@ -1,34 +1,28 @@
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
-from support.examples import conditions, result_of, results, settings, settings_of, trial_of, trials
+from support.examples import conditions, record_of, result_of, results, settings, settings_of, trial_of, trials
 from support.refused import Part, coded, refused
 from tdelta.errors import StoreError, TdeltaError
-from tdelta.findings.servers import Bottleneck, CacheUse, ServerMeasures, TimeSpent
-from tdelta.findings.twin_settings import SettingsCompared
-from tdelta.messages import Reason
+from tdelta.findings.base import KINDS
 from tdelta.records import (
     Condition,
     Decision,
     Estimate,
-    Exceedance,
-    Exceeding,
-    Percentile99,
     Role,
     RunResult,
     RunSettings,
-    TailMeasure,
-    TailRatio,
-    TailUnit,
     Trial,
-    Typical,
     Verdict,
 )
+from tdelta.records.parts import flat, flat_hints, nested, part
+from tdelta.report.values import record_values
 from tdelta.store.codec import decode, dumps, encode, loads
 
 # Records are large to draw; how long that takes is no property of the codec.
@@ -68,6 +62,12 @@ def test_what_is_written_is_json_that_any_reader_takes(result):
         raise AssertionError(f"{constant} is not JSON")
 
     json.loads(dumps(result), parse_constant=refuse)
+
+
+@unhurried
+@given(st.one_of(*map(record_of, (kind.record for kind in KINDS.values()))))
+def test_a_finding_of_any_kind_comes_back_equal(finding):
+    assert loads(type(finding), dumps(finding)) == finding
 
 
 def test_floats_that_json_lacks_come_back_as_they_were():
@@ -157,33 +157,50 @@ def test_what_json_cannot_hold_is_refused_when_it_is_written(value):
         encode(value)
 
 
-def test_what_servers_did_comes_back_as_it_was() -> None:
-    typical = Typical(1.0, 2.5, math.inf)
-    time = TimeSpent(0.5, 0.1, 0.4, None, 1.0, 0.2, 2, None, 0.3)
-    counted = {"pages_read": 12.5, "log_bytes": 702.0}
-    condition = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
-    for cache in (CacheUse(typical, 10.0, 0.5), None):
-        known = ServerMeasures(condition, 8, *[typical] * 4, time, cache, counted, Bottleneck.IO)
-        assert loads(ServerMeasures, dumps(known)) == known
-    compared = SettingsCompared({"version": "11"}, {"pool": ("1", "2")}, {"aes-256": ("a=1", "b=2")})
-    assert loads(SettingsCompared, dumps(compared)) == compared
+@dataclass(frozen=True)
+class Cpu:
+    user: float = 0.0
+    system: float = 0.0
 
 
-def test_tails_come_back_as_they_were() -> None:
-    baseline, _, treatment = settings_of().conditions
-    ratio = TailRatio(1.45, (1.22, 1.73), TailUnit.ROUND, 16)
-    seen = Exceedance(20_000_000, 20_004_864, Exceeding(60, 2400, 12), Exceeding(40, 1200, 12), 4 / 3, ratio)
-    unseen = Exceedance(
-        20_000_000, 20_004_864, Exceeding(0, 2400, 0), Exceeding(3, 1200, 2), None, None, Reason.of("tail-one-round")
-    )
-    tails = (
-        TailMeasure(treatment, baseline, "all", 96, 16, seen, Percentile99(11_206_655, 13_467_647, ratio)),
-        TailMeasure(treatment, baseline, "browse", 96, 16, unseen),
-    )
-    result = result_of(settings_of(), findings=tails)
-    again = loads(RunResult, dumps(result))
-    assert again == result
-    first, _ = again.of(TailMeasure)
-    assert first.exceedance is not None
-    assert first.exceedance.ratio is not None
-    assert type(first.exceedance.ratio.unit) is TailUnit
+@dataclass(frozen=True)
+class Place:
+    block: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    name: str
+    place: Place = part()
+    cpu: Cpu = part(Cpu, "cpu_")
+    tags: tuple[str, ...] = field(default=())
+
+
+WHOLE = Whole(name="a", place=Place(3), cpu=Cpu(0.5, 0.25))
+FLAT = {"name": "a", "block": 3, "cpu_user": 0.5, "cpu_system": 0.25, "tags": ()}
+
+
+def test_a_parts_fields_stand_in_its_place_with_its_prefix() -> None:
+    assert dict(flat(WHOLE)) == FLAT
+    assert list(flat_hints(Whole)) == list(FLAT)
+    assert Whole(**nested(Whole, FLAT)) == WHOLE
+
+
+def test_what_is_stored_and_shown_has_the_flat_names_and_is_read_again() -> None:
+    stored = encode(WHOLE)
+    assert list(stored) == list(record_values(WHOLE)) == list(FLAT)
+    assert decode(Whole, stored) == WHOLE
+
+
+def test_what_is_missing_of_a_part_takes_its_default() -> None:
+    assert decode(Whole, {"name": "a", "block": 3, "cpu_user": 0.5}) == Whole(name="a", place=Place(3), cpu=Cpu(0.5))
+
+
+def test_a_part_without_a_default_must_be_there() -> None:
+    with refused(StoreError, "unexpected", expected="a complete record", where="Whole"):
+        decode(Whole, {"name": "a"})
+
+
+def test_a_name_of_no_part_is_a_fault() -> None:
+    with refused(StoreError, "unexpected", found=Part("user")):
+        decode(Whole, {"name": "a", "block": 3, "user": 0.5})

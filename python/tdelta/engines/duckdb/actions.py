@@ -17,8 +17,6 @@ from tdelta.processes.backups import choices_of
 
 
 class CopyFile(RewriteFile):
-    """All rows of a file are copied into a new one, which has the twin's cipher, or none."""
-
     def brought(self) -> str:
         self.site.worker.ask("shut", seconds=ACTION_SECONDS)
         return self._attached(self.source, self.source_key)

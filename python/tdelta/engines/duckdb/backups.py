@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.duckdb.database import CATALOG, attach_sql
-from tdelta.engines.embedded.backups import NAME, FileMaker
-from tdelta.engines.embedded.site import Site
+from tdelta.engines.embedded.actions import NAME, FileMaker
 from tdelta.engines.embedded.sql import literal
+from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.processes.actions import Act, difference
@@ -37,7 +37,7 @@ BESIDE: Mapping[str, BackupTool] = {name: tool for name, tool in TOOLS.items() i
 _OTHER = "backup"
 
 
-def backup_act(site: Site, asked: AskedAction) -> Act:
+def backup_act(site: EmbeddedTwin, asked: AskedAction) -> Act:
     return DuckdbMaker.act(site, asked, BESIDE if site.is_beside else TOOLS)
 
 
@@ -53,20 +53,14 @@ class DuckdbMaker(FileMaker):
             self._run([f"EXPORT DATABASE {CATALOG} TO {literal(str(folder))} (FORMAT csv)"], "an export")
         else:
             folder.mkdir(FOLDER_MODE, exist_ok=True)
-            self._run(self._copying(folder / NAME), "a copy of all rows")
+            options = self.site.opening(folder / NAME, self.site.key)["options"]
+            copy = f"COPY FROM DATABASE {CATALOG} TO {_OTHER}"
+            copying = [attach_sql(options, _OTHER), copy, f"CHECKPOINT {_OTHER}", f"DETACH {_OTHER}"]
+            self._run(copying, "a copy of all rows")
         if compress != NONE:
             for file in sorted(folder.iterdir()):
                 used += packed(programs, file, into)
         return used
-
-    def _copying(self, target: Path) -> list[str]:
-        options = self.site.opening(target, self.site.key)["options"]
-        return [
-            attach_sql(options, _OTHER),
-            f"COPY FROM DATABASE {CATALOG} TO {_OTHER}",
-            f"CHECKPOINT {_OTHER}",
-            f"DETACH {_OTHER}",
-        ]
 
     def _copied(self, into: Path, compress: str, programs: Programs) -> Usage:
         path = self.site.path
@@ -80,12 +74,7 @@ class DuckdbMaker(FileMaker):
         return used
 
     def _run(self, statements: Sequence[str], what: str) -> None:
-        """Have the worker run statements, on another connection where a trial goes on meanwhile.
-
-        Raises:
-            EnvironmentFault: it takes too long, or is to end.
-            TdeltaError: a statement failed; the message is DuckDB's.
-        """
+        """Have the worker run statements, on another connection where a trial goes on meanwhile."""
         worker, halt = self.site.worker, self.site.halt
         if not self.site.is_beside:
             worker.send("run", statements=statements)
@@ -117,7 +106,6 @@ class DuckdbMaker(FileMaker):
         return used + difference(usage(other.pid), before)
 
     def let_go(self) -> None:
-        """A file that is detached still is attached again."""
         super().let_go()
         if not self.site.halt.is_asked:
             self._attach()

@@ -60,15 +60,7 @@ _NO_ROOM = ("No space left", "Disk quota")
 
 
 class Database:
-    """An open DuckDB with one file attached, or none.
-
-    Args:
-        options: as `tdelta.engines.duckdb.engine.DuckdbEngine.options` gives them; with ``path`` None it is in
-            memory only.
-
-    Raises:
-        ClientError: DuckDB cannot be loaded (``library``), or what it says.
-    """
+    """An open DuckDB with one file attached (`DuckdbEngine.options`); in memory only without ``path``."""
 
     def __init__(self, options: Options) -> None:
         try:
@@ -116,7 +108,6 @@ class Database:
             self._main.execute(f"USE {CATALOG}")
 
     def detach(self) -> None:
-        """Detach the file; connections have none meanwhile."""
         with self.translated_errors():
             for cursor in (*self._cursors, self._main):
                 cursor.execute(f"USE {_MAIN}")
@@ -132,10 +123,6 @@ class Database:
         drop(self.path.parent)
         self.attach()
         self.rejoin()
-
-    @property
-    def is_attached(self) -> bool:
-        return bool(self.rows(f"SELECT 1 {OF_DATABASE}"))
 
     def take(self, options: Options) -> None:
         with self.translated_errors(options["key"]):
@@ -153,7 +140,6 @@ class Database:
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Any:
-        """A cursor; DuckDB opens a separate connection for each."""
         with self.translated_errors():
             cursor = self._main.cursor()
             cursor.execute(f"USE {self._catalog}")
@@ -185,7 +171,6 @@ class Database:
             return found
 
     def text(self, sql: str) -> str:
-        """The first value that one statement answers, as text; empty for NULL, and where there is none."""
         rows = self.rows(sql)
         return _text(rows[0][0]) if rows else ""
 
@@ -220,12 +205,7 @@ class Database:
         self.run(f"CHECKPOINT {CATALOG}")
 
     def digest(self, source: str, columns: Sequence[str]) -> tuple[int, str]:
-        """Rows and an order-independent checksum of them.
-
-        Args:
-            source: a table, quoted, or a subquery in parentheses.
-            columns: its columns, in the order in which a row is hashed.
-        """
+        """Rows of a table, quoted, or of a subquery in parentheses, and an order-independent checksum of them."""
         hashed = f"SELECT hash({', '.join(map(quoted, columns))}) AS h FROM {source}"
         sums = "count(*), coalesce(sum(CAST(h AS HUGEINT)), 0), coalesce(bit_xor(h), 0)"
         ((rows, total, parity),) = self.rows(f"SELECT {sums} FROM ({hashed})")
@@ -242,9 +222,6 @@ def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str])
     r"""Make the rows of each of the plan's tables and write them into its file, in order. Returns the files' sizes.
 
     NULL becomes ``\N``, bytes hexadecimal digits, and a double what reads back as the same.
-
-    Raises:
-        OSError: what the system says, with the file.
     """
     text, threads = json.dumps(plan), len(os.sched_getaffinity(0))
     return {table: _native.write_csv(text, table, seed, threads, path) for table, path in files.items()}
@@ -252,7 +229,8 @@ def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str])
 
 def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> str:
     """A query for the rows of a file of `write_files`, with the types of a table's columns."""
-    listed = ", ".join(f"{literal(name)}: {literal(_read_as(types[name]))}" for name in columns)
+    read_as = {name: "VARCHAR" if types[name] == "BLOB" else types[name] for name in columns}
+    listed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in read_as.items())
     selected = ", ".join(
         f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns
     )
@@ -261,10 +239,6 @@ def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> 
 
 def taken(table: str) -> str:
     return f"{_SOURCE}.{table}"
-
-
-def _read_as(kind: str) -> str:
-    return "VARCHAR" if kind == "BLOB" else kind
 
 
 def as_client_error(error: Exception, key: str | None) -> ClientError:

@@ -12,18 +12,12 @@ from tdelta.errors import EngineUnavailable
 
 
 def driver(_options: Mapping[str, Any]) -> DuckdbEngine:
-    """DuckDB.
-
-    Raises:
-        EngineUnavailable: it or its module is not installed.
-    """
     engine = DuckdbEngine()
     engine.require()
     return engine
 
 
 def listed() -> Iterator[EngineInfo]:
-    """It, with the module that it cannot encrypt without."""
     engine, available = DuckdbEngine(), True
     notes = "embedded: needs no server; OpenSSL encrypts, out of the module httpfs, or mbedtls"
     try:

@@ -152,19 +152,12 @@ class DuckdbEngine(Embedded):
     )
 
     def version(self) -> str | None:
-        """DuckDB's version; None if it is not installed. Imports nothing."""
         return installed_version(_DISTRIBUTION)
 
     def module_version(self) -> str | None:
-        """The version of the module that brings OpenSSL; None if it is not installed."""
         return installed_version(_MODULE_DISTRIBUTION)
 
     def require(self) -> None:
-        """See that all is there that twins need.
-
-        Raises:
-            EngineUnavailable: a wheel is missing, or the two are not of one version.
-        """
         duckdb, module = self.version(), self.module_version()
         missing = [name for name, found in ((_DISTRIBUTION, duckdb), (_MODULE_DISTRIBUTION, module)) if found is None]
         if missing:
@@ -175,11 +168,6 @@ class DuckdbEngine(Embedded):
         self.module_path()
 
     def module_path(self) -> Path:
-        """The file of the module, within its wheel.
-
-        Raises:
-            EngineUnavailable: the wheel has none.
-        """
         from importlib.metadata import files  # not earlier: it is slow, and workers need none
 
         for file in files(_MODULE_DISTRIBUTION) or ():
@@ -192,7 +180,6 @@ class DuckdbEngine(Embedded):
         return {name: version for name, version in found.items() if version is not None}
 
     def identity(self) -> str:
-        """What must be the same when a run is resumed."""
         return ", ".join(f"{name} {version}" for name, version in self.versions().items())
 
     @staticmethod
@@ -211,11 +198,9 @@ class DuckdbEngine(Embedded):
         return min(cores, max(1, session_bytes // _MIB // _WORKING_MIB_A_THREAD)) if session_bytes else cores
 
     def options(self, path: Path, settings: DuckdbSettings, key: str | None) -> dict[str, object]:
-        """How a worker opens the file; they hold the key, so they go through its pipe and are never printed.
+        """How a worker opens the file, and makes one that is not there; temporary files go beside it.
 
-        Args:
-            path: the file, made if it is not there. Temporary files go beside it.
-            key: 64 hexadecimal digits; None for a plain file.
+        They hold the key (64 hexadecimal digits), so they go through the worker's pipe and are never printed.
         """
         cipher = self.ciphers[settings.cipher]
         return {
@@ -359,10 +344,12 @@ class DuckdbEngine(Embedded):
         return Pricing(
             files=self._priced(home, settings, levels),
             effort={"passes": _FEWEST_PASSES, "repeats": repeats, "least_seconds": effort.BLOCK_SECONDS},
-            page_bytes=BLOCK_BYTES,
-            counted="blocks",
-            cipher=f"{settings.cipher} of {'mbedtls' if cipher.is_mbedtls else 'OpenSSL'}",
-            mac=mac if cipher.mode == "GCM" else "",
+            facts={
+                "page_bytes": BLOCK_BYTES,
+                "counted": "blocks",
+                "cipher": f"{settings.cipher} of {'mbedtls' if cipher.is_mbedtls else 'OpenSSL'}",
+                "mac": mac if cipher.mode == "GCM" else "",
+            },
         )
 
     def _priced(self, home: Path, settings: DuckdbSettings, levels: Mapping[str, str]) -> Mapping[str, object]:
@@ -381,7 +368,6 @@ def _missing(library: str, fault: str) -> EngineUnavailable:
 
 
 def _scope(layout: RunLayout, condition: Condition) -> str:
-    """The scope of a twin; empty where the run has none."""
     scope = layout.level(condition, "scope")
     if scope is None:
         return ""

@@ -32,7 +32,6 @@ def duckdb_file_class(
     is_unlinked: bool = False,  # noqa: ARG001 - it keeps the name of a temporary file
     is_stream: bool = False,
 ) -> FileClass:
-    """The class of a file, as `tdelta.evidence.classes.file_class`."""
     if is_stream:
         return FileClass.OTHER
     if name == database:
@@ -61,30 +60,21 @@ CONTROL = " (control: temporary files not encrypted)"
 
 
 class DuckdbExposure(Exposure):
-    """The markers of one twin on their way, and what every look at its files found."""
-
     has_folder = True
     class_of = staticmethod(duckdb_file_class)
 
     def begin(self) -> None:
-        """Search all files while temporary ones hold markers."""
         with self.exposed(statements=[_SPILL], held=(), afterwards=(), squeezes=True):
             self.scan()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Within the block, markers are in the log, and the workload may run."""
         with self.exposed(statements=[_COPY], held=_HELD, afterwards=(_REMOVE,), squeezes=False):
             yield
 
 
 def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-    """What a search finds in temporary files that are not encrypted: the control.
-
-    Args:
-        program: the module that a worker runs.
-        options: how it opens a plain file with the markers' table, to be read only.
-    """
+    """What a search finds in temporary files that are not encrypted: the control."""
     with Worker(program=program) as worker:
         worker.ask("open", options=options)
         control = DuckdbExposure(worker, Path(str(options["path"])), needles)

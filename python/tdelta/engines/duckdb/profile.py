@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tdelta.design.takes import Takes
 from tdelta.engines.profile import Profile
-from tdelta.engines.takes import Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import Dialect

@@ -36,7 +36,6 @@ class DuckdbTwins(EmbeddedTwins):
         self._shown: tuple[MarkerHit, ...] | None = None
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any file of DuckDB had them."""
         if self._expected:
             return self._expected
         options = {**self.engine.loading(self._rows.path / "digest"), "path": None}
@@ -74,7 +73,6 @@ class DuckdbTwins(EmbeddedTwins):
         return super().start(settings, name, environment)
 
     def step_request(self, step: str, settings: Any) -> tuple[dict[str, Any], int]:
-        """A load is made out of the files of all rows."""
         request, rows = super().step_request(step, settings)
         if request["load"] is not None:
             request["load"] = {**self._tables(), "files": self._rows.files(), "threads": settings.threads}
@@ -107,26 +105,16 @@ class GeneratedRows:
         self.path = folder.path / "rows"
 
     def write(self, worker: Worker) -> dict[str, str]:
-        """Have a worker write them. Returns where each table's rows are.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be written.
-        """
         self.path.mkdir()
         files = self.files()
         worker.ask("write_rows", seconds=_LOAD_SECONDS, plan=self._job.plan, seed=self._job.seed, files=files)
         return files
 
     def files(self) -> dict[str, str]:
-        """Where each table's rows are, once they are written."""
         return {table: str(self.path / f"{number}.csv") for number, (table, _) in enumerate(self._job.tables)}
 
     def check(self, found: Checksums) -> None:
-        """See that the engine finds as many rows in the files as the generator was to make.
-
-        Raises:
-            TdeltaError: it does not.
-        """
+        """See that the engine finds as many rows in the files as the generator was to make."""
         planned: Any = self._job.plan["tables"]
         for table in planned:
             rows, name = found[table["name"]][0], table["name"]

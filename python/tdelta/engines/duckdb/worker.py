@@ -8,37 +8,82 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.duckdb.database import Database, reading_sql, taken, write_files
+from tdelta.engines.duckdb.database import BLOCK_BYTES, OF_DATABASE, Database, reading_sql, taken, write_files
+from tdelta.engines.embedded.prices import PricedFile, PricingHost
 from tdelta.engines.embedded.sql import quoted
-from tdelta.engines.embedded.worker import PricingHost
 from tdelta.measure.caches import empty_page_cache
-from tdelta.measure.usage import spent
+from tdelta.measure.pressure import spent
 from tdelta.processes.dbapi import ClientError, explained, loop_cost
 from tdelta.processes.rpc import Reply, Request, serve
 from tdelta.processes.worker_host import NoTwin, TwinHost
+
+_ROWS = 1 << 20
+_PAGE_BYTES = 4096
+
+_NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({_ROWS}) AS numbers(i)"
+_MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
+_MAKE_IN_MEMORY = "CREATE OR REPLACE TABLE memory.main.page AS SELECT body FROM memory.main.numbers"
+
+
+class PricedBlocks(PricedFile):
+    """Blocks of one file.
+
+    Before each scan the file is detached and attached again, so that every block is read and decrypted. The numbers in
+    it are random and cannot be compressed. For writing, a table is created from numbers in memory, with compression
+    disabled, and a checkpoint writes it to the file.
+    """
+
+    proof_scans = 11
+    units_in_a_page = _PAGE_BYTES / BLOCK_BYTES
+    units, count, unit_bytes = "blocks", _ROWS * 8 / BLOCK_BYTES, BLOCK_BYTES
+    clock_ns = staticmethod(time.process_time_ns)
+    least, most = 0.75, 1.25
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._database = Database(options)
+        try:
+            self._database.run("SET force_compression = 'uncompressed'", _NUMBERS)
+            self._write()
+        except BaseException:
+            self.close()
+            raise
+
+    def found(self) -> str:
+        return self._database.text("SELECT bit_xor(body) FROM page")
+
+    def write_us(self) -> float:
+        return self.us_each(self._write, "syscall_written_bytes")
+
+    def read_us(self) -> float:
+        self._database.cool(lambda _folder: None)
+        return self.us_each(self.found, "syscall_read_bytes")
+
+    def cached_us(self) -> float:
+        return self.us_each(self.found, None)
+
+    def in_memory_us(self) -> float:
+        return self.us_each(lambda: self._database.run(_MAKE_IN_MEMORY), None)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _write(self) -> None:
+        self._database.run(_MAKE)
+        self._database.checkpoint()
+
 
 STYLE = {"parameters": "dollar", "is_spread": True}
 """``$1``, which may come more than once; transactions are statements; queries run in threads of DuckDB's.
 
 The driver has no prepared statement: each execution is parsed and planned, as it is for whoever uses DuckDB so.
 """
-
-
-def load_twin(database: Database, connections: int) -> _native.DbApiTwin:
-    return _native.DbApiTwin(
-        json.dumps(STYLE),
-        partial(_connect, database),
-        connections,
-        database.explained,
-        cool=partial(database.cool, empty_page_cache),
-        files=database.file_sizes,
-        settle=database.settle,
-    )
 
 
 def _connect(database: Database, old: object) -> Any:
@@ -53,8 +98,6 @@ _MIB = 1 << 20
 
 
 class Host(PricingHost, TwinHost):
-    """The state of one worker: its twin, once it is open for trials, and the file that it is of."""
-
     def __init__(self) -> None:
         super().__init__()
         self._database: Database | None = None
@@ -89,7 +132,6 @@ class Host(PricingHost, TwinHost):
             cursor.interrupt()
 
     def refused(self, error: Exception) -> list[str] | None:
-        """What DuckDB said, or the system of a file, as well."""
         return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
 
     def do_write_rows(self, request: Request) -> Reply:
@@ -98,9 +140,17 @@ class Host(PricingHost, TwinHost):
 
     def do_open(self, request: Request) -> Reply:
         self.do_close({})
-        self._database = Database(request["options"])
+        self._database = database = Database(request["options"])
         if connections := request.get("connections", 0):
-            self.twin = load_twin(self._database, connections)
+            self.twin = _native.DbApiTwin(
+                json.dumps(STYLE),
+                partial(_connect, database),
+                connections,
+                database.explained,
+                cool=partial(database.cool, empty_page_cache),
+                files=database.file_sizes,
+                settle=database.settle,
+            )
         return {"library": self.library()}
 
     def library(self) -> str:
@@ -155,7 +205,6 @@ class Host(PricingHost, TwinHost):
         return {}
 
     def do_reopen(self, request: Request) -> Reply:
-        """Attach it, and put a query to it; says what that took, and the answer."""
         database = self._open()
         answers: list[str] = []
 
@@ -169,7 +218,7 @@ class Host(PricingHost, TwinHost):
         """Let go of other files, attach the twin's where it is not, and have its connections use it."""
         database = self._open()
         database.let_go()
-        if not database.is_attached:
+        if not database.rows(f"SELECT 1 {OF_DATABASE}"):
             database.attach()
         database.rejoin()
         return {}
@@ -184,12 +233,10 @@ class Host(PricingHost, TwinHost):
         return {"text": database.text(f"SELECT count(*) FROM {taken(request['table'])}")}
 
     def do_copy(self, request: Request) -> Reply:
-        """Copy it into a new file; says what that took."""
         database = self._open()
         return spent(lambda: database.copy(request["options"]))
 
     def do_loop_cost(self, request: Request) -> Reply:
-        """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
         return loop_cost(STYLE, "duckdb", request)
 
     def do_expose(self, request: Request) -> Reply:
@@ -220,9 +267,7 @@ class Host(PricingHost, TwinHost):
             database.checkpoint()
         return {}
 
-    def priced(self, options: Request) -> Any:
-        from tdelta.engines.duckdb.priced import PricedBlocks  # not earlier: few workers are asked
-
+    def priced(self, options: Request) -> PricedBlocks:
         return PricedBlocks(options)
 
     def do_close(self, request: Request) -> Reply:

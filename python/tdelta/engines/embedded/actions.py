@@ -5,23 +5,34 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.engines.embedded.pricing import new_key
-from tdelta.engines.embedded.site import Site
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, TwinFile, search
 from tdelta.measure.private import FOLDER_MODE
+from tdelta.measure.space import allocated
 from tdelta.messages import Refusal
 from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
+from tdelta.processes.answers import checksums
+from tdelta.processes.backups import NONE, Backup, BackupRequest, BackupTool, Restore, tool_of, unpacked
 from tdelta.processes.jobs import PopulateJob
+from tdelta.processes.pipelines import Programs
+from tdelta.processes.process_tree import entries
+from tdelta.processes.protocol import Checksums
+from tdelta.processes.workers import Worker
+from tdelta.records import Usage
+
+if TYPE_CHECKING:
+    from tdelta.engines.embedded.twins import EmbeddedTwin
+
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 """The actions that rewrite a file, by the names of `tdelta.design.actions`."""
@@ -42,7 +53,7 @@ class FileAction:
     where it goes on beside a load; None where it cannot.
     """
 
-    make: Callable[[Site, AskedAction], Act]
+    make: Callable[[EmbeddedTwin, AskedAction], Act]
     knobs: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: Mapping[str, tuple[str, ...]] | None = None
@@ -51,7 +62,7 @@ class FileAction:
 class Reopen(Act):
     """The file is closed, what the log held being moved into it, and opened again until it answers."""
 
-    def __init__(self, site: Site, _asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, _asked: AskedAction) -> None:
         self._site = site
 
     def prepare(self) -> None:
@@ -73,7 +84,7 @@ class RewriteFile(Act):
     What is encrypted is a plain file with the same rows, else the twin's own.
     """
 
-    def __init__(self, site: Site, asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, asked: AskedAction) -> None:
         self.site = site
         self.change = asked.name
         self.place = site.path.with_suffix(".action")
@@ -101,7 +112,6 @@ class RewriteFile(Act):
         self._rows = self.brought()
 
     def perform(self) -> Outcome:
-        """Rewrite it; then look at what is left."""
         with PeakDisk(self.place, self.site.worker.pid) as peak:
             made, answer = self.rewritten()
         counted = {**left_by(made, markers_of(self.site.job)), "peak_disk_bytes": peak.bytes}
@@ -138,7 +148,6 @@ class PeakDisk:
 
     @property
     def bytes(self) -> int:
-        """The most that was seen, bytes."""
         return max(0, self._peak - self._before)
 
     def _look(self) -> None:
@@ -155,18 +164,11 @@ class PeakDisk:
         for path in self._folder.iterdir():
             with suppress(OSError):
                 yield path.stat()
-        for link in _entries(self._descriptors):
+        for link in entries(self._descriptors):
             with suppress(OSError):
                 found, is_memory = link.stat(), str(link.readlink()).startswith("/memfd:")
                 if stat.S_ISREG(found.st_mode) and not found.st_nlink and not is_memory:
                     yield found
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []
 
 
 def markers_of(job: PopulateJob) -> list[bytes]:
@@ -177,11 +179,7 @@ def markers_of(job: PopulateJob) -> list[bytes]:
 
 
 def left_by(file: Path, needles: Sequence[bytes]) -> Mapping[str, int]:
-    """What a rewrite left: the size of the file, and how many of all files beside it show planted rows.
-
-    Args:
-        file: the file that came of it; its log and journal begin as it does.
-    """
+    """What a rewrite left: the file's size, and how many of all files show planted rows: it, its log, its journal."""
     files = [
         TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))
         for path in sorted(file.parent.glob(f"{file.name}*"))
@@ -195,3 +193,74 @@ def require_rows(found: str, expected: str) -> None:
     """Raise ``EnvironmentFault`` where the file that came of a rewrite does not hold the rows of before."""
     if found != expected:
         raise EnvironmentFault(Refusal.of("unexpected", expected=expected, found=found or "none"))
+
+
+NAME = "backup.db"
+
+
+class FileMaker(ABC):
+    """Makes and restores backups of one twin; see `tdelta.processes.backups.Maker`."""
+
+    def __init__(self, site: EmbeddedTwin, tool: str) -> None:
+        self.site = site
+        self.tool = tool
+        self._helper: Worker | None = None
+
+    @classmethod
+    def act(cls, site: EmbeddedTwin, asked: AskedAction, tools: Mapping[str, BackupTool]) -> Act:
+        tool, compress = tool_of(asked.choices, tools)
+        folder = site.path.parent / f"{site.path.name}-backup"
+        request = BackupRequest(tools[tool], compress, folder, tuple(markers_of(site.job)))
+        return (Backup if asked.name == "backup" else Restore)(cls(site, tool), request, site.halt)
+
+    @property
+    def helper(self) -> Worker:
+        assert self._helper is not None  # noqa: S101 - started
+        return self._helper
+
+    def start(self) -> None:
+        self._helper = Worker(self.site.environment, self.site.engine.program)
+
+    @abstractmethod
+    def make(self, into: Path, compress: str, programs: Programs) -> Usage: ...
+
+    @abstractmethod
+    def class_of(self, name: str) -> FileClass: ...
+
+    @abstractmethod
+    def restore_files(self, made: Path, target: Path, programs: Programs) -> Usage:
+        """Restore an unpacked backup into a file until it answers with a row."""
+
+    def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
+        if compress == NONE:
+            return made
+        unpacked(programs, made, into)
+        return into
+
+    def files(self) -> tuple[Path, ...]:
+        return (self.site.path,)
+
+    def data_bytes(self) -> int:
+        return sum(file.stat().st_size for file in self.files() if file.exists())
+
+    def disk_bytes(self) -> int:
+        return sum(map(allocated, self.files()))
+
+    def checksums(self) -> Checksums:
+        return checksums(self.site.worker, self.site.job.tables)
+
+    def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
+        used = Usage()
+        if compress != NONE:
+            used = unpacked(programs, made, into.parent / "unpacked")
+            made = into.parent / "unpacked"
+        return used + self.restore_files(made, into / NAME, programs)
+
+    def restored(self) -> Checksums:
+        return checksums(self.helper, self.site.job.tables)
+
+    def let_go(self) -> None:
+        if self._helper is not None:
+            self._helper.kill()
+            self._helper.end()
+            self._helper = None

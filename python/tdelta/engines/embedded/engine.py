@@ -39,25 +39,17 @@ class Embedded(Engine):
     acts_in_worker = False
     """Whether an action beside a load is done by the worker that runs the load."""
 
-    @property
-    def cipher_queries(self) -> Mapping[str, str]:
-        """Queries for what a connection says of its cipher, by name."""
-        return {}
+    cipher_queries: Mapping[str, str] = {}
+    """Queries for what a connection says of its cipher, by name."""
 
-    @property
-    def proof_cipher(self) -> str:
-        """The cipher that shows whether a process has the AES instructions; empty where none does."""
-        return ""
+    proof_cipher = ""
+    """The cipher that shows whether a process has the AES instructions; empty where none does."""
 
-    @property
-    def tools(self) -> Mapping[str, BackupTool]:
-        """What makes backups, by name, the default first."""
-        return {}
+    tools: Mapping[str, BackupTool] = {}
+    """What makes backups, by name, the default first."""
 
-    @property
-    def times_calls(self) -> bool:
-        """Whether calls of its cipher can be timed."""
-        return False
+    times_calls = False
+    """Whether calls of its cipher can be timed."""
 
     def opening(self, path: Path, settings: Any, key: str | None) -> dict[str, Any]:
         """The request ``open`` to a worker: a loaded file, for trials.

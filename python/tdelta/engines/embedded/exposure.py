@@ -36,7 +36,6 @@ class Exposure:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Within the block, markers are in files beside the database, and the workload may run."""
         yield
 
     @contextmanager
@@ -54,16 +53,10 @@ class Exposure:
             self.scan()
 
     def scan_afterwards(self) -> None:
-        """Search all files once more when the log is in the database."""
         self.scan()
 
     def scan(self) -> None:
-        """Search every file that the twin has now, those without a name included.
-
-        Raises:
-            EnvironmentFault: a file cannot be read, or the worker's open files cannot be listed.
-            WorkerFault: the worker has died.
-        """
+        """Search every file that the twin has now, those without a name included."""
         try:
             files = files_of(self._worker.pid, self._database, self.class_of, has_folder=self.has_folder)
             self._hits += search(files, self._needles)

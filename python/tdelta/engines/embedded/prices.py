@@ -8,13 +8,15 @@ work, every pass counts: what one pass differs from the next is how sure a price
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from tdelta import _native
 from tdelta.measure.aes import preload
+from tdelta.processes.rpc import Reply, Request
 
 
 class PricedFile(ABC):
@@ -25,6 +27,17 @@ class PricedFile(ABC):
 
     units_in_a_page: float = 1.0
     """Units (pages or blocks) per 4096 bytes; a proof gives its price per 4096 bytes."""
+
+    units: str
+    count: float
+    unit_bytes: int
+    """What its units are called, in the plural, how many there are, and what one of them takes in the file."""
+
+    clock_ns: Callable[[], int]
+    """The CPU time so far, ns, of the thread or of the process, whichever does the work."""
+
+    least, most = 0.9, math.inf
+    """The share of the units that must be moved, and the share beyond which something else was moved, too."""
 
     @abstractmethod
     def found(self) -> str:
@@ -49,36 +62,8 @@ class PricedFile(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-
-@dataclass(frozen=True, slots=True)
-class MovedUnits:
-    """What a piece of work has to move, and how it is timed.
-
-    Args:
-        name: what they are called, in the plural.
-        count: how many there are.
-        unit_bytes: what one of them takes in a file.
-        clock_ns: the CPU time so far, ns, of the thread or of the process, whichever does the work.
-        least: the share of them that must be moved, or something else was timed.
-        most: the share from which on more than they was moved.
-    """
-
-    name: str
-    count: float
-    unit_bytes: int
-    clock_ns: Callable[[], int]
-    least: float
-    most: float
-
     def us_each(self, work: Callable[[], object], moved: str | None) -> float:
-        """The CPU time over those that were moved, µs.
-
-        Args:
-            moved: the bytes of the process that say how many; None where all were worked on in memory.
-
-        Raises:
-            ValueError: too few were moved, or too many.
-        """
+        """The CPU time of each unit that was moved, µs, by the count ``moved`` of bytes; None: in memory."""
         before, began_ns = _native.process_usage(), self.clock_ns()
         work()
         took_us = (self.clock_ns() - began_ns) / 1000
@@ -87,18 +72,13 @@ class MovedUnits:
         found: float = (_native.process_usage()[moved] - before[moved]) / self.unit_bytes
         if not self.least <= found / self.count <= self.most:
             raise ValueError(
-                f"expected some {self.count:g} {self.name} of {moved.replace('_', ' ')}, found {found:.1f}"
+                f"expected some {self.count:g} {self.units} of {moved.replace('_', ' ')}, found {found:.1f}"
             )
         return took_us / found
 
 
 @contextlib.contextmanager
 def opened(files: Mapping[str, object], make: Callable[[object], PricedFile]) -> Iterator[dict[str, PricedFile]]:
-    """Make files by their options, by name.
-
-    Raises:
-        ValueError: they do not hold the same rows.
-    """
     with contextlib.ExitStack() as stack:
         made = {}
         for name, options in files.items():
@@ -110,11 +90,7 @@ def opened(files: Mapping[str, object], make: Callable[[object], PricedFile]) ->
 
 
 def proof(files: Mapping[str, PricedFile]) -> dict[str, object]:
-    """The cost of a plain page and what the cipher adds to it (µs of CPU), and what this process's preload did.
-
-    Raises:
-        ValueError: a scan did not read its pages, or the library asked CPUID in each.
-    """
+    """The cost of a plain page and what the cipher adds to it (µs of CPU), and what this process's preload did."""
     for file in files.values():
         file.read_us()  # what asks the CPU for its instructions
     answered, plain = preload().answered, files["plain"]
@@ -175,3 +151,22 @@ def _repeat(files: Mapping[str, PricedFile]) -> dict[str, float]:
         found[f"{prefix}read"] = read[name] - read["plain"]
         found[f"{prefix}write"] = write[name] - write["plain"]
     return found
+
+
+class PricingHost:
+    """The part of a worker that times pages or blocks of files."""
+
+    def library(self) -> str:
+        raise NotImplementedError
+
+    def priced(self, options: Any) -> PricedFile:
+        """A file, made as the engine's parent side says."""
+        raise NotImplementedError
+
+    def do_prove(self, request: Request) -> Reply:
+        with opened(request["files"], self.priced) as files:
+            return {**proof(files), "library": self.library()}
+
+    def do_price(self, request: Request) -> Reply:
+        with opened(request["files"], self.priced) as files:
+            return {"passes": prices(files, **request["effort"])}

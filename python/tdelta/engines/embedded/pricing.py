@@ -34,22 +34,15 @@ _PRICE_SECONDS = 300.0
 class Pricing:
     """How unit costs are measured, and what they are of.
 
-    Attributes:
-        files: how a worker makes a ``plain`` and an ``encrypted`` file, and a ``bare`` one where there is the same
-            cipher without its MAC. They hold keys.
-        effort: the arguments of `tdelta.engines.embedded.prices.prices`.
-        page_bytes: of a page or block, which is encrypted at once.
-        counted: what counts them in a trial: ``bytes``, ``cache`` or ``blocks``.
-        cipher: for people.
-        mac: what authenticates a page; empty where nothing does.
+    ``files`` say how a worker makes a ``plain`` and an ``encrypted`` file, and a ``bare`` one where there is the same
+    cipher without its MAC; they hold keys. ``effort`` are the arguments of `tdelta.engines.embedded.prices.prices`. In
+    the facts are ``page_bytes`` of what is encrypted at once, what that is ``counted`` by in a trial (``bytes``,
+    ``cache`` or ``blocks``), and the ``cipher`` and ``mac`` for people.
     """
 
     files: Mapping[str, object]
     effort: Mapping[str, float]
-    page_bytes: int
-    counted: str
-    cipher: str
-    mac: str
+    facts: Mapping[str, object]
 
     def __repr__(self) -> str:
         return "Pricing()"
@@ -59,22 +52,8 @@ def new_key() -> str:
     return secrets.token_hex(32)
 
 
-def prove(
-    engine: Embedded, folder: TwinFolder, environment: Mapping[str, str], cipher: str | None = None
-) -> CipherProof:
-    """As `ask_proof`, in a new worker."""
-    with Worker(environment, engine.program) as worker:
-        return ask_proof(worker, engine, folder, cipher or engine.proof_cipher, None)
-
-
 def ask_proof(worker: Worker, engine: Embedded, folder: TwinFolder, cipher: str, settings: Any) -> CipherProof:
-    """Have a worker time a page cipher. It takes some tenths of a second, and some MB in the folder.
-
-    Raises:
-        StorageFault: the disk is full, or a file cannot be opened.
-        TdeltaError: the library cannot do it; the message is its own.
-        WorkerFault: the worker died.
-    """
+    """Have a worker time a page cipher. It takes some tenths of a second, and some MB in the folder."""
     with _home(folder, "proof") as home:
         files = engine.proof_files(home, cipher, settings)
         answer = worker.ask("prove", seconds=_PROOF_SECONDS, files=files)
@@ -94,13 +73,7 @@ def ask_prices(
             return None
         with Worker(environment, engine.program) as worker:
             answer = worker.ask("price", seconds=_PRICE_SECONDS, files=pricing.files, effort=pricing.effort)
-    return {
-        "page_bytes": pricing.page_bytes,
-        "counted": pricing.counted,
-        "cipher": pricing.cipher,
-        "mac": pricing.mac,
-        "passes": answer["passes"],
-    }
+    return {**pricing.facts, "passes": answer["passes"]}
 
 
 @contextlib.contextmanager

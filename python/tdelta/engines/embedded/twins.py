@@ -12,20 +12,27 @@ from tdelta import own_folders
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
-from tdelta.engines.embedded.site import Site
+from tdelta.engines.embedded.sql import quoted
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, checksums, embedded_step, of_embedded, raise_failed, traced
+from tdelta.processes.answers import (
+    STEP_SECONDS,
+    SequentialTwins,
+    checksums,
+    embedded_step,
+    of_embedded,
+    raise_failed,
+    traced,
+)
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.openssl_calls import together
 from tdelta.processes.process_tree import usage
 from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
 from tdelta.processes.rows import generated_checksums, populate
-from tdelta.processes.servers.sequential import SequentialBlocks, work_of
 from tdelta.processes.workers import Worker
 from tdelta.records import Measurement
 
@@ -46,43 +53,62 @@ class EmbeddedTwin(Twin):
         self, twins: EmbeddedTwins, settings: Any, path: Path, worker: Worker, environment: Mapping[str, str]
     ) -> None:
         self._twins = twins
-        self._engine = twins.engine.of(settings)
-        self._settings = settings
-        self._environment = environment
-        self._halt = acting.Halt()
+        self.engine = twins.engine.of(settings)
+        self.settings = settings
+        self.key = twins.key(settings.cipher)
+        self.folder = twins.folder
+        self.environment = environment
+        """What is added to that of a worker."""
+
+        self.halt = acting.Halt()
+        self.is_beside = False
+        """Whether an action goes on beside a trial, which keeps the worker busy."""
+
         self._is_stopped = False
         self.path = path
         self.worker = worker
 
     @property
-    def pid(self) -> int:
-        return self.worker.pid
+    def job(self) -> PopulateJob:
+        return self._twins.rows_job
+
+    @property
+    def plain(self) -> Path:
+        """A plain file with the same rows."""
+        return self._twins.plain(self.settings)
+
+    @property
+    def table(self) -> str:
+        """One of its tables, quoted."""
+        return quoted(self.job.tables[0][0])
+
+    def opening(self, path: Path, key: str | None, **changed: object) -> dict[str, Any]:
+        """The request to open another file, plain or with a key; ``changed`` are settings."""
+        settings = self.settings if key is not None else dataclasses.replace(self.settings, cipher="none")
+        return self.engine.opening(path, dataclasses.replace(settings, **changed), key)
 
     def facts(self) -> dict[str, str]:
-        return self.worker.ask("facts", queries=dict(self._engine.facts)) | self._engine.file_facts(self.path)
+        return self.worker.ask("facts", queries=dict(self.engine.facts)) | self.engine.file_facts(self.path)
 
     def cipher_facts(self) -> dict[str, str]:
         """What the connection says of its cipher, and under ``header`` how the file begins."""
-        header = "plain" if self._engine.shows_itself(self.path) else "hidden"
-        return {**self.worker.ask("facts", queries=dict(self._engine.cipher_queries)), "header": header}
+        header = "plain" if self.engine.shows_itself(self.path) else "hidden"
+        return {**self.worker.ask("facts", queries=dict(self.engine.cipher_queries)), "header": header}
 
     def checksums(self, tables: Tables) -> Checksums:
         return checksums(self.worker, tables)
 
     def prove(self) -> CipherProof | None:
-        """What a page costs the library in this twin's own process; None where that shows nothing."""
-        cipher = self._engine.proved_by(self._settings)
-        return ask_proof(self.worker, self._engine, self._twins.folder, cipher, self._settings) if cipher else None
+        cipher = self.engine.proved_by(self.settings)
+        return ask_proof(self.worker, self.engine, self._twins.folder, cipher, self.settings) if cipher else None
 
     def prices(self) -> dict[str, object] | None:
-        """What the library's own pages cost, in a worker like this twin's; see `ask_prices`."""
-        if not self._engine.needs_key(self._settings.cipher):
+        if not self.engine.needs_key(self.settings.cipher):
             return None
-        return ask_prices(self._engine, self._twins.folder, self._environment, self._settings)
+        return ask_prices(self.engine, self._twins.folder, self.environment, self.settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files; search these meanwhile."""
-        exposure = self._engine.exposure(self.worker, self.path, needles)
+        exposure = self.engine.exposure(self.worker, self.path, needles)
         exposure.begin()
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
@@ -90,15 +116,15 @@ class EmbeddedTwin(Twin):
             exposure.scan_until_answered(job.deadline_seconds)
             raise_failed(self.worker.answer(job.deadline_seconds + _GRACE_SECONDS))
         exposure.scan_afterwards()
-        return (*exposure.found(), *self._twins.control(self._settings, needles))
+        return (*exposure.found(), *self._twins.control(self.settings, needles))
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial; in a cold one nothing of the file is in any cache at its beginning, or at each operation's."""
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
-        is_cooled_on_the_way = self._settings.is_cold and self._engine.cools_each_operation
-        if self._settings.is_cold and not job.step and not is_cooled_on_the_way:
-            self.worker.ask("cool", seconds=_OPEN_SECONDS + self._settings.threads, path=str(self.path))
+        is_cooled_on_the_way = self.settings.is_cold and self.engine.cools_each_operation
+        if self.settings.is_cold and not job.step and not is_cooled_on_the_way:
+            self.worker.ask("cool", seconds=_OPEN_SECONDS + self.settings.threads, path=str(self.path))
         if ready is not None:
             ready()
         seconds = job.deadline_seconds + _GRACE_SECONDS
@@ -108,7 +134,7 @@ class EmbeddedTwin(Twin):
             return self._step(job.step)
         if job.step:
             act = self._act(parse_action(job.step), is_beside=False)
-            return acting.alone(act, job.step, partial(usage, self.pid), self._halt, None)
+            return acting.alone(act, job.step, partial(usage, self.worker.pid), self.halt, None)
         if job.during:
             return self._beside(job)
         more = {"is_cold": True} if is_cooled_on_the_way else {}
@@ -116,20 +142,8 @@ class EmbeddedTwin(Twin):
         return self._measured(self.worker.ask("trial", seconds=seconds, trial=job.as_json(), **more), job)
 
     def _act(self, asked: AskedAction, *, is_beside: bool) -> acting.Act:
-        site = Site(
-            engine=self._engine,
-            settings=self._settings,
-            key=self._twins.key(self._settings.cipher),
-            path=self.path,
-            plain=self._twins.plain(self._settings),
-            folder=self._twins.folder,
-            worker=self.worker,
-            job=self._twins.rows_job,
-            environment=self._environment,
-            halt=self._halt,
-            is_beside=is_beside,
-        )
-        return self._engine.file_actions()[asked.name].make(site, asked)
+        self.is_beside = is_beside
+        return self.engine.file_actions()[asked.name].make(self, asked)
 
     def _beside(self, job: TrialJob) -> Measurement:
         """A trial beside whose load something goes on, or nothing does. The checkpoint after it is in no figure.
@@ -137,17 +151,17 @@ class EmbeddedTwin(Twin):
         Where the worker does both, what both use is taken until both have ended; of its CPU time the recorded
         operations have their share.
         """
-        asked, halt, engine = parse_action(job.during), self._halt, self._engine
+        asked, halt, engine = parse_action(job.during), self.halt, self.engine
         act = acting.IDLE if asked.name == NOTHING_BESIDE else self._act(asked, is_beside=True)
         beside = acting.Beside(act, head_seconds=job.head_seconds)
         with acting.prepared(act, halt):
-            before = usage(self.pid)
+            before = usage(self.worker.pid)
             with beside.going_on(halt):
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self.worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             measured = self._measured(answer, job)
             if engine.acts_in_worker:
-                measured = dataclasses.replace(measured, usage=acting.difference(usage(self.pid), before))
+                measured = dataclasses.replace(measured, usage=acting.difference(usage(self.worker.pid), before))
             measured = beside.added(measured)
             measured = acting.of_recorded(measured) if engine.acts_in_worker else measured
             if not halt.is_asked:
@@ -157,12 +171,12 @@ class EmbeddedTwin(Twin):
 
     def _measured(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
         """What a trial of this twin measured: the load is one thread for each connection."""
-        threads, of_database = self._settings.threads, self._engine.database_threads(self._settings)
+        threads, of_database = self.settings.threads, self.engine.database_threads(self.settings)
         return of_embedded(answer, job, load_threads=threads, database_threads=of_database)
 
     def _step(self, step: str) -> Measurement:
         """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
-        request, rows = self._twins.step_request(step, self._settings)
+        request, rows = self._twins.step_request(step, self.settings)
         answer = self.worker.ask("step", seconds=STEP_SECONDS, **request)
         return embedded_step(step, {"files": {"database": self.path.stat().st_size}, **answer}, rows)
 
@@ -175,7 +189,7 @@ class EmbeddedTwin(Twin):
         The twins of a block that has loads or rebuilds run one after another, so most of them have not begun theirs.
         """
         self._is_stopped = True
-        self._halt.ask()
+        self.halt.ask()
         self.worker.send("stop")
 
     def end(self) -> None:
@@ -183,7 +197,7 @@ class EmbeddedTwin(Twin):
         self._twins.remove(self.path)
 
 
-class EmbeddedTwins(SequentialBlocks):
+class EmbeddedTwins(SequentialTwins):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
     times_calls = True
@@ -216,7 +230,6 @@ class EmbeddedTwins(SequentialBlocks):
         return path, sums
 
     def fill(self, engine: Embedded, path: Path, settings: Any) -> tuple[str, Checksums]:
-        """Make a loaded file. Returns the library, for people, and the checksums of its tables."""
         with Worker(program=engine.program) as worker:
             request = engine.making(path, settings, self.key(settings.cipher))
             library: str = worker.ask("open", seconds=_OPEN_SECONDS, **request)["library"]
@@ -224,7 +237,6 @@ class EmbeddedTwins(SequentialBlocks):
             return library, checksums(worker, self.rows_job.tables)
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any database had them."""
         return generated_checksums(self.rows_job)
 
     def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> EmbeddedTwin:
@@ -237,7 +249,7 @@ class EmbeddedTwins(SequentialBlocks):
         try:
             # A key is derived for each connection, which takes at most about a tenth of a second.
             worker.ask("open", seconds=_OPEN_SECONDS + settings.threads, **engine.opening(path, settings, key))
-            worker.ask("prepare", **work_of(self._mix))
+            worker.ask("prepare", **self._mix.work)
         except BaseException:
             worker.kill()
             self.remove(path)
@@ -245,7 +257,6 @@ class EmbeddedTwins(SequentialBlocks):
         return EmbeddedTwin(self, settings, path, worker, environment)
 
     def plain(self, settings: Any) -> Path:
-        """The plain file with the rows of twins of these settings."""
         return self._loads[self.engine.template(dataclasses.replace(settings, cipher="none")).key]
 
     def step_request(self, step: str, settings: Any) -> tuple[dict[str, Any], int]:
@@ -261,7 +272,6 @@ class EmbeddedTwins(SequentialBlocks):
         return ()
 
     def environment(self, settings: Any) -> dict[str, str]:
-        """What is added to the environment of a worker whose twin has these settings."""
         if settings.aes_instructions == "on":
             return {}
         return hidden_environment(CryptoKind(self.engine.of(settings).crypto))
@@ -273,7 +283,6 @@ class EmbeddedTwins(SequentialBlocks):
         """Loaded files go with the folder."""
 
     def is_encrypted(self, path: Path) -> bool:
-        """Whether the file does not begin as a plain database does."""
         return not self.engine.shows_itself(path)
 
     def key(self, cipher: str) -> str | None:

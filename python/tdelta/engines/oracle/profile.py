@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tdelta.design.takes import Takes
 from tdelta.engines.profile import ServerAddress, server_profile
-from tdelta.engines.takes import Takes
 from tdelta.workloads.dialect import Dialect
 
 PROFILE = server_profile(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 
+from tdelta.design.takes import SERVER_TAKES, Takes
 from tdelta.engines.profile import ServerAddress, ServerProgram, server_profile
-from tdelta.engines.takes import SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import FLIPPED, Dialect

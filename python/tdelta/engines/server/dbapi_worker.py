@@ -140,9 +140,8 @@ class DrivenHost(Host):
 
     def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
-        pressure, watch = PressureMeter(), _native.Watch(self._observed.get("watch", []))
-        self._external = self._begun(), pressure, watch
-        pressure.start()
+        watch = _native.Watch(self._observed.get("watch", []))
+        self._external = self._begun(), PressureMeter(), watch
         return {}
 
     def do_end_external_load(self, _request: Request) -> Reply:

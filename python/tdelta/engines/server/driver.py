@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from tdelta.design.actions import parse_action
+from tdelta.design.takes import OWN_SERVERS_TAKE
 from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.estimates import of_connections, of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -37,7 +38,6 @@ from tdelta.engines.server.installed import build_of, find_servers, installed_se
 from tdelta.engines.server.pairs import ReachedServers, place_of
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
-from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
 from tdelta.evidence import FileClass
 from tdelta.lazily import installed_version

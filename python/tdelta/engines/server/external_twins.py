@@ -29,13 +29,12 @@ from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, StatementFa
 from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, checksums, client_step
+from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
 from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums, populate
-from tdelta.processes.servers.sequential import SequentialBlocks
 from tdelta.processes.workers import Refused, Worker
 from tdelta.records import DatabaseFacts, Measurement
 from tdelta.workloads.database import Database
@@ -100,7 +99,7 @@ class _Rows:
     load_seconds: float
 
 
-class ExternalTwins(SequentialBlocks):
+class ExternalTwins(SequentialTwins):
     """Makes the twins of one run; see `tdelta.processes.protocol.Twins`.
 
     Args:

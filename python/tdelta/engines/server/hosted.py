@@ -20,15 +20,15 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.engines.registry import driver
 from tdelta.errors import Defect, EnvironmentFault, StorageFault, TdeltaError
-from tdelta.measure import require_memory, require_space, require_writable
 from tdelta.measure.private import UMASK
+from tdelta.measure.space import require_memory, require_space, require_writable
 from tdelta.messages import Refusal
 from tdelta.processes import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
+from tdelta.processes.answers import SequentialTwins
 from tdelta.processes.files import default_base
 from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Twin
-from tdelta.processes.servers.sequential import SequentialBlocks
 from tdelta.processes.workers import hurry
-from tdelta.ray.bridge import HostsRequest, Node, packed, unpacked
+from tdelta.ray.bridge import Node, NodesRequest, packed, unpacked
 from tdelta.ray.hosts import Call, Nodes
 from tdelta.records import Measurement
 
@@ -90,10 +90,10 @@ class HostedTwin(Twin):
         return self._nodes.call(self.host, Call(method, arguments, self.number))
 
 
-class HostedTwins(SequentialBlocks):
+class HostedTwins(SequentialTwins):
     observes_ciphers = True
 
-    def __init__(self, asked: HostsRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
+    def __init__(self, asked: NodesRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._loaded: dict[Path, list[Path]] = {}
         self._nodes = Nodes(asked.address, asked.count, _ACTOR)

@@ -445,7 +445,7 @@ def external_dsns(baseline: str | None, encrypted: str | None, contrast: str) ->
 
 
 def place_of(condition: Condition, injected: Sequence[float]) -> str:
-    during = str(dict(condition.levels).get("during", NOTHING))
+    during = str(condition.get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
     if condition.role is Role.INJECTED:

@@ -227,7 +227,8 @@ class PrivateTwin(ServerTwin):
         self._command: CommandLoad | None = None
         try:
             if mix.command is not None:
-                place, connection = instance.recipe.place, Connection.from_options(self._options())
+                place, options = instance.recipe.place, self._options()
+                connection = Connection(options["protocol"], options["user"], options["database"], place.socket)
                 self._command = CommandLoad(mix.command, connection, place.folder)
             with instance.at_work():
                 self._connect_all()

@@ -19,16 +19,14 @@ from tdelta.engines.server.restore import loading, make_database, make_rows, set
 from tdelta.errors import Defect
 from tdelta.evidence import TABLE, FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
-from tdelta.processes.answers import as_checksums, checksums
+from tdelta.processes.answers import SequentialTwins, as_checksums, checksums
 from tdelta.processes.files import TwinFolder, sweep
 from tdelta.processes.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.processes.openssl_calls import Watched, describe_calls, observe, together
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Recipe, ServerPaths, content
-from tdelta.processes.servers.sequential import SequentialBlocks
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place_for
 from tdelta.processes.servers.server import Server
 from tdelta.processes.templates import NO_FOLDER, Template, Templates, digest_of
 from tdelta.processes.workers import Worker
@@ -38,7 +36,7 @@ _NEEDLE_BYTES = 16
 _NEEDLES_APART = 16
 
 
-class ServerTwins(SequentialBlocks):
+class ServerTwins(SequentialTwins):
     """Makes the twins of one run. Keys are those of the store of templates; without one they are drawn here."""
 
     times_calls = observes_ciphers = remembers = True

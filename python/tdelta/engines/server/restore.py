@@ -39,8 +39,7 @@ from tdelta.processes.own_data import Additions, Completed, Inventory, Observer,
 from tdelta.processes.protocol import Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, populate
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Recipe, ServerPaths, content
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place_for
 from tdelta.processes.servers.server import Server
 from tdelta.processes.signals import held
 from tdelta.processes.templates import NO_FOLDER, digest_of

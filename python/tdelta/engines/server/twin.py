@@ -20,7 +20,6 @@ from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measu
 from tdelta.processes.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin
-from tdelta.processes.servers.sequential import by_agents, work_of
 from tdelta.processes.workers import Worker, failure
 from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
@@ -81,9 +80,9 @@ class ServerTwin(Twin):
         options, seconds = self._options(), connect_seconds(own)
         self._worker.ask("connect", seconds=seconds, options=options, connections=own)
         self._worker.ask("observe", observed=self._observed())
-        self._worker.ask("prepare", seconds=seconds, **work_of(self._mix))
+        self._worker.ask("prepare", seconds=seconds, **self._mix.work)
         if self._agents is not None:
-            self._agents.connect(options, self._threads, work_of(self._mix))
+            self._agents.connect(options, self._threads, self._mix.work)
 
     def checksums(self, tables: Tables) -> Checksums:
         return checksums(self._worker, tables)
@@ -120,7 +119,7 @@ class ServerTwin(Twin):
         """A trial of transactions with nothing beside it."""
         ready()
         if self._agents is not None:
-            return by_agents(self._agents, self._worker, job)
+            return self._agents.measured(self._worker, job)
         seconds = job.deadline_seconds + GRACE_SECONDS
         return self._measured(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
 

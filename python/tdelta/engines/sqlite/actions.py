@@ -8,7 +8,7 @@ from typing import Any
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
-from tdelta.engines.embedded.site import Site
+from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
@@ -20,7 +20,7 @@ _STORM = 64
 class Storm(Act):
     """So many connections opened, one after another (knob ``connections``): each derives its key."""
 
-    def __init__(self, site: Site, asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, asked: AskedAction) -> None:
         self._site = site
         self._connections = asked.knobs.get("connections", _STORM)
 
@@ -40,7 +40,7 @@ class RewriteCopy(RewriteFile):
     The journal is a rollback journal: encryption is refused with a write-ahead log.
     """
 
-    def __init__(self, site: Site, asked: AskedAction) -> None:
+    def __init__(self, site: EmbeddedTwin, asked: AskedAction) -> None:
         super().__init__(site, asked)
         self._file = self.place / "database.db"
         path = self.place / "new.db"
@@ -97,7 +97,7 @@ def actions_of(library: Library) -> Mapping[str, FileAction]:
     tools = tools_of(library)
     choices = choices_of(tools)
 
-    def backup(site: Site, asked: AskedAction) -> Any:
+    def backup(site: EmbeddedTwin, asked: AskedAction) -> Any:
         return SqliteMaker.act(site, asked, tools)
 
     return {

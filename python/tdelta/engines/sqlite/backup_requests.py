@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 from tdelta import _native
 from tdelta.engines.embedded.sql import literal, quoted
+from tdelta.measure.pressure import spent
 from tdelta.measure.private import private
-from tdelta.measure.usage import spent
 from tdelta.processes.rpc import Reply, Request
 from tdelta.processes.worker import Host
 
@@ -33,8 +33,6 @@ _SCHEMA_SQL = """
 
 
 class BackupRequests(Host):
-    """What a worker is asked that makes or restores backups."""
-
     def do_open(self, request: Request) -> Reply:
         raise NotImplementedError
 
@@ -102,7 +100,6 @@ class Module:
         source.backup(target, pages=pages, sleep=0.0)
 
     def is_complete(self, sql: str) -> bool:
-        """Whether a text ends where a statement does."""
         return bool(self.module.complete_statement(sql))
 
 
@@ -155,7 +152,6 @@ def _online(request: Request) -> None:
 
 
 def _vacuum(request: Request) -> None:
-    """``VACUUM INTO``: a file without free pages."""
     with _opened(request["options"]) as twin:
         twin.text(f"VACUUM INTO {literal(request['target'])}")
 
@@ -204,7 +200,6 @@ def _dump_rows(connection: Any, table: str, out: BinaryIO) -> None:
 
 
 def _run(module: Module, connection: Any, script: Iterable[bytes]) -> None:
-    """Run a script, statement by statement, in one transaction."""
     list(connection.execute("BEGIN"))
     statement = ""
     for line in script:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.embedded.backups import NAME, FileMaker
+from tdelta.engines.embedded.actions import NAME, FileMaker
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.evidence import FileClass, file_class
 from tdelta.processes.backups import NONE, BackupTool, packed

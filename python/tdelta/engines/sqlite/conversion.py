@@ -24,12 +24,7 @@ _REKEY = "PRAGMA rekey = :key"
 
 
 def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Conversion:
-    """How a twin's file is rewritten; without steps every page is written anew.
-
-    Args:
-        kind: whose rewrite, ``sqlite3mc`` or ``sqlcipher``.
-        change: one of `tdelta.engines.embedded.actions.REWRITES`.
-    """
+    """How a twin's file is rewritten, by a change of `REWRITES`; without steps every page is written anew."""
     if kind == "sqlcipher" and change != "rekey":
         found = Layout(wanted.page_size, wanted.reserved_bytes)
         return conversion(kind, found, wanted)
@@ -59,8 +54,6 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class ConversionStep:
-    """One step: a statement, perhaps with ``:key`` in it, or the reserved bytes of a schema."""
-
     sql: str = ""
     is_keyed: bool = False
     schema: str | None = None
@@ -96,14 +89,7 @@ class Target:
 
 
 def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
-    """How to get from a plain file to a twin's.
-
-    Args:
-        kind: whose conversion, ``sqlite3mc`` or ``sqlcipher``.
-
-    Raises:
-        UsageError: a library of that kind has no conversion.
-    """
+    """How to get from a plain file to a twin's."""
     match kind:
         case "sqlite3mc":
             return Conversion(True, tuple(_rekeyed(found, wanted) if wanted.is_encrypted else _rebuilt(found, wanted)))

@@ -56,11 +56,6 @@ def virtual_tables(query: Query) -> tuple[str, ...]:
 
 
 def describe(query: Query) -> Database:
-    """Describe a database.
-
-    Args:
-        query: asks the library; what it raises is passed on.
-    """
     objects = json.loads(query(_OBJECTS))
     ordinary = sorted((found for found in objects if found["type"] == "table"), key=lambda found: str(found["name"]))
     sizes = _sizes(query)

@@ -18,12 +18,7 @@ from tdelta.processes.workers import Worker
 
 
 def find_library(text: str) -> Library:
-    """The library that ``--library`` names; one by path is loaded once, to ask what it is.
-
-    Raises:
-        UsageError: neither a name nor the path of a file.
-        EngineUnavailable: the file is no SQLite library that tdelta can drive.
-    """
+    """The library that ``--library`` names; one by path is loaded once, to ask what it is."""
     if text in WHEELS:
         return WHEELS[text]
     path = Path(text)
@@ -38,11 +33,7 @@ def find_library(text: str) -> Library:
 
 
 def ask_library(name: str) -> dict[str, str]:
-    """What a library says of itself: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``.
-
-    Raises:
-        EngineUnavailable: it cannot be loaded.
-    """
+    """What a library says of itself: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``."""
     try:
         with Worker(program=WORKER) as worker:
             return worker.ask("library", library=name)
@@ -51,12 +42,6 @@ def ask_library(name: str) -> dict[str, str]:
 
 
 def driver(options: Mapping[str, Any]) -> SqliteEngine:
-    """SQLite with the library that is asked for.
-
-    Raises:
-        UsageError: there is no such library.
-        EngineUnavailable: it is not installed.
-    """
     asked = [str(name) for name in options.get("vary", {}).get(LIBRARY, ())]
     if asked:
         versions = _compared(asked, is_mixed=options.get("contrast") == LIBRARY)
@@ -75,11 +60,7 @@ def _require_installed(library: Library) -> None:
 
 
 def _compared(asked: Sequence[str], *, is_mixed: bool) -> dict[str, SqliteEngine]:
-    """The libraries that a run sets beside each other, by their versions, all of one kind unless they may be mixed.
-
-    Raises:
-        UsageError: what is wrong with any of them, at once.
-    """
+    """The libraries that a run sets beside each other, by their versions, all of one kind unless they may be mixed."""
     found: dict[str, Library] = {}
     faults: list[Refusal] = []
     for name in asked:

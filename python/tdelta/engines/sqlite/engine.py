@@ -29,13 +29,11 @@ from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
-from tdelta.engines.sqlite.twins import SqliteTwins
-from tdelta.engines.sqlite.user_file import FileCopy, UserFile
+from tdelta.engines.sqlite.user_file import FileCopy, SqliteTwins, UserFile
 from tdelta.errors import UnknownName, UsageError
 from tdelta.measure import effort
 from tdelta.messages import Detail, Refusal
 from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
-from tdelta.processes.backups import BackupTool
 from tdelta.records import Condition, Level
 
 _MAGIC = b"SQLite format 3\x00"
@@ -101,6 +99,13 @@ class SqliteEngine(Embedded):
     ) -> None:
         self.library = library
         self._compared = compared
+        names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
+        self.cipher_queries = {name: f"PRAGMA {name}" for name in sorted(names)}
+        self.tools = tools_of(library)
+        # The cost of a page is mostly AES: an HMAC beside it would hide much of what is to be shown.
+        self.proof_cipher = "aes-256-no-hmac" if "aes-256-no-hmac" in self.ciphers else "aes-256"
+        # Of a library by path ciphers are those of OpenSSL's shared library; wheels carry their ciphers within.
+        self.times_calls = self.crypto == "openssl" and library.distribution is None
 
     def of(self, settings: TwinSettings) -> SqliteEngine:
         return self._compared.get(settings.library, self)
@@ -130,11 +135,6 @@ class SqliteEngine(Embedded):
     def crypto(self) -> str:
         return self.library.crypto
 
-    @property
-    def proof_cipher(self) -> str:
-        """The cipher whose cost a page is mostly AES: an HMAC beside it would hide much of what is to be shown."""
-        return "aes-256-no-hmac" if "aes-256-no-hmac" in self.ciphers else "aes-256"
-
     def check_cipher(self, cipher: str) -> None:
         if cipher not in self.ciphers and not self.library.key_kinds:
             raise UsageError(Refusal.of("plain-library", engine="SQLite", cipher=cipher, library=self.library.name))
@@ -143,13 +143,7 @@ class SqliteEngine(Embedded):
     def key_kind(self, asked: str | None, *, connects: bool) -> str:
         """How twins get their keys: as asked, else as the library does it best.
 
-        Args:
-            asked: ``passphrase``, ``raw``, or None for the default.
-            connects: whether opening connections is part of the work; then the key is a passphrase, as applications
-                give it.
-
-        Raises:
-            UsageError: the library takes no such key.
+        Where opening connections is part of the work (``connects``) that is a passphrase, as applications give it.
         """
         kinds = self.library.key_kinds
         if asked is None:
@@ -163,16 +157,6 @@ class SqliteEngine(Embedded):
 
     def recorded_key(self, asked: str | None, *, connects: bool) -> str | None:
         return self.key_kind(asked, connects=connects) if len(self.library.key_kinds) > 1 else asked
-
-    @property
-    def times_calls(self) -> bool:
-        """Whether ciphers are OpenSSL's shared library: of a library by path; wheels carry their ciphers within."""
-        return self.crypto == "openssl" and self.library.distribution is None
-
-    @property
-    def cipher_queries(self) -> Mapping[str, str]:
-        names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
-        return {name: f"PRAGMA {name}" for name in sorted(names)}
 
     def fault(self, settings: TwinSettings, found: Mapping[str, str]) -> Detail | None:
         cipher, is_hidden = settings.cipher, found["header"] == "hidden"
@@ -189,7 +173,6 @@ class SqliteEngine(Embedded):
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """What a pragma must take, how keys are given, and whether pages can spare what ciphers keep."""
         yield partial(_require, "synchronous level", options["synchronous"], _SYNCHRONOUS)
         yield partial(_require, "temporary store", options["temp_store"], _TEMP_STORES)
         yield partial(self.key_kind, options["key"], connects=False)
@@ -242,11 +225,7 @@ class SqliteEngine(Embedded):
         return (f"cipher {settings.cipher}",) if self.needs_key(settings.cipher) else ()
 
     def check_layout(self, layout: RunLayout) -> None:
-        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header).
-
-        Raises:
-            UsageError: one does not.
-        """
+        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header)."""
         kinds = {self.settings(layout, condition, 0) for condition in layout.conditions}
         narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
         if narrow:
@@ -260,7 +239,6 @@ class SqliteEngine(Embedded):
         return max(own, self.reserved_bytes(layout.ciphers))
 
     def _check_reserved(self, page_size: Level, levels: Mapping[str, Sequence[Level]]) -> None:
-        """Refuse pages that cannot hold what the ciphers reserve."""
         known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.ciphers]
         reserved, most = self.reserved_bytes(["none", *known]), _MOST_RESERVED_THERE
         if _SMALLEST_PAGE in levels.get("page_size", (page_size,)) and reserved > most:
@@ -272,21 +250,13 @@ class SqliteEngine(Embedded):
         return max(self.ciphers[cipher].reserved_bytes for cipher in ciphers)
 
     def create_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away.
-
-        Args:
-            key: 64 hexadecimal digits; None for a plain file.
-        """
+        """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away."""
         pragmas = [f"PRAGMA page_size={settings.page_size}", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
         options = self._options(path, settings, key, [*pragmas, "PRAGMA cache_size=-65536", _SECURE_DELETE])
         return options | {"create": True, "reserve": settings.reserved_bytes}
 
     def open_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker opens a loaded file for trials. The same pragmas on every twin.
-
-        Args:
-            key: as for `create_options`.
-        """
+        """Options by which a worker opens a loaded file for trials. The same pragmas on every twin."""
         kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))
         pragmas = [
             f"PRAGMA journal_mode={settings.journal_mode}",
@@ -341,7 +311,6 @@ class SqliteEngine(Embedded):
         return self._opened(options)
 
     def reading(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
-        """The request to open a converted file to read it, before any twin is made of it."""
         pragmas = ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"]
         return self._opened(self._options(str(path), settings, key, pragmas))
 
@@ -351,7 +320,8 @@ class SqliteEngine(Embedded):
 
     def given_key(self, settings: TwinSettings, key: str | None) -> str | None:
         """A key as the library is given it: to derive its own from, or in its notation of one that is used as it is."""
-        return _raw(key) if key is not None and settings.key_kind == RAW else key
+        is_raw = key is not None and settings.key_kind == RAW
+        return f"x'{key}'" if is_raw else key  # https://www.zetetic.net/sqlcipher/sqlcipher-api/#key
 
     def _cipher_pragmas(self, settings: TwinSettings) -> list[str]:
         return _of_page(self.ciphers[settings.cipher].pragmas, settings)
@@ -376,12 +346,7 @@ class SqliteEngine(Embedded):
         return SqliteTwins(self, folder, job, mix)
 
     def user_file(self, file: Path) -> UserFile:
-        """A user's database, found; twins are conversions of a copy."""
         return UserFile(self, file)
-
-    @property
-    def tools(self) -> Mapping[str, BackupTool]:
-        return tools_of(self.library)
 
     def file_actions(self) -> Mapping[str, FileAction]:
         return actions_of(self.library)
@@ -416,17 +381,19 @@ class SqliteEngine(Embedded):
         return Pricing(
             files={name: self._priced(home / name, given, name, _PRICED_PAGES) for name in names},
             effort={"passes": effort.PASSES},
-            page_bytes=settings.page_size,
-            # SQLite3 Multiple Ciphers encrypts below the pager (a VFS), whatever goes to a file or comes from one,
-            # copies into the log included; SQLCipher encrypts a page once, between the cache and all files, and a
-            # checkpoint copies it as it is.
-            counted="bytes" if self.library.kind == "sqlite3mc" else "cache",
-            cipher=f"{cipher.library_name} of {self.library.product}",
-            mac=cipher.mac,
+            facts={
+                "page_bytes": settings.page_size,
+                # SQLite3 Multiple Ciphers encrypts below the pager (a VFS), whatever goes to a file or comes from one,
+                # copies into the log included; SQLCipher encrypts a page once, between the cache and all files, and a
+                # checkpoint copies it as it is.
+                "counted": "bytes" if self.library.kind == "sqlite3mc" else "cache",
+                "cipher": f"{cipher.library_name} of {self.library.product}",
+                "mac": cipher.mac,
+            },
         )
 
     def _priced(self, path: Path, settings: TwinSettings, name: str, pages: int) -> Mapping[str, object]:
-        """How a worker makes and opens one file whose pages it times; see `tdelta.engines.sqlite.priced`."""
+        """How a worker makes and opens one file whose pages it times; see `tdelta.engines.sqlite.worker`."""
         key = None if name == "plain" else new_key()
         settings = dataclasses.replace(settings, cipher="none") if key is None else settings
         cipher = self.ciphers[settings.cipher]
@@ -456,8 +423,3 @@ def _page_size(layout: RunLayout) -> int:
     own = layout.copy.layout.page_size if isinstance(layout.copy, FileCopy) else DEFAULT_PAGE_SIZE
     asked: int | None = layout.options["page_size"]
     return own if asked is None else asked
-
-
-def _raw(key: str) -> str:
-    """SQLCipher's notation of a key that is used as it is (https://www.zetetic.net/sqlcipher/sqlcipher-api/#key)."""
-    return f"x'{key}'"

@@ -44,7 +44,6 @@ class SqliteExposure(Exposure):
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Within the block, markers are in the log and in temporary files, and the workload may run."""
         statements = [
             *(f"PRAGMA cache_size={_CACHE_PAGES}", f"PRAGMA temp.cache_size={_CACHE_PAGES}"),
             *("BEGIN IMMEDIATE", _CHANGE, _CHANGE, "COMMIT", "BEGIN", f"SELECT count(*) FROM {TABLE}"),

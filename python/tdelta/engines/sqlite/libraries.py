@@ -45,7 +45,6 @@ class Cipher:
 class LibraryKind:
     """What libraries of one kind have in common. The first of ``key_kinds`` is the default."""
 
-    name: str
     product: str
     ciphers: Mapping[str, Cipher]
     key_kinds: tuple[str, ...] = ()
@@ -83,7 +82,6 @@ class Library:
 
     @property
     def install(self) -> str:
-        """How to get it; empty for a library by path, which is there."""
         return f"pip install {self.distribution}" if self.distribution else ""
 
     def installed_version(self) -> str | None:
@@ -95,7 +93,6 @@ class Library:
         return {} if self.distribution is None or found is None else {self.distribution: found}
 
     def identity(self) -> str:
-        """What must be the same when a run is resumed: the wheel with its version, or the file with its digest."""
         where = self.distribution or self.name
         digest = f", sha256 {self.sha256}" if self.sha256 else ""
         return f"{where} {self.installed_version()}{digest}"
@@ -121,44 +118,33 @@ def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
 
 _PLAIN = Cipher(None, 0)
 
-KINDS: Mapping[str, LibraryKind] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            LibraryKind(
-                "sqlite3mc",
-                "SQLite3 Multiple Ciphers",
-                MappingProxyType(
-                    {
-                        "none": _PLAIN,
-                        "aes-128": _multiple_ciphers("aes128cbc", 0),
-                        "aes-256": _multiple_ciphers("aes256cbc", 0),
-                        "chacha20": _multiple_ciphers("chacha20", 32, "Poly1305"),
-                        "aegis": _multiple_ciphers("aegis", 64, "AEGIS"),
-                        "ascon128": _multiple_ciphers("ascon128", 32, "Ascon"),
-                        "sqlcipher": _multiple_ciphers("sqlcipher", 80, "HMAC-SHA512"),
-                    }
-                ),
-                (PASSPHRASE,),
-            ),
-            LibraryKind(
-                "sqlcipher",
-                "SQLCipher",
-                MappingProxyType(
-                    {
-                        "none": _PLAIN,
-                        "aes-256": _sqlcipher("HMAC_SHA512", 80),
-                        "aes-256-no-hmac": _sqlcipher(None, 16),
-                        "aes-256-hmac-sha1": _sqlcipher("HMAC_SHA1", 48),
-                        "aes-256-hmac-sha256": _sqlcipher("HMAC_SHA256", 48),
-                    }
-                ),
-                (RAW, PASSPHRASE),
-            ),
-            LibraryKind("sqlite", "SQLite", MappingProxyType({"none": _PLAIN})),
-        )
-    }
-)
+KINDS: Mapping[str, LibraryKind] = {
+    "sqlite3mc": LibraryKind(
+        "SQLite3 Multiple Ciphers",
+        {
+            "none": _PLAIN,
+            "aes-128": _multiple_ciphers("aes128cbc", 0),
+            "aes-256": _multiple_ciphers("aes256cbc", 0),
+            "chacha20": _multiple_ciphers("chacha20", 32, "Poly1305"),
+            "aegis": _multiple_ciphers("aegis", 64, "AEGIS"),
+            "ascon128": _multiple_ciphers("ascon128", 32, "Ascon"),
+            "sqlcipher": _multiple_ciphers("sqlcipher", 80, "HMAC-SHA512"),
+        },
+        (PASSPHRASE,),
+    ),
+    "sqlcipher": LibraryKind(
+        "SQLCipher",
+        {
+            "none": _PLAIN,
+            "aes-256": _sqlcipher("HMAC_SHA512", 80),
+            "aes-256-no-hmac": _sqlcipher(None, 16),
+            "aes-256-hmac-sha1": _sqlcipher("HMAC_SHA1", 48),
+            "aes-256-hmac-sha256": _sqlcipher("HMAC_SHA256", 48),
+        },
+        (RAW, PASSPHRASE),
+    ),
+    "sqlite": LibraryKind("SQLite", {"none": _PLAIN}),
+}
 """Every kind of library by its name."""
 
 SQLITE3MC = Library("sqlite3mc", "sqlite3mc", "own", "apsw-sqlite3mc")

@@ -10,9 +10,7 @@ import ctypes
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,16 +37,8 @@ class Loaded(NamedTuple):
 
 
 def load_library(spec: str = "sqlite3mc") -> Loaded:
-    """Have a library load the client.
-
-    Args:
-        spec: ``sqlite3mc``, ``sqlcipher``, or the path of a SQLite shared library.
-
-    Raises:
-        NativeError: it cannot; the kind is ``library``, the message says what was expected and what was found.
-    """
-    load = _LOADERS.get(spec, partial(_by_path, spec))
-    return load()
+    """Have a library load the client: ``sqlite3mc``, ``sqlcipher``, or a SQLite shared library by its path."""
+    return _by_wheel(spec, *_WHEELS[spec]) if spec in _WHEELS else _by_path(spec)
 
 
 def library_facts() -> dict[str, str]:
@@ -71,7 +61,6 @@ def library_facts() -> dict[str, str]:
 
 
 def library_digest(loaded: Loaded) -> str:
-    """SHA-256 of the file that a loaded library's code came from."""
     import hashlib  # not earlier: only who asks for it takes the time
 
     with loaded.file.open("rb") as file:
@@ -91,30 +80,22 @@ def _refused(name: str, why: str) -> _native.NativeError:
     return _native.NativeError("library", f"--library {name}: {why}")
 
 
-def _by_apsw() -> Loaded:
-    module = _imported("sqlite3mc", "apsw", "apsw-sqlite3mc")
+def _by_wheel(name: str, distribution: str, module_name: str, code_name: str) -> Loaded:
+    module, code = _imported(name, module_name, distribution), importlib.import_module(code_name)
     connection = module.Connection(":memory:")
-    try:
-        connection.enable_load_extension(True)
-        connection.load_extension(_native.__file__, _ENTRY)
-    except module.Error as error:
-        raise _refused("sqlite3mc", str(error)) from error
-    return Loaded(Path(module.__file__), connection)
-
-
-def _by_sqlcipher3() -> Loaded:
-    module = _imported("sqlcipher", "sqlcipher3.dbapi2", "sqlcipher3")
-    code = importlib.import_module("sqlcipher3._sqlite3")
-    connection = module.connect(":memory:")
     try:
         connection.enable_load_extension(True)
         connection.execute("SELECT load_extension(?, ?)", (_native.__file__, _ENTRY)).fetchall()
     except module.Error as error:
-        raise _refused("sqlcipher", str(error)) from error
+        raise _refused(name, str(error)) from error
     return Loaded(Path(str(code.__file__)), connection)
 
 
-_LOADERS: Mapping[str, Callable[[], Loaded]] = {"sqlite3mc": _by_apsw, "sqlcipher": _by_sqlcipher3}
+_WHEELS = {
+    "sqlite3mc": ("apsw-sqlite3mc", "apsw", "apsw"),
+    "sqlcipher": ("sqlcipher3", "sqlcipher3.dbapi2", "sqlcipher3._sqlite3"),
+}
+"""By library: the wheel, its module, and the one that is the library's code."""
 
 
 def _imported(name: str, module: str, distribution: str) -> Any:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 
+from tdelta.design.takes import Takes
 from tdelta.engines.profile import Profile
-from tdelta.engines.takes import Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import Dialect

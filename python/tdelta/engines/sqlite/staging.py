@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault, StorageFault
@@ -60,10 +62,7 @@ _PLAIN_COPY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    """What tells that a file has not changed."""
-
+class FileStat(NamedTuple):
     size_bytes: int
     modified_ns: int
     inode: int
@@ -75,7 +74,7 @@ class Original:
 
     named: Path
     path: Path
-    files: Mapping[str, FileStat | None]
+    files: Mapping[str, FileStat]
 
     @property
     def file_name(self) -> str:
@@ -84,25 +83,15 @@ class Original:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the database with its log and journal."""
-        return sum(seen.size_bytes for seen in self.files.values() if seen is not None)
+        return sum(seen.size_bytes for seen in self.files.values())
 
     def as_json(self) -> dict[str, list[int] | None]:
         """What it looked like, as JSON values: size and time of modification by suffix."""
-        return {
-            suffix: None if seen is None else [seen.size_bytes, seen.modified_ns] for suffix, seen in self.files.items()
-        }
+        return {suffix: [*self.files[suffix][:2]] if suffix in self.files else None for suffix in SUFFIXES}
 
 
 def find_original(named: Path) -> Original:
-    """Look at a database's files, and at the first bytes of the database.
-
-    Args:
-        named: the file as the user named it; symbolic links are followed.
-
-    Raises:
-        DatabaseFault: there is no file, or it is no plain SQLite database; says what was found and what to do.
-    """
+    """Look at a database's files, and at the first bytes of the database; symbolic links are followed."""
     try:
         path = named.resolve(strict=True)
         found = Original(named, path, _look(path))
@@ -124,18 +113,7 @@ def copy_original(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Original:
-    """Copy a database with its log and journal under one new name, as they are at one moment.
-
-    Args:
-        target: the copy's path; log and journal go beside it.
-
-    Returns:
-        The original as it was when it was copied.
-
-    Raises:
-        DatabaseFault: it is being written, or cannot be read.
-        StorageFault: the copy cannot be written.
-    """
+    """Copy a database with its log and journal under a new name, as they are at the moment that is returned."""
     for attempt in range(_TRIES):
         if attempt:
             sleep(_PAUSE_SECONDS * 2 ** (attempt - 1))
@@ -150,47 +128,41 @@ def copy_original(
     raise DatabaseFault(original.named, SqliteRefusal.of("database-written-to", tries=_TRIES))
 
 
-def _look(path: Path) -> dict[str, FileStat | None]:
-    return {suffix: _seen(Path(f"{path}{suffix}")) for suffix in SUFFIXES}
+def _look(path: Path) -> dict[str, FileStat]:
+    """Those of its files that are there."""
+    found = {}
+    for suffix in SUFFIXES:
+        with suppress(FileNotFoundError):
+            seen = Path(f"{path}{suffix}").stat()
+            found[suffix] = FileStat(seen.st_size, seen.st_mtime_ns, seen.st_ino)
+    return found
 
 
-def _seen(path: Path) -> FileStat | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, FileStat | None] | None:
+def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, FileStat] | None:
     """A look that no write of the same tick of the clock can hide behind; None while writes go on."""
     for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
         seen = _look(original.path)
-        if seen[""] is None:
+        if "" not in seen:
             raise DatabaseFault(original.named, Refusal.of("unreadable", fault="it was removed"))
-        newest = max(file.modified_ns for file in seen.values() if file is not None)
+        newest = max(file.modified_ns for file in seen.values())
         if not 0 <= time.time_ns() - newest < _SETTLED_NS:
             return seen
         sleep(wait_seconds)
     return None
 
 
-def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, on_progress: OnProgress) -> bool:
+def _copy_all(original: Original, seen: Mapping[str, FileStat], target: Path, on_progress: OnProgress) -> bool:
     """Copy every file that was seen. Returns False if one has gone since."""
-    total_bytes = sum(file.size_bytes for file in seen.values() if file is not None)
-    done_bytes = 0
-    for suffix, file in seen.items():
-        if file is None:
-            continue
+    total_bytes, done_bytes = sum(file.size_bytes for file in seen.values()), 0
+    for suffix in seen:
         source = Path(f"{original.path}{suffix}")
         try:
             descriptor = _open(source)
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise DatabaseFault(
-                original.named, Refusal.of("unreadable", fault=f"{source.name}: {error.strerror}")
-            ) from error
+            said = Refusal.of("unreadable", fault=f"{source.name}: {error.strerror}")
+            raise DatabaseFault(original.named, said) from error
         try:
             for copied_bytes in _copied(original, descriptor, Path(f"{target}{suffix}")):
                 done_bytes += copied_bytes
@@ -201,16 +173,14 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
 
 
 def _copied(original: Original, descriptor: int, target: Path) -> Iterator[int]:
-    """Copy a file; yields how many bytes after each chunk."""
     try:
         with private(target) as writer:
             while chunk := _read(original, descriptor):
                 writer.write(chunk)
                 yield len(chunk)
     except OSError as error:
-        raise StorageFault(
-            Refusal.of("cannot-copy", source=original.named, target=target, fault=error.strerror)
-        ) from error
+        said = Refusal.of("cannot-copy", source=original.named, target=target, fault=error.strerror)
+        raise StorageFault(said) from error
 
 
 def _read(original: Original, descriptor: int) -> bytes:

@@ -6,13 +6,14 @@ The original is read once and never opened as a database (`tdelta.engines.sqlite
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.embedded.sql import literal
+from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
 from tdelta.engines.sqlite.messages import SqliteRefusal
@@ -29,7 +30,7 @@ from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database, quoted
 
 if TYPE_CHECKING:
-    from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+    from tdelta.engines.sqlite.engine import SqliteEngine
 
 _COPIES = 3
 """Files as large as the original that staging takes at once: the copy, its rebuild, and the copy that is tried on."""
@@ -74,7 +75,6 @@ class FileCopy:
         )
 
     def job(self, tables: Tables, checksums: Checksums) -> DatabaseJob:
-        """How twins get their rows: by a conversion of the copy."""
         return DatabaseJob(str(self.original.named), self.path, self.layout, tables, checksums)
 
     def let_go(self) -> None:
@@ -82,12 +82,6 @@ class FileCopy:
 
 
 class UserFile:
-    """A user's file, found; see `tdelta.processes.own_data.UserData`.
-
-    Raises:
-        DatabaseFault: there is no file, or it is no plain SQLite database.
-    """
-
     def __init__(self, engine: SqliteEngine, file: Path) -> None:
         self._engine = engine
         self._original = find_original(file)
@@ -102,7 +96,6 @@ class UserFile:
 
     @property
     def needed_bytes(self) -> int:
-        """Room for all copies that are there at once."""
         return _COPIES * self._original.size_bytes
 
     @contextmanager
@@ -134,19 +127,14 @@ class StagedFile:
 
         self._original = copy_original(self._original, self._path, copied)
         observe(Phase("examine", "recovering the copy, and whether it is whole"))
-        self._recover()
-        self._check()
-
-    def _recover(self) -> None:
-        """Open the copy: a log is folded in, a transaction that was cut short is undone."""
         self._worker.ask("temporary", folder=str(self._folder.path))
-        with self._as_reported():
+        with self._as_reported():  # a log is folded in, a transaction that was cut short is undone
             self._ask("examine", **self._engine.converting(self._path))
-
-    def _check(self) -> None:
-        """See that the library knows every module it needs, and that the file is whole."""
-        with self._as_reported():
             names = virtual_tables(self._query)
+        self._check(names)
+
+    def _check(self, names: Sequence[str]) -> None:
+        """See that the library knows the modules of these virtual tables, and that the file is whole."""
         refused = [f"table {name!r}: {said}" for name in names if (said := self._refusal_of(name))]
         if refused:
             more = len(refused) - _LONGEST_LIST
@@ -169,7 +157,13 @@ class StagedFile:
         if not database.tables:
             what = "a table other than virtual ones" if database.virtual_tables else "a table"
             raise DatabaseFault(self._original.named, Refusal.of("missing", what=what))
-        return Inventory(database, tuple(self._cautions(database)))
+        named, path = self._original.named, self._original.path
+        cautions = []
+        if named.is_symlink():
+            cautions.append(Caution.of("symbolic-link", named=str(named), path=str(path)))
+        if database.virtual_tables:
+            cautions.append(Caution.of("virtual-tables", tables=", ".join(database.virtual_tables)))
+        return Inventory(database, tuple(cautions))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
         """Add what is tdelta's and rebuild the copy, compacted like all others: rows must be what they were."""
@@ -183,22 +177,17 @@ class StagedFile:
             database = replace(database, tables=tuple(bounded(self._query, table) for table in database.tables))
         observe(Phase("checksum", "the rows of the rebuilt copy"))
         rebuilt = checksums(self._worker, tables + additions.tables)
-        changed = [table for table, found in read.items() if rebuilt[table] != found]
-        if changed:
+        if changed := [table for table, found in read.items() if rebuilt[table] != found]:
             raise InvalidTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
         with self._as_reported():
             may_vary = reads_clock_or_random(self._query)
-        self._layout = self._laid_out()
-        self._worker.end()
-        return Completed(FileCopy(self._original, self._path, self._layout), database, rebuilt, may_vary)
-
-    def _laid_out(self) -> Layout:
-        """How the copy is laid out; ends the work on it."""
         names = ("page_size", "auto_vacuum", "user_version", "application_id")
         found = {name: int(self._must(f"PRAGMA {name}", "cannot be read")) for name in names}
         self._worker.ask("close")
         with self._path.open("rb") as file:
-            return Layout(reserved_bytes=file.read(HEADER_BYTES)[20], **found)
+            self._layout = Layout(reserved_bytes=file.read(HEADER_BYTES)[20], **found)
+        self._worker.end()
+        return Completed(FileCopy(self._original, self._path, self._layout), database, rebuilt, may_vary)
 
     @contextmanager
     def scratch(self, constants: Mapping[str, int]) -> Iterator[Trier]:
@@ -213,13 +202,6 @@ class StagedFile:
                 yield Trier(worker, constants, most_bytes)
         finally:
             self._folder.remove(path)
-
-    def _cautions(self, database: Database) -> Iterator[Caution]:
-        named, path = self._original.named, self._original.path
-        if named.is_symlink():
-            yield Caution.of("symbolic-link", named=str(named), path=str(path))
-        if database.virtual_tables:
-            yield Caution.of("virtual-tables", tables=", ".join(database.virtual_tables))
 
     @contextmanager
     def _as_reported(self) -> Iterator[None]:
@@ -276,35 +258,28 @@ def _remedy(refusal: Refused) -> str:
     return ""
 
 
-def convert(
-    engine: SqliteEngine, folder: TwinFolder, job: DatabaseJob, settings: TwinSettings, path: Path, key: str | None
-) -> tuple[str, Checksums]:
-    """Turn tdelta's plain copy of a user's database into the file that twins of one kind are copied from.
+class SqliteTwins(EmbeddedTwins):
+    """Twins whose rows may be those of a user's file: then each kind is a conversion of tdelta's plain copy."""
 
-    Args:
-        job: the plain copy and what is to be compared of it.
-        settings: the kind: cipher, page size, reserved bytes.
-        key: the key of an encrypted kind; it goes through the worker's pipe.
+    def fill(self, engine: Any, path: Path, settings: Any) -> tuple[str, Checksums]:
+        job = self._job
+        if not isinstance(job, DatabaseJob):
+            return super().fill(engine, path, settings)
+        key = self.key(settings.cipher)
+        wanted = engine.conversion(str(path), settings, job.layout)
+        source = self.folder.copy(job.path, path.stem) if wanted.is_in_place else job.path
+        with Worker(program=engine.program) as worker:
+            worker.ask("temporary", folder=str(self.folder.path))
+            library = worker.ask("open", **engine.converting(source))["library"]
+            order = {"steps": wanted.as_json(), "key": engine.given_key(settings, key)}
+            try:
+                answered(worker.ask("convert", seconds=_PATIENCE_SECONDS, **order))
+            except Refused as refusal:
+                said = SqliteRefusal.of("cannot-convert-copy", cipher=settings.cipher, said=refusal)
+                raise DatabaseFault(job.file, said) from refusal
+            worker.ask("close")
+            worker.ask("open", **engine.reading(path, settings, key))
+            return str(library), checksums(worker, job.tables)
 
-    Returns:
-        The library, and the checksums of the file's tables.
-
-    Raises:
-        DatabaseFault: the library cannot convert it.
-        StorageFault: the disk is full.
-    """
-    wanted = engine.conversion(str(path), settings, job.layout)
-    source = folder.copy(job.path, path.stem) if wanted.is_in_place else job.path
-    with Worker(program=engine.program) as worker:
-        worker.ask("temporary", folder=str(folder.path))
-        library = worker.ask("open", **engine.converting(source))["library"]
-        order = {"steps": wanted.as_json(), "key": engine.given_key(settings, key)}
-        try:
-            answered(worker.ask("convert", seconds=_PATIENCE_SECONDS, **order))
-        except Refused as refusal:
-            raise DatabaseFault(
-                job.file, SqliteRefusal.of("cannot-convert-copy", cipher=settings.cipher, said=refusal)
-            ) from refusal
-        worker.ask("close")
-        worker.ask("open", **engine.reading(path, settings, key))
-        return str(library), checksums(worker, job.tables)
+    def expected_checksums(self) -> Checksums:
+        return self._job.checksums if isinstance(self._job, DatabaseJob) else super().expected_checksums()

@@ -5,22 +5,81 @@ from __future__ import annotations
 import json
 import os
 import resource
+import time
 from collections.abc import Mapping
+from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tdelta import _native
-from tdelta.engines.embedded.worker import PricingHost
+from tdelta.engines.embedded.prices import PricedFile, PricingHost
 from tdelta.engines.sqlite.backup_requests import BackupRequests, Module, module_of
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.measure.caches import forget
-from tdelta.measure.usage import spent
+from tdelta.measure.pressure import spent
 from tdelta.processes.rpc import Reply, Request, serve
+
+_SPARE_BYTES = 80
+"""Of a page, beside its one row and what is reserved: its header, the cell's, and the limit of a cell that is whole."""
+
+_SCAN = "SELECT sum(length(body)) FROM page"
+_CHANGE = "UPDATE page SET mark = 1 - mark"
+"""0 and 1 are kept in a byte of the record's header, so every row is changed in its place."""
+
+
+class PricedPages(PricedFile):
+    """Pages of one file, open twice: through a cache that holds nothing of it, and through one that holds it all.
+
+    One row fills a page. Reading is a scan through the small cache; the same scan through the large one shows what a
+    plain page costs in memory. Writing is the commit of a transaction that changed every page.
+    """
+
+    proof_scans = 25
+    units = "pages"
+    clock_ns = staticmethod(time.thread_time_ns)
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        pages, page_bytes = self.count, self.unit_bytes = options["pages"], options["page_bytes"]
+        body_bytes = page_bytes - options["reserved_bytes"] - _SPARE_BYTES
+        with closing(self._opened("create")) as made:
+            made.text("CREATE TABLE page (number INTEGER PRIMARY KEY, mark INTEGER NOT NULL, body BLOB NOT NULL)")
+            made.text(
+                f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {pages})"
+                f" INSERT INTO page SELECT n, 0, randomblob({body_bytes}) FROM numbers"
+            )
+        self._reading = self._opened("reading")
+
+    def found(self) -> str:
+        return self._reading.text(_SCAN)
+
+    def read_us(self) -> float:
+        return self.us_each(self.found, "syscall_read_bytes")
+
+    def cached_us(self) -> float:
+        return self.us_each(lambda: self._writing.text(_SCAN), None)
+
+    def write_us(self) -> float:
+        self._writing.text("BEGIN IMMEDIATE")
+        self._writing.text(_CHANGE)
+        return self.us_each(lambda: self._writing.text("COMMIT"), None)
+
+    def close(self) -> None:
+        self._reading.close()
+        if "_writing" in self.__dict__:
+            self._writing.close()
+
+    @cached_property
+    def _writing(self) -> _native.SqliteTwin:
+        """Not there in a proof, which only reads."""
+        return self._opened("writing")
+
+    def _opened(self, name: str) -> _native.SqliteTwin:
+        return _native.SqliteTwin(json.dumps(self._options[name]), 1)
 
 
 class SqliteHost(PricingHost, BackupRequests):
-    """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
-
     refusable: ClassVar[Mapping[str, str]] = {"examine": "open", "query": "query", "convert": "convert"}
 
     _module: Module
@@ -80,9 +139,7 @@ class SqliteHost(PricingHost, BackupRequests):
     def library(self) -> str:
         return library_facts()["text"]
 
-    def priced(self, options: Request) -> Any:
-        from tdelta.engines.sqlite.priced import PricedPages  # not earlier: few workers are asked
-
+    def priced(self, options: Request) -> PricedPages:
         self._load(options["library"])
         return PricedPages(options)
 
@@ -102,7 +159,6 @@ class SqliteHost(PricingHost, BackupRequests):
         return {}
 
     def do_rewrite(self, request: Request) -> Reply:
-        """Run steps on the file that was opened last; says what that took."""
         return spent(lambda: run_steps(self._others[-1], request))
 
     def do_take_pages(self, request: Request) -> Reply:
@@ -130,11 +186,9 @@ class SqliteHost(PricingHost, BackupRequests):
         return {}
 
     def do_query(self, request: Request) -> Reply:
-        """Run one statement; the first value of its first row."""
         return {"text": self.open_twin().text(request["sql"])}
 
     def do_convert(self, request: Request) -> Reply:
-        """Run the steps of a conversion; the key is in the order and nowhere else."""
         run_steps(self.open_twin(), request)
         return {}
 

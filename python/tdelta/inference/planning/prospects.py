@@ -508,6 +508,6 @@ def _pressed(strata: Sequence[StratumNoise]) -> float:
         trial.measurement.pressure["cpu_some"]
         for one in strata
         for trial in one.run.trials
-        if "cpu_some" in trial.measurement.pressure and dict(trial.condition.levels).get("threads", 1) == 1
+        if "cpu_some" in trial.measurement.pressure and trial.condition.get("threads", 1) == 1
     ]
     return float(np.median(waited)) if waited else 0.0

@@ -25,13 +25,11 @@ from tdelta.processes.load_generator.tools import (
     Filled,
     Finished,
     Given,
-    LoadResult,
     Tool,
-    ToolRequest,
     histograms_of,
     unreadable,
 )
-from tdelta.records import SpanTotals
+from tdelta.records import Measurement, SpanTotals
 
 # Passwords in the commands that users give: found by where programs take them, and never repeated.
 #
@@ -102,16 +100,16 @@ class AnyCommand(Tool):
     def _given(self, words: Sequence[str]) -> Given:
         return Given({}, tuple(words))
 
-    def _added(self, given: Given, _asked: ToolRequest) -> tuple[Amount, list[str]]:
+    def _added(self, given: Given, _protocol: str) -> tuple[Amount, list[str]]:
         text = " ".join(given.others)
         return next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN), []
 
-    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
-        yield from super()._cautions(given, amount, asked)
-        if asked.protocol == MYSQL and not any(place in word for word in given.others for place in _PLACES):
+    def _cautions(self, given: Given, amount: Amount, protocol: str) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, protocol)
+        if protocol == MYSQL and not any(place in word for word in given.others for place in _PLACES):
             yield Caution.of("load-names-no-twin", product="MySQL")
 
-    def read(self, finished: Finished) -> LoadResult:
+    def read(self, finished: Finished) -> Measurement:
         """What the pattern finds; the report of a tool that was run by a script; else one operation."""
         if self._operations is not None:
             return self._counted(finished, self._operations)
@@ -120,40 +118,25 @@ class AnyCommand(Tool):
                 return tool.read(dataclasses.replace(finished, log_folder=None))
         times = {self.name: {finished.elapsed_ns: 1}}
         totals = {self.name: SpanTotals(1, finished.elapsed_ns)}
-        return LoadResult(1, finished.elapsed_ns, totals, histograms_of(times))
+        return Measurement(1, finished.elapsed_ns, totals, {}, histograms=histograms_of(times))
 
-    def _counted(self, finished: Finished, pattern: re.Pattern[str]) -> LoadResult:
+    def _counted(self, finished: Finished, pattern: re.Pattern[str]) -> Measurement:
         found = [match.group(1) for match in pattern.finditer(finished.out)]
         numbers = [int(text.replace(",", "")) for text in found if re.fullmatch(r"[0-9][0-9,]{0,17}", text or "")]
         if not numbers or numbers[-1] == 0:
-            raise unreadable(
-                finished,
-                Refusal.of("load-output", what=f"a number above 0 that matches --load-operations {pattern.pattern!r}"),
-            )
+            raise unreadable(finished, f"a number above 0 that matches --load-operations {pattern.pattern!r}")
         count = numbers[-1]
-        return LoadResult(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)})
+        return Measurement(count, finished.elapsed_ns, {self.name: SpanTotals(count, finished.elapsed_ns)}, {})
 
 
-PLACEHOLDERS: Mapping[str, str] = {
-    "socket": "the file of the copy's Unix socket (empty over TCP)",
-    "host": "the copy's host; for PostgreSQL's clients the folder of its socket",
-    "port": "the copy's port",
-    "user": "whom to connect as",
-    "database": "the database with the copy's tables",
-    "passfile": "a private file with the password: libpq's, or one for MySQL's clients (--defaults-extra-file)",
-    "threads": "the connections of the condition",
-    "jobs": "the connections, but no more than there are cores",
-    "operations": "the number of operations of the trial",
-    "operations_per_thread": "the same divided by the connections",
-    "seconds": "how long a trial is to take",
-    "seed": "a number that is the same for every copy in a block, and differs between blocks",
-    "folder": "a private folder, removed when the run ends",
-    "log": "a path in that folder, for files of a trial; removed behind it",
-}
-"""What may stand in braces, and for what."""
+PLACEHOLDERS = (
+    *("socket", "host", "port", "user", "database", "passfile", "threads", "jobs"),
+    *("operations", "operations_per_thread", "seconds", "seed", "folder", "log"),
+)
+"""What may stand in braces; docs/workloads.md says for what."""
 
-LOG_NAME = "load-log"
-"""What ``{log}`` ends in."""
+PASSFILE, LOG_NAME = "passfile", "load-log"
+"""What ``{passfile}`` and ``{log}`` end in."""
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 _WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])
@@ -212,7 +195,7 @@ class LoadGenerator:
 
     def argv(self, connection: Connection, work: Work, folder: Path) -> tuple[str, ...]:
         """The words for one trial on one twin. ``folder`` is the private one, with the file ``passfile`` in it."""
-        files = {"folder": str(folder), "passfile": str(passfile(folder)), "log": str(folder / LOG_NAME)}
+        files = {"folder": str(folder), "passfile": str(folder / PASSFILE), "log": str(folder / LOG_NAME)}
         work = work if self.filled.threads is None else dataclasses.replace(work, threads=self.filled.threads)
         values = connection.placeholders() | work.placeholders() | files
         words = self.head[1:] + self.filled.words
@@ -221,14 +204,6 @@ class LoadGenerator:
         at = len(self.head) - 1  # behind the tool's own name, where no option of a wrapper can be meant
         added = self.tool.connection_words(self.filled.words, connection)
         return (self.head[0], *rest[:at], *added, *rest[at:])
-
-    def connection_faults(self, connection: Connection) -> tuple[Refusal, ...]:
-        """What is wrong with the command for one twin, once it is known where that is."""
-        return tuple(_connection_faults(self, connection))
-
-
-def passfile(folder: Path) -> Path:
-    return folder / "passfile"
 
 
 def parse_load(
@@ -255,15 +230,9 @@ def parse_load(
     any_command = AnyCommand(words[at], pattern)
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
-    filled = tool.fill(words[at + 1 :], ToolRequest(protocol, threads_levels))
-    secrets = [
-        Refusal.of(
-            "load-option",
-            option=f"{option}…",
-            why="every user of this machine can read a password there, and tdelta passes it on unseen",
-        )
-        for option in passwords_in(text)
-    ]
+    filled = tool.fill(words[at + 1 :], protocol, threads_levels)
+    why = "every user of this machine can read a password there, and tdelta passes it on unseen"
+    secrets = [Refusal.of("load-option", option=f"{option}…", why=why) for option in passwords_in(text)]
     faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
         raise LoadGeneratorError(PurePath(words[at]).name, faults)
@@ -291,7 +260,6 @@ def _tool_index(words: Sequence[str]) -> int:
 
 
 def _script_index(words: Sequence[str]) -> int:
-    """Which word is a shell's script (``sh -c SCRIPT``), -1 if none."""
     is_shell = PurePath(words[0]).name in _SHELLS
     for at, word in enumerate(words[:-1]):
         if is_shell and re.fullmatch(r"-[a-z]*c", word):
@@ -309,12 +277,8 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
     for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            yield Refusal.of(
-                "unknown",
-                kind="placeholder",
-                found=name,
-                hint=f" Expected one of {listed}. Double braces are literal ones.",
-            )
+            hint = f" Expected one of {listed}. Double braces are literal ones."
+            yield Refusal.of("unknown", kind="placeholder", found=name, hint=hint)
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
         yield Refusal.of("load-shell-sign", sign=sign)
 
@@ -322,28 +286,11 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
 def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     if text is None:
         return None, []
+    where, what = f"--load-operations {text!r}", "the number of groups, as in 'done ([0-9]+)',"
     try:
         pattern = re.compile(text, re.MULTILINE)
     except re.error as error:
-        return None, [Refusal.of("invalid", kind="regular expression", fault=error).at(f"--load-operations {text!r}")]
-    if pattern.groups != 1:
-        return None, [
-            Refusal.of(
-                "out-of-range", what="the number of groups, as in 'done ([0-9]+)',", wanted="1", found=pattern.groups
-            ).at(f"--load-operations {text!r}")
-        ]
-    return pattern, []
-
-
-def _connection_faults(command: LoadGenerator, connection: Connection) -> Iterator[Refusal]:
-    words = command.head[1:] + command.filled.words
-    if connection.socket is None and any("{socket}" in word for word in words):
-        yield Refusal.of("load-socket-over-tcp", host=connection.client_host)
-    if connection.needs_tls and connection.protocol == MYSQL and not any("ssl" in word for word in words):
-        yield Refusal.of(
-            "load-without-tls",
-            host=connection.client_host,
-            tls=connection.tls,
-            product="MySQL",
-            example="sysbench: --mysql-ssl=on",
-        )
+        return None, [Refusal.of("invalid", kind="regular expression", fault=error).at(where)]
+    if pattern.groups == 1:
+        return pattern, []
+    return None, [Refusal.of("out-of-range", what=what, wanted="1", found=pattern.groups).at(where)]

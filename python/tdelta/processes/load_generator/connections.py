@@ -18,7 +18,6 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tdelta import own_folders
 from tdelta.measure.aes import OPENSSL_VARIABLE
@@ -27,11 +26,8 @@ from tdelta.measure.private import private
 MYSQL = "mysql"
 POSTGRES = "postgres"
 
-_HERE = "127.0.0.1"
-_NO_TLS = "disable"
-_PORTS = {MYSQL: 3306, POSTGRES: 5432}
+_MYSQL_PORT = 3306
 _SOCKET_PORT = re.compile(r"\.s\.PGSQL\.(\d+)\Z")
-
 
 _OTHERS = (
     "MYSQL_GROUP_SUFFIX MYSQL_HOME MYSQL_HOST MYSQL_PWD MYSQL_TCP_PORT MYSQL_UNIX_PORT PGDATABASE PGHOST PGHOSTADDR"
@@ -45,93 +41,39 @@ _HOME = re.compile(r"(?<![^\s<>|;&(=:'\"])~/")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One twin's server. ``protocol`` is ``mysql`` or ``postgres``, ``socket`` the socket's file (None: TCP).
-
-    ``tls`` is ``disable``, ``require``, ``verify-ca`` or ``verify-full``.
-    """
+    """One twin's server: its protocol (``mysql`` or ``postgres``), and the file of its Unix socket."""
 
     protocol: str
     user: str
     database: str
-    socket: Path | None = None
-    host: str = _HERE
-    port: int = 0
+    socket: Path
     password: str | None = field(default=None, repr=False)
-    tls: str = _NO_TLS
-    tls_ca: str | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Connection:
-        socket = options.get("socket")
-        return cls(
-            protocol=options["protocol"],
-            user=options["user"],
-            database=options.get("database") or "",
-            socket=Path(socket) if socket else None,
-            host=options.get("host") or _HERE,
-            port=options.get("port") or 0,
-            password=options.get("password"),
-            tls=options.get("tls") or _NO_TLS,
-            tls_ca=options.get("tls_ca"),
-        )
 
     @property
-    def client_host(self) -> str:
+    def host(self) -> str:
         """What a client's option for the host takes: libpq has a socket's folder there, MySQL's clients a name."""
-        if self.socket is None:
-            return self.host
         return str(self.socket.parent) if self.protocol == POSTGRES else "localhost"
 
     @property
-    def client_port(self) -> int:
+    def port(self) -> str:
         """What a client's option for the port takes; the name of PostgreSQL's sockets ends in it."""
-        named = _SOCKET_PORT.search(self.socket.name) if self.socket is not None else None
-        return int(named.group(1)) if named else self.port or _PORTS[self.protocol]
-
-    @property
-    def needs_tls(self) -> bool:
-        return self.socket is None and self.tls != _NO_TLS
+        named = _SOCKET_PORT.search(self.socket.name)
+        return named.group(1) if named else str(_MYSQL_PORT)
 
     def placeholders(self) -> dict[str, str]:
-        """What ``{socket}`` and its like stand for. Without a socket ``{socket}`` stands for nothing."""
-        return {
-            "socket": "" if self.socket is None else str(self.socket),
-            "host": self.client_host,
-            "port": str(self.client_port),
-            "user": self.user,
-            "database": self.database,
-        }
+        names = ("socket", "host", "port", "user", "database")
+        return {name: str(getattr(self, name)) for name in names}
 
     def environment(self, passfile: Path) -> dict[str, str]:
-        """The variables by which clients of this protocol connect. They hold the password.
+        """The variables by which clients of this protocol connect. They hold the password, or the file that does.
 
         libpq's suffice; clients of MySQL may be told of another server by the system's option files.
         """
-        found = self._postgres_environment(passfile) if self.protocol == POSTGRES else self._mysql_environment()
+        found = {"MYSQL_UNIX_PORT": str(self.socket), "MYSQL_HOST": self.host, "MYSQL_PWD": self.password or ""}
+        if self.protocol == POSTGRES:
+            found = {"PGHOST": self.host, "PGPORT": self.port, "PGUSER": self.user, "PGDATABASE": self.database}
+            found["PGPASSFILE"] = "" if self.password is None else str(passfile)
         return {name: value for name, value in found.items() if value}
-
-    def _mysql_environment(self) -> dict[str, str]:
-        socket = "" if self.socket is None else str(self.socket)
-        return {
-            "MYSQL_UNIX_PORT": socket,
-            "MYSQL_TCP_PORT": "" if socket else str(self.client_port),
-            "MYSQL_HOST": self.client_host,
-            "MYSQL_PWD": self.password or "",
-        }
-
-    def _postgres_environment(self, passfile: Path) -> dict[str, str]:
-        # A line break cannot be written in libpq's file of passwords.
-        is_listable = self.password is not None and "\n" not in self.password
-        return {
-            "PGHOST": self.client_host,
-            "PGPORT": str(self.client_port),
-            "PGUSER": self.user,
-            "PGDATABASE": self.database,
-            "PGPASSFILE": str(passfile) if is_listable else "",
-            "PGPASSWORD": "" if is_listable else self.password or "",
-            "PGSSLMODE": self.tls if self.socket is None else "",
-            "PGSSLROOTCERT": self.tls_ca or "",
-        }
 
     def passfile_text(self) -> str:
         """What ``{passfile}`` holds: a line for libpq, or an option file for clients of MySQL.
@@ -142,11 +84,8 @@ class Connection:
         password = self.password or ""
         if self.protocol == POSTGRES:
             return "*:*:*:*:" + password.replace("\\", r"\\").replace(":", r"\:") + "\n"
-        wanted = {"user": self.user, "password": password, "host": self.client_host}
-        if self.socket is None:
-            wanted |= {"port": str(self.client_port)}
-        else:
-            wanted |= {"socket": str(self.socket), "protocol": "socket"}
+        where = {"host": self.host, "socket": str(self.socket), "protocol": "socket"}
+        wanted = {"user": self.user, "password": password, **where}
         lines = [f'{name}="{_option_value(value)}"\n' for name, value in wanted.items() if value]
         return "".join(["[client]\n", *lines])
 
@@ -154,18 +93,11 @@ class Connection:
         """What clients of MySQL read last of all option files; empty for others."""
         if self.protocol == POSTGRES:
             return ""
-        return self.passfile_text() + ("" if self.socket is None else own_socket_only(self.socket))
+        return self.passfile_text() + own_socket_only(self.socket)
 
 
 def _option_value(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def write_passfile(connection: Connection, path: Path) -> None:
-    """Write what `Connection.passfile_text` says, readable by its owner only from the first byte on."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(connection.passfile_text())
 
 
 def inherited_environment() -> dict[str, str]:

@@ -20,17 +20,15 @@ from tdelta.processes.load_generator.tools import (
     Amount,
     Finished,
     Given,
-    LoadResult,
     TimesSeen,
     Tool,
-    ToolRequest,
     histograms_of,
     number,
     only_seen,
     totals_of,
     unreadable,
 )
-from tdelta.records import SpanTotals
+from tdelta.records import Measurement, SpanTotals
 
 _SHORT = "ib:c:CdD:f:F:h:I:j:lL:M:nNp:P:qrR:s:St:T:U:vV?"
 _LONG_OF_SHORT = {
@@ -98,16 +96,15 @@ class Pgbench(Tool):
         names = ((name.lstrip("-"), value) for name, value in pairs)
         return Given({_LONG_OF_SHORT.get(name, name): value for name, value in names}, tuple(others))
 
-    def _added(self, given: Given, _asked: ToolRequest) -> tuple[Amount, list[str]]:
-        """Clients, transactions, seed and log where left out."""
+    def _added(self, given: Given, _protocol: str) -> tuple[Amount, list[str]]:
         amount, ending = _amount(given)
         jobs = _jobs(given.options.get("client", "{threads}"))
         first = given.missing(client="{threads}", jobs=jobs)
         return amount, [*first, *ending, *given.missing(random_seed="{seed}", log="", log_prefix="{log}")]
 
-    def _faults(self, given: Given, asked: ToolRequest) -> Iterator[Refusal]:
-        if asked.protocol != POSTGRES:
-            yield Refusal.of("unsupported", what="pgbench", by=f"{asked.protocol} servers, only by PostgreSQL")
+    def _faults(self, given: Given, protocol: str) -> Iterator[Refusal]:
+        if protocol != POSTGRES:
+            yield Refusal.of("unsupported", what="pgbench", by=f"{protocol} servers, only by PostgreSQL")
         for name in ("host", "port"):
             if given.own(name) is not None:
                 yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
@@ -120,35 +117,28 @@ class Pgbench(Tool):
             yield Refusal.of("conflict", one="-t", other="-T")
         yield from _database_faults(given)
 
-    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
-        yield from super()._cautions(given, amount, asked)
+    def _cautions(self, given: Given, amount: Amount, protocol: str) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, protocol)
         if "no-vacuum" not in given.options and "file" not in given.options:
             yield Caution.of("pgbench-vacuums")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
-        """Host (a socket's folder), port and user; the database where none is named."""
         given = self._given(words)
-        wanted = {
-            "host": connection.client_host,
-            "port": str(connection.client_port),
-            "username": connection.user,
-        }
-        options = tuple(f"--{name}={value}" for name, value in wanted.items() if value and name not in given.options)
+        wanted = {"host": connection.host, "port": connection.port, "username": connection.user}
+        options = tuple(f"--{name}={value}" for name, value in wanted.items() if name not in given.options)
         is_named = given.others or "dbname" in given.options
         return options if is_named else (*options, connection.database)
 
     def recognises(self, out: str) -> bool:
         return len(re.findall(_PROCESSED, out, re.MULTILINE)) == 1 and number(_PER_SECOND, out) is not None
 
-    def read(self, finished: Finished) -> LoadResult:
+    def read(self, finished: Finished) -> Measurement:
         """How long it took from the report, everything else from the log (from the report where there is no log)."""
         processed, per_second = number(_PROCESSED, finished.out), number(_PER_SECOND, finished.out)
         if processed == 0:
-            raise unreadable(finished, Refusal.of("load-output", what="a finished transaction"))
+            raise unreadable(finished, "a finished transaction")
         if not processed or not per_second:
-            raise unreadable(
-                finished, Refusal.of("load-output", what="pgbench's report with `number of transactions …` and `tps`")
-            )
+            raise unreadable(finished, "pgbench's report with `number of transactions …` and `tps`")
         retries = int(number(_RETRIES, finished.out) or 0)
         elapsed_ns = round(processed / per_second * 1e9)
         if finished.log_folder is None:
@@ -157,32 +147,26 @@ class Pgbench(Tool):
         totals = totals_of(times)
         logged = sum(span.count for span in totals.values())
         if logged != processed:
-            raise unreadable(
-                finished,
-                Refusal.of("load-output", what=f"a complete log (of {processed:.0f} transactions it has {logged})"),
-            )
-        return LoadResult(
+            raise unreadable(finished, f"a complete log (of {processed:.0f} transactions it has {logged})")
+        return Measurement(
             operations=logged,
             elapsed_ns=elapsed_ns,
             transactions=totals,
+            statements={},
             histograms=histograms_of(times),
             errors=only_seen(failed),
             retries=only_seen({"retry": retries}),
         )
 
 
-def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: int) -> LoadResult:
+def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: int) -> Measurement:
     mean_ms = number(_MEAN_MS, finished.out)
     if mean_ms is None:
-        raise unreadable(finished, Refusal.of("load-output", what="pgbench's report with `latency average`"))
+        raise unreadable(finished, "pgbench's report with `latency average`")
     failed = int(number(_FAILED, finished.out.partition("SQL script")[0]) or 0)
-    return LoadResult(
-        operations=processed,
-        elapsed_ns=elapsed_ns,
-        transactions={"transaction": SpanTotals(processed, round(mean_ms * 1e6 * processed))},
-        errors=only_seen({"failed": failed}),
-        retries=only_seen({"retry": retries}),
-    )
+    totals = {"transaction": SpanTotals(processed, round(mean_ms * 1e6 * processed))}
+    errors, again = only_seen({"failed": failed}), only_seen({"retry": retries})
+    return Measurement(processed, elapsed_ns, totals, {}, errors=errors, retries=again)
 
 
 def _script_names(out: str) -> tuple[str, ...]:
@@ -204,12 +188,12 @@ def _from_logs(finished: Finished, scripts: Sequence[str]) -> tuple[TimesSeen, C
     failed: Counter[str] = Counter()
     paths = sorted(finished.log_folder.glob(f"{finished.log_prefix}.*"))
     if not paths:
-        raise unreadable(finished, Refusal.of("load-output", what="pgbench's log of its transactions"))
+        raise unreadable(finished, "pgbench's log of its transactions")
     try:
         for path in paths:
             _read_log(path, scripts, times, failed)
     except (ValueError, IndexError, OSError) as error:
-        raise unreadable(finished, Refusal.of("load-output", what=f"a readable pgbench log ({error})")) from error
+        raise unreadable(finished, f"a readable pgbench log ({error})") from error
     return times, failed
 
 

@@ -17,15 +17,13 @@ from tdelta.processes.load_generator.tools import (
     Amount,
     Finished,
     Given,
-    LoadResult,
     Tool,
-    ToolRequest,
     histograms_of,
     number,
     only_seen,
     unreadable,
 )
-from tdelta.records import SpanTotals
+from tdelta.records import Measurement, SpanTotals
 
 _DRIVERS = {MYSQL: "mysql", "postgres": "pgsql"}
 _WITHOUT_DATABASE = frozenset(("cpu", "fileio", "memory", "mutex", "threads"))
@@ -54,57 +52,50 @@ class Sysbench(Tool):
                 options[_OTHER_NAMES.get(name, name)] = value
         return Given(options, tuple(word for word in words if not word.startswith("--")))
 
-    def _added(self, given: Given, asked: ToolRequest) -> tuple[Amount, list[str]]:
-        """Threads, events, seed, driver and histogram where left out."""
+    def _added(self, given: Given, protocol: str) -> tuple[Amount, list[str]]:
         amount, ending = _amount(given)
-        first = given.missing(db_driver=_DRIVERS[asked.protocol], threads="{threads}")
+        first = given.missing(db_driver=_DRIVERS[protocol], threads="{threads}")
         histogram = given.missing(histogram="") if _has_histogram(given) else []
         return amount, [*first, *ending, *given.missing(rand_seed="{seed}"), *histogram]
 
-    def _faults(self, given: Given, asked: ToolRequest) -> Iterator[Refusal]:
+    def _faults(self, given: Given, protocol: str) -> Iterator[Refusal]:
         yield from _test_faults(given)
-        yield from _connection_faults(given, asked)
+        yield from _connection_faults(given, protocol)
         yield from _report_faults(given)
 
-    def _cautions(self, given: Given, amount: Amount, asked: ToolRequest) -> Iterator[Caution]:
-        yield from super()._cautions(given, amount, asked)
+    def _cautions(self, given: Given, amount: Amount, protocol: str) -> Iterator[Caution]:
+        yield from super()._cautions(given, amount, protocol)
         yield Caution.of("sysbench-histogram") if _has_histogram(given) else Caution.of("sysbench-no-histogram")
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
         given = self._given(words).options
         driver = _DRIVERS[connection.protocol]
         wanted = {"user": connection.user, "db": connection.database}
-        if driver == "mysql" and connection.socket is not None:
+        if driver == "mysql":
             wanted["socket"] = str(connection.socket)
         else:
-            wanted |= {"host": connection.client_host, "port": str(connection.client_port)}
-        return tuple(
-            f"--{driver}-{name}={value}" for name, value in wanted.items() if value and f"{driver}-{name}" not in given
-        )
+            wanted |= {"host": connection.host, "port": connection.port}
+        options = {f"{driver}-{name}": value for name, value in wanted.items()}
+        return tuple(f"--{name}={value}" for name, value in options.items() if name not in given)
 
     def recognises(self, out: str) -> bool:
         return out.count(_REPORT) == 1 and out.count("Latency (ms):") == 1
 
-    def read(self, finished: Finished) -> LoadResult:
-        """Events, seconds and the sum of latencies; the histogram where there is one."""
+    def read(self, finished: Finished) -> Measurement:
         text = finished.out
         events, seconds, sum_ms = (number(pattern, text) for pattern in (_EVENTS, _SECONDS, _SUM_MS))
         if events is None or seconds is None or sum_ms is None:
-            raise unreadable(
-                finished,
-                Refusal.of(
-                    "load-output", what="sysbench's report with `total time`, `total number of events` and `sum`"
-                ),
-            )
+            raise unreadable(finished, "sysbench's report with `total time`, `total number of events` and `sum`")
         if events == 0:
-            raise unreadable(finished, Refusal.of("load-output", what="a finished event"))
+            raise unreadable(finished, "a finished event")
         # Two decimals of a ms: of a short trial this is coarse, of a second it is 0.001%.
         totals = SpanTotals(int(events), round(sum_ms * 1e6))
         errors = {"ignored": int(number(_IGNORED, text) or 0), "reconnect": int(number(_RECONNECTS, text) or 0)}
-        return LoadResult(
+        return Measurement(
             operations=int(events),
             elapsed_ns=round(seconds * 1e9),
             transactions={"event": totals},
+            statements={},
             histograms=histograms_of({"event": _bars(text)}),
             errors=only_seen(errors),
         )
@@ -129,7 +120,6 @@ def _amount(given: Given) -> tuple[Amount, list[str]]:
 
 
 def _is_on(given: Given, name: str) -> bool | None:
-    """A switch: on, off, or not given."""
     return None if name not in given.options else given.options[name] not in ("off", "0", "false", "no")
 
 
@@ -150,20 +140,19 @@ def _test_faults(given: Given) -> Iterator[Refusal]:
             yield Refusal.of("load-command", found=listed)
 
 
-def _connection_faults(given: Given, asked: ToolRequest) -> Iterator[Refusal]:
-    driver = _DRIVERS[asked.protocol]
+def _connection_faults(given: Given, protocol: str) -> Iterator[Refusal]:
+    driver = _DRIVERS[protocol]
     for name in given.options:
         found, _, part = name.partition("-")
         if found not in _DRIVERS.values():
             continue
         if found != driver:
-            yield Refusal.of("load-option", option=f"--{name}", why=f"{asked.protocol} requires options --{driver}-…")
+            yield Refusal.of("load-option", option=f"--{name}", why=f"{protocol} requires options --{driver}-…")
         elif part in _PLACES and given.own(name) is not None:
             yield Refusal.of("load-option", option=f"--{name}", why="tdelta sets it for each copy")
     if given.own("db-driver") not in (None, driver):
-        yield Refusal.of(
-            "load-option", option=f"--db-driver={given.options['db-driver']}", why=f"{asked.protocol} requires {driver}"
-        )
+        option = f"--db-driver={given.options['db-driver']}"
+        yield Refusal.of("load-option", option=option, why=f"{protocol} requires {driver}")
     if _is_on(given, "mysql-dry-run"):
         yield Refusal.of("load-option", option="--mysql-dry-run", why="nothing would reach the server")
 

@@ -14,7 +14,7 @@ from tdelta import _native
 from tdelta.errors import LoadFault
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.load_generator.connections import Connection
-from tdelta.records import SpanTotals
+from tdelta.records import Measurement, SpanTotals
 
 _LAST_LINES = 12
 _LAST_CHARACTERS = 2000
@@ -38,22 +38,9 @@ class Finished:
         return "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])[-_LAST_CHARACTERS:] or "    it said nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadResult:
-    """What was done and how long it took; keyed as in `tdelta.records.Measurement`."""
-
-    operations: int
-    elapsed_ns: int
-    transactions: Mapping[str, SpanTotals]
-    histograms: Mapping[str, bytes] = field(default_factory=dict)
-    errors: Mapping[str, int] = field(default_factory=dict)
-    retries: Mapping[str, int] = field(default_factory=dict)
-
-
-def unreadable(finished: Finished, expected: Refusal) -> LoadFault:
-    """A result that is not what its tool prints."""
+def unreadable(finished: Finished, expected: str) -> LoadFault:
     where = "the load generator ended, but its results cannot be read"
-    return LoadFault(expected.at(where), words=finished.last_lines)
+    return LoadFault(Refusal.of("load-output", what=expected).at(where), words=finished.last_lines)
 
 
 class Amount(StrEnum):
@@ -67,14 +54,6 @@ class Amount(StrEnum):
     FIXED = "fixed"
     TIMED = "timed"
     OWN = "own"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
-    """What a tool's words are checked against: the protocol of the twins, the levels of ``threads`` of the run."""
-
-    protocol: str
-    threads_levels: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,32 +91,30 @@ class Given:
 
 
 class Tool(ABC):
-    """A load tool.
-
-    Attributes:
-        name: the program's.
-        install: how people get it.
-        threads: its option for the number of connections.
-    """
+    """A load tool: the name of its program, how people get it, its option for the number of connections."""
 
     name: str
     install: str
     threads: str = ""
 
-    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
-        """Check the words behind the program's name and add what the user left to tdelta. All faults at once."""
+    def fill(self, words: Sequence[str], protocol: str, threads_levels: Collection[int] = ()) -> Filled:
+        """Check the words behind the program's name and add what the user left to tdelta. All faults at once.
+
+        Args:
+            threads_levels: the levels of ``threads`` that the run varies; empty where the command may choose.
+        """
         given = self._given(words)
-        amount, added = self._added(given, asked)
+        amount, added = self._added(given, protocol)
         own = given.own(self.threads)
-        faults = list(self._faults(given, asked)) if given.fault is None else [given.fault]
-        if given.fault is None and own is not None and (fault := threads_fault(self.threads, own, asked)):
-            faults.append(fault)
+        faults = list(self._faults(given, protocol)) if given.fault is None else [given.fault]
+        if given.fault is None and own is not None:
+            faults += self._threads_faults(own, threads_levels)
         return Filled(
             words=(*added, *words),
             added=tuple(added),
             amount=amount,
             threads=int(own) if own and own.isdecimal() else None,
-            cautions=tuple(self._cautions(given, amount, asked)),
+            cautions=tuple(self._cautions(given, amount, protocol)),
             faults=tuple(faults),
         )
 
@@ -146,18 +123,25 @@ class Tool(ABC):
         """The words, as this tool reads them."""
 
     @abstractmethod
-    def _added(self, given: Given, asked: ToolRequest) -> tuple[Amount, list[str]]:
+    def _added(self, given: Given, protocol: str) -> tuple[Amount, list[str]]:
         """What ends a trial, and the words that are to be added."""
 
-    def _faults(self, _given: Given, _asked: ToolRequest) -> Iterator[Refusal]:
+    def _faults(self, _given: Given, _protocol: str) -> Iterator[Refusal]:
         yield from ()
 
-    def _cautions(self, _given: Given, amount: Amount, _asked: ToolRequest) -> Iterator[Caution]:
+    def _threads_faults(self, given: str, levels: Collection[int]) -> Iterator[Refusal]:
+        option = f"--{self.threads} {given}"
+        if not given.isdecimal() or int(given) == 0:
+            yield Refusal.of("load-option", option=option, why="not a whole number above 0")
+        elif any(level != int(given) for level in levels):
+            listed = ", ".join(map(str, sorted(levels)))
+            yield Refusal.of("load-option", option=option, why=f"the run's threads are {listed}")
+
+    def _cautions(self, _given: Given, amount: Amount, _protocol: str) -> Iterator[Caution]:
         if amount is Amount.TIMED:
             yield Caution.of("load-timed")
 
     def connection_words(self, _words: Sequence[str], _connection: Connection) -> tuple[str, ...]:
-        """The options that connect to one twin, less those that the user gave."""
         return ()
 
     def recognises(self, _out: str) -> bool:
@@ -165,19 +149,8 @@ class Tool(ABC):
         return False
 
     @abstractmethod
-    def read(self, finished: Finished) -> LoadResult:
+    def read(self, finished: Finished) -> Measurement:
         """The results in what it printed and logged; raises ``LoadFault`` where there are none that can be read."""
-
-
-def threads_fault(name: str, given: str, asked: ToolRequest) -> Refusal | None:
-    """What is wrong with the user's own number of connections, given those that the run varies."""
-    option = f"--{name} {given}"
-    if not given.isdecimal() or int(given) == 0:
-        return Refusal.of("load-option", option=option, why="not a whole number above 0")
-    if any(level != int(given) for level in asked.threads_levels):
-        listed = ", ".join(str(level) for level in sorted(asked.threads_levels))
-        return Refusal.of("load-option", option=option, why=f"the run's threads are {listed}")
-    return None
 
 
 def histograms_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, bytes]:
@@ -186,7 +159,6 @@ def histograms_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, bytes]:
 
 
 def totals_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, SpanTotals]:
-    """Exact totals of each transaction, from how often each time in ns was seen."""
     return {
         name: SpanTotals(sum(seen.values()), sum(ns * count for ns, count in seen.items()))
         for name, seen in times.items()
@@ -195,7 +167,6 @@ def totals_of(times: Mapping[str, Mapping[int, int]]) -> dict[str, SpanTotals]:
 
 
 def only_seen(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts without those that are 0."""
     return {name: count for name, count in counts.items() if count}
 
 

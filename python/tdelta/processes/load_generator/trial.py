@@ -16,10 +16,11 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Declined
+from tdelta.measure.private import private
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
-from tdelta.processes.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
-from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home, write_passfile
+from tdelta.processes.load_generator.command import LOG_NAME, PASSFILE, LoadGenerator, Work
+from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home
 from tdelta.processes.load_generator.tools import Finished
 from tdelta.processes.workers import Supervisor
 from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
@@ -30,11 +31,9 @@ _END_SECONDS = 20.0
 
 
 class CommandLoad:
-    """One twin's side of trials by a load generator. Use as a context manager, or call `end`.
+    """One twin's side of trials by a load generator, with a private folder for logs and the file with the password.
 
-    Args:
-        parent: the folder in which a private one is made, for logs and the file with the password.
-        environment: variables to add for the command. Others can read them, so nothing secret.
+    Others can read the variables in ``environment``, so nothing secret.
     """
 
     def __init__(
@@ -44,22 +43,22 @@ class CommandLoad:
         parent: Path,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        if faults := command.connection_faults(connection):
-            raise LoadFault(*faults)
         self._command = command
         self._password = connection.password
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
         self._deadline_seconds = 0.0
+        passfile = self._folder / PASSFILE
         try:
-            write_passfile(connection, passfile(self._folder))
+            with private(passfile) as file:
+                file.write(connection.passfile_text().encode())
             home = make_home(self._folder / "home", connection.option_file())
             self._supervisor = Supervisor("a load generator's supervisor")
             self._supervisor.send("keep", folder=str(self._folder))
         except BaseException:
             own_folders.remove(self._folder)
             raise
-        own = connection.environment(passfile(self._folder))
+        own = connection.environment(passfile)
         self._environment = {**inherited_environment(), **(environment or {}), **home, **own}
 
     def __enter__(self) -> CommandLoad:
@@ -73,7 +72,6 @@ class CommandLoad:
         return self._supervisor.pid
 
     def trial(self, work: Work, deadline_seconds: float) -> Measurement:
-        """Run the command once and wait for it; raises as `answer` does."""
         self.begin(work, deadline_seconds)
         return self.answer()
 
@@ -81,7 +79,6 @@ class CommandLoad:
         return self._supervisor.fileno()
 
     def begin(self, work: Work, deadline_seconds: float) -> None:
-        """Start the command and do not wait; `answer` has what came of it."""
         self._remove_logs()
         self._deadline_seconds = deadline_seconds
         self._supervisor.send(
@@ -94,12 +91,7 @@ class CommandLoad:
         )
 
     def answer(self) -> Measurement:
-        """Wait for the command's end and read its results. One that was stopped did no operations.
-
-        Raises:
-            LoadFault: it could not be started, failed, took too long, left processes behind, or said nothing useful.
-            WorkerFault: the supervisor was ended from outside.
-        """
+        """Wait for the command's end and read its results. One that was stopped did no operations."""
         name = self._command.tool.name
         try:
             return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
@@ -113,7 +105,6 @@ class CommandLoad:
             self._supervisor.send("stop")
 
     def end(self) -> None:
-        """End the command, if it runs, and the supervisor; remove the folder."""
         self._supervisor.close(_END_SECONDS)
         own_folders.remove(self._folder)
 
@@ -121,28 +112,16 @@ class CommandLoad:
         cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
         if answer["ended_by"] == "stop":
             return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client=cpu)
-        finished = self._finished(answer)
+        out, err = self._printed("out"), self._printed("err")
+        finished = Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
         if fault := _fault(answer, name):
             raise LoadFault(fault, words=finished.last_lines)
         result = self._command.reader.read(finished)
-        return Measurement(
-            operations=result.operations,
-            total_operations=result.operations,
-            elapsed_ns=result.elapsed_ns,
-            transactions=result.transactions,
-            statements={},
-            errors=result.errors,
-            retries=result.retries,
-            histograms=result.histograms,
-            client=cpu,
-        )
+        return dataclasses.replace(result, total_operations=result.operations, client=cpu)
 
-    def _finished(self, answer: Mapping[str, Any]) -> Finished:
-        out, err = (self._without_password(_printed(self._folder / name)) for name in ("out", "err"))
-        return Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
-
-    def _without_password(self, text: str) -> str:
-        """A script may print its environment; what it said is shown to people."""
+    def _printed(self, name: str) -> str:
+        """What it said, which is shown to people; a script may print its environment."""
+        text = (self._folder / name).read_text(errors="replace")
         return text.replace(self._password, "***") if self._password else text
 
     def _remove_logs(self) -> None:
@@ -167,23 +146,13 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 
 
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
-    """What went wrong with a command that was not asked to stop."""
-    if answer["ended_by"] == "deadline":
-        return Refusal.of("load-failed", tool=name, how=f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s")
     (status,) = answer["statuses"]
-    if status < 0:
-        return Refusal.of("load-failed", tool=name, how=f"was killed by signal {-status}")
-    if status > 0:
-        return Refusal.of("load-failed", tool=name, how=f"failed with exit status {status}")
-    if answer["left"]:
-        listed = ", ".join(answer["left"])
-        return Refusal.of("load-failed", tool=name, how=f"left running: {listed}")
-    return None
-
-
-def _printed(path: Path) -> str:
-    """The end of the output, which a tool's report comes last in."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+    if answer["ended_by"] == "deadline":
+        how = f"did not end within {answer['elapsed_ns'] / 1e9:.0f} s"
+    elif status:
+        how = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
+    elif answer["left"]:
+        how = f"left running: {', '.join(answer['left'])}"
+    else:
+        return None
+    return Refusal.of("load-failed", tool=name, how=how)

@@ -21,15 +21,7 @@ _BLOCK_BYTES = 512
 
 
 def copy_data(source: Recipe, target: Recipe) -> None:
-    """Copy a stopped server's data, encrypted as it lies on the disk, into the folder of a server that is to start.
-
-    Args:
-        source: whose; it must not run.
-        target: where to; its `tdelta.processes.servers.server.Server` is there and was not started.
-
-    Raises:
-        StorageFault: there is no room, or a file cannot be read.
-    """
+    """Copy a stopped server's data, encrypted as it lies on the disk, into the folder of a server that is to start."""
     _copy_tree(_stored(source), _stored(target))
     _copy_tree(source.place.keys, target.place.keys)
 

@@ -17,8 +17,15 @@ from tdelta.measure.children import Child, Declined
 from tdelta.measure.space import disk_refusal
 from tdelta.messages import Refusal
 from tdelta.processes import process_tree as tree
-from tdelta.processes.servers.directories import has_no_room, last_of, remove_opened, waits_for_room
-from tdelta.processes.servers.recipes import Greeting, Recipe, packed
+from tdelta.processes.servers.recipes import (
+    Greeting,
+    Recipe,
+    has_no_room,
+    last_of,
+    packed,
+    remove_opened,
+    waits_for_room,
+)
 from tdelta.processes.workers import Supervisor
 from tdelta.records import Usage
 
@@ -48,13 +55,8 @@ _FULL = (
 class Server:
     """One private server. Use as a context manager, or call `end`; a tdelta that dies takes it along.
 
-    Args:
-        recipe: how it is made and run. Its folder must not be there yet.
-        environment: variables for the server, what hides AES instructions say. Others can read them: nothing secret.
-        pulse_seconds: how long it may be frozen without a break.
-
-    Raises:
-        StorageFault: its folder cannot be made or written.
+    Its folder must not be there yet. Others can read the variables of its environment, so nothing secret. It may be
+    frozen for ``pulse_seconds`` without a break.
     """
 
     def __init__(
@@ -85,15 +87,10 @@ class Server:
 
     @property
     def supervisor_pid(self) -> int:
-        """The process id of its supervisor, whose tree is the server with all that belongs to it."""
         return self._supervisor.pid
 
     def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:
-        """Start the server and wait until it takes connections.
-
-        Args:
-            initialize: make its data directory first; False where a loaded one was copied.
-            seconds: how long that may take, each.
+        """Start the server and wait until it takes connections; make its data directory first where none was copied.
 
         Raises:
             ServerFault: it does not start, or takes no connection in time; the message has its log's last lines.
@@ -105,7 +102,6 @@ class Server:
         self._await_greeting(time.monotonic() + seconds, seconds)
 
     def initialize(self, *, seconds: float = _INITIALIZE_SECONDS) -> None:
-        """Make the data directory; raises as `start` does."""
         self._ask("initialize", seconds=seconds)
 
     def alive(self) -> bool:
@@ -180,16 +176,10 @@ class Server:
         )
 
     def freeze(self) -> None:
-        """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
-
-        Raises:
-            ServerLost: the file system under it was stopped.
-            ServerFault: it does not run.
-        """
+        """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes."""
         self._ask("freeze")
 
     def thaw(self) -> None:
-        """Let the server go on; raises ``ServerFault`` where it does not run."""
         self._ask("thaw")
 
     def stop(self, *, seconds: float = _STOP_SECONDS) -> None:
@@ -276,7 +266,6 @@ def telling(lines: Sequence[str]) -> list[str]:
 
 
 def greets(path: Path, greeting: Greeting) -> bool:
-    """Whether a server answers on its socket as it does when it takes connections."""
     wanted = greeting.at + len(greeting.answer)
     found = b""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:

@@ -20,23 +20,14 @@ from tdelta.processes import process_tree as tree
 from tdelta.processes.files import is_of_a_run
 from tdelta.processes.mounts import is_mounted, unmount
 from tdelta.processes.rpc import Failed, Reply, Request, serve
-from tdelta.processes.servers.directories import ServerDirectories, waits_for_room
-from tdelta.processes.servers.recipes import Command, Mount, Recipe, unpacked
+from tdelta.processes.servers.recipes import Command, Mount, Recipe, remove_opened, unpacked, waits_for_room
 from tdelta.processes.supervisor import Supervisor, launch
 
 _SIBLINGS = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Path("/")) -> frozenset[int]:
-    """So many CPUs, of every physical core one before there is a second.
-
-    Args:
-        allowed: the CPUs to choose from; None: those that this thread may use.
-        root: where the system's files are.
-
-    Raises:
-        ValueError: there are fewer.
-    """
+    """So many of the CPUs that this thread may use, or of those allowed: of every core one before there is a second."""
     found = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
     if cores > len(found):
         raise ValueError(f"expected at most {len(found)} CPUs, found {cores}")
@@ -67,28 +58,30 @@ _KILL_SECONDS = 30.0
 
 
 class ServerHost(Supervisor):
-    """The state of one supervisor: its recipe, once it has one, and the processes it started."""
-
     def __init__(self) -> None:
         super().__init__()
         self._recipe: Recipe | None = None
-        self._directories: ServerDirectories | None = None
+        self._held: dict[Path, int] = {}
+        """Descriptors of its folders: what another made there meanwhile, under the same name, is left alone."""
+
         self._run_folder: Path | None = None
         self._environment: dict[str, str] = {}
         self._pulse_seconds = 0.0
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
-        self._others_memory = tree.named_memory()
+        self._others_memory = frozenset(tree.SHARED.glob("*"))
         self._shared_memory: frozenset[Path] = frozenset()
         """What processes had mapped when they were killed, which nobody else removes."""
         self._passed: Counter[str] = Counter()
         """The bytes of file systems that have ended."""
 
     def do_adopt(self, request: Request) -> Reply:
-        """Take charge of a server's folders: make them and write its files, readable by their owner only."""
         recipe = unpacked(request["recipe"])
-        self._directories = ServerDirectories(recipe.place)
+        for folder in dict.fromkeys((recipe.place.folder, recipe.place.socket.parent)):
+            self._held[folder] = own_folders.make(folder, is_new=True)
+        for folder in (recipe.place.keys, recipe.place.temporary):
+            folder.mkdir(mode=0o700)
         if recipe.cores:  # whatever is started here inherits it
             try:
                 os.sched_setaffinity(0, cpus_for(recipe.cores))
@@ -197,8 +190,8 @@ class ServerHost(Supervisor):
         for path in self._shared_memory - self._others_memory:
             with contextlib.suppress(OSError):  # the server removed it itself
                 path.unlink()
-        if self._directories is not None:
-            self._directories.clear()
+        for folder, descriptor in self._held.items():
+            remove_opened(folder, descriptor)
         if self._run_folder is not None:
             with contextlib.suppress(OSError):  # it is not empty: the run goes on, or its keeper is at it
                 own_folders.remove_empty(self._run_folder)

@@ -67,7 +67,6 @@ _GOCRYPTFS_SECONDS = 30.0
 
 
 def make_image(path: Path, size_bytes: int) -> None:
-    """Make an image, empty; raises ``StorageFault`` where it cannot be made."""
     try:
         with private(path) as file:
             file.truncate(size_bytes)
@@ -76,22 +75,13 @@ def make_image(path: Path, size_bytes: int) -> None:
 
 
 def make_file_system(device: Path) -> None:
-    """Make an ext4 that could hold encrypted folders, whether it is to or not.
-
-    Raises:
-        StorageFault: the program fails.
-    """
     features = ["-O", "encrypt", "-J", f"size={_JOURNAL_MIB}", "-m", "0", "-b", str(BLOCK_BYTES)]
     lazily = ["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"]
     run_tool((MAKER, "-q", "-F", *features, *lazily, str(device)), device)
 
 
 def run_tool(argv: tuple[str, ...], image: Path, secret: bytes | None = None) -> None:
-    """Run a program that makes or opens storage; ``secret`` goes to its standard input.
-
-    Raises:
-        StorageFault: it fails.
-    """
+    """Run a program that makes or opens storage; ``secret`` goes to its standard input."""
     try:
         done = subprocess.run(argv, input=secret or b"", capture_output=True, check=False, timeout=_MAKE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -103,11 +93,6 @@ def run_tool(argv: tuple[str, ...], image: Path, secret: bytes | None = None) ->
 
 @contextmanager
 def attached(image: Path) -> Iterator[tuple[Path, bool]]:
-    """A loop device over an image, freed after the block unless it was mounted; and whether it does direct I/O.
-
-    Raises:
-        EnvironmentFault: there is none.
-    """
     try:
         file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -149,11 +134,7 @@ def _free_device(file: int) -> tuple[int, Path]:
 
 
 def mount_ext4(device: Path, at: Path) -> None:
-    """Mount an ext4; its inode tables are left as they are, since to fill them would be work beside what is measured.
-
-    Raises:
-        EnvironmentFault: the kernel refuses.
-    """
+    """Mount an ext4; its inode tables are left as they are: to fill them would be work beside what is measured."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(os.fsencode(device), os.fsencode(at), b"ext4", _NOSUID | _NODEV, b"noinit_itable") != 0:
         fault = os.strerror(ctypes.get_errno())
@@ -180,11 +161,7 @@ def flush(folder: Path) -> None:
 
 
 def encrypt_folder(mount: Path, folder: Path) -> None:
-    """Put a key into the keyring of a mounted ext4, and have an empty folder in it encrypt whatever comes into it.
-
-    Raises:
-        EnvironmentFault: the kernel refuses.
-    """
+    """Put a key into the keyring of a mounted ext4, and have an empty folder in it encrypt whatever comes into it."""
     key = bytearray(_KEY.pack(_BY_IDENTIFIER, 0, b"", _KEY_BYTES, 0, b"") + secrets.token_bytes(_KEY_BYTES))
     try:
         _ioctl(mount, _ADD_KEY, key)
@@ -207,10 +184,6 @@ def mount_gocryptfs(ciphertext: Path, at: Path, log: Path) -> subprocess.Popen[b
 
     A password of 256 random bits needs no slow key derivation, so scrypt does the least that gocryptfs takes. Of its
     two implementations of AES it takes Go's, as for PostgreSQL's own twins.
-
-    Raises:
-        StorageFault: it cannot be made.
-        EnvironmentFault: it does not mount.
     """
     program = shutil.which("gocryptfs") or "gocryptfs"
     password = secrets.token_hex(32)
@@ -241,8 +214,3 @@ def open_luks(device: Path, name: str) -> Path:
     run_tool(("cryptsetup", "luksFormat", *by_key, *cipher, *quickly, str(device)), device, key)
     run_tool(("cryptsetup", "open", *by_key, str(device), name), device, key)
     return Path("/dev/mapper", name)
-
-
-def close_luks_when_unused(device: Path, name: str) -> None:
-    """Have an open device close itself when nobody uses it any more: with its mount, whoever undoes that."""
-    run_tool(("cryptsetup", "close", "--deferred", name), device)

@@ -8,23 +8,90 @@ All of it lies in the folder of the run, whose keeper undoes the mounts in it wh
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta import own_folders
-from tdelta.design.storages import is_user_folder, storage_of
-from tdelta.errors import EnvironmentFault
+from tdelta.design.storages import USER_FOLDER, is_user_folder, storage_of
+from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.measure.encrypted_folders import encryption_of
+from tdelta.measure.procfs import read_text
 from tdelta.messages import Refusal
 from tdelta.processes.files import TwinFolder, sweep
 from tdelta.processes.process_tree import usage
 from tdelta.processes.storage import images
-from tdelta.processes.storage.available import kernel_driver, needs_images
+from tdelta.processes.storage.images import LOOP_CONTROL, MAKER
 from tdelta.processes.workers import relying_on
 from tdelta.records import StorageFound, Usage
+
+_IN_IMAGES = ("fscrypt", "luks")
+"""What needs an image, since the kernel encrypts below a mount of its own."""
+
+_EXT4_ENCRYPTS = "sys/fs/ext4/features/encryption"
+_MAPPER = "device-mapper"
+
+
+def require_storage(level: str, root: Path = Path("/")) -> None:
+    """See that storage of a level can be made here, or that the user's folder is encrypted; ``root`` is for tests."""
+    if storage_of(level) is USER_FOLDER:
+        _require_folder(Path(level))
+        return
+    missing = list(_missing(level, root))
+    if missing:
+        raise UsageError(Refusal.of("storage-missing", storage=level, missing="; ".join(missing)))
+
+
+def _require_folder(folder: Path) -> None:
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(Refusal.of("path-unusable", path=str(folder), fault="not a writable folder"))
+    if encryption_of(folder) is None:
+        raise UsageError(Refusal.of("folder-not-encrypted", option=f"--vary storage={folder!s}", found="none"))
+
+
+def _missing(level: str, root: Path) -> Iterator[str]:
+    for program in storage_of(level).programs:
+        if shutil.which(program) is None:
+            yield f"the program {program}"
+    if level in _IN_IMAGES:
+        if os.geteuid() != 0:
+            yield "root, who alone may mount images"
+        elif not os.access(root / LOOP_CONTROL.relative_to("/"), os.R_OK | os.W_OK):
+            yield f"loop devices ({LOOP_CONTROL})"
+    if level == "fscrypt" and not (root / _EXT4_ENCRYPTS).exists():
+        yield f"a kernel whose ext4 encrypts (/{_EXT4_ENCRYPTS}; CONFIG_FS_ENCRYPTION)"
+    if level == "luks" and _MAPPER not in (read_text(root / "proc/misc") or ""):
+        yield "a kernel with the device mapper (device-mapper in /proc/misc; CONFIG_BLK_DEV_DM, CONFIG_DM_CRYPT)"
+    if level == "gocryptfs" and not os.access(root / "dev/fuse", os.R_OK | os.W_OK):
+        yield "file systems in user space (/dev/fuse)"
+
+
+def needs_images(levels: Sequence[str]) -> bool:
+    """Whether rooms of these levels are images: where tdelta itself encrypts, and images can be mounted or must be."""
+    encrypting = [level for level in levels if storage_of(level).is_made and storage_of(level).encrypts]
+    return any(level in _IN_IMAGES for level in encrypting) or (bool(encrypting) and _can_mount_images())
+
+
+def _can_mount_images() -> bool:
+    return os.geteuid() == 0 and os.access(LOOP_CONTROL, os.R_OK | os.W_OK) and shutil.which(MAKER) is not None
+
+
+def kernel_driver(name: str, root: Path = Path("/")) -> str:
+    """The kernel's driver of an algorithm by ``/proc/crypto``, that of the highest priority; empty where it lists none.
+
+    Algorithms are listed once they were asked for: ask while such storage is mounted.
+    """
+    found = []
+    for entry in (read_text(root / "proc/crypto") or "").split("\n\n"):
+        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in entry.splitlines())}
+        if fields.get("name") == name and fields.get("priority", "").isdigit():
+            found.append((int(fields["priority"]), fields.get("driver", "")))
+    return max(found, default=(0, ""))[1]
+
 
 _END_SECONDS = 20.0
 _KERNEL_CIPHER = "xts(aes)"
@@ -34,11 +101,8 @@ _KERNEL_CIPHER = "xts(aes)"
 class Room:
     """The folder of one instance. What is in it can be read in the clear as long as it is mounted.
 
-    Attributes:
-        path: the folder.
-        found: what it was found to be.
-        kept: what lies below it: the image, or a folder of files; None where that is the user's.
-        process: what encrypts; None where the kernel does.
+    What lies below it is ``kept``, the image or a folder of files; None where that is the user's. The ``process`` is
+    what encrypts; None where the kernel does.
     """
 
     path: Path
@@ -51,11 +115,6 @@ class Room:
         return Usage() if self.process is None else usage(self.process.pid)
 
     def below(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Search what lies below the file system, once all is written.
-
-        Raises:
-            EnvironmentFault: it cannot be read.
-        """
         if self.kept is None:
             return ()
         for folder in (self.path, self.path.parent):  # gocryptfs first, then what it keeps
@@ -66,18 +125,12 @@ class Room:
             paths = [path for path in self.kept.rglob("*") if path.is_file() and not path.is_symlink()]
             name = f"{self.kept.name}/ ({len(paths)} files)"
         found = search([_file(path) for path in paths], needles)
-        scanned, markers = (
-            sum(counts) for counts in zip(*((f.scanned_bytes, f.markers_found) for f in found), strict=True)
-        )
+        scanned, markers = sum(one.scanned_bytes for one in found), sum(one.markers_found for one in found)
         return (MarkerHit(name, FileClass.STORAGE, scanned, markers),)
 
 
 class Rooms:
-    """All rooms of one run.
-
-    Args:
-        image_bytes: what an image holds at most.
-    """
+    """All rooms of one run; an image holds ``image_bytes`` at most."""
 
     def __init__(self, folder: TwinFolder, levels: Sequence[str], image_bytes: int) -> None:
         self._folder = folder
@@ -89,12 +142,6 @@ class Rooms:
 
     @contextlib.contextmanager
     def room(self, level: str, name: str) -> Iterator[Room]:
-        """A room on storage of that level for the instance of that name, until the end of the block.
-
-        Raises:
-            EnvironmentFault: the machine refuses, or what was made does not encrypt as it must.
-            StorageFault: the disk is full, or a program that makes storage fails.
-        """
         with contextlib.ExitStack() as stack:
             room = self._own(level, name, stack) if is_user_folder(level) else self._made(level, name, stack)
             _require_in_force(level, room)
@@ -161,13 +208,12 @@ def _mounted(level: str, image: Path, at: Path) -> bool:
         try:
             images.make_file_system(opened)
             images.mount_ext4(opened, at)
-        finally:
-            images.close_luks_when_unused(device, name)
+        finally:  # it closes itself when nobody uses it any more: with its mount, whoever undoes that
+            images.run_tool(("cryptsetup", "close", "--deferred", name), device)
         return is_direct
 
 
 def _require_in_force(level: str, room: Room) -> None:
-    """Raise where a folder is not encrypted as its level says, or a plain one is."""
     wanted, found = storage_of(level), room.found.encryption
     is_right = bool(found) == wanted.encrypts and found.startswith(wanted.seen)
     if not is_right:

@@ -18,7 +18,7 @@ from tdelta.document.quantities import estimate_text
 from tdelta.document.wording import has_amount
 from tdelta.records import CheckState, Decision, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.formats.answered import Answered
+from tdelta.report.formats.rows import Answered
 
 _FAILURE, _ERROR, _SKIPPED = "failure", "error", "skipped"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -15,7 +15,7 @@ from tdelta.document.quantities import counted, duration, printable
 from tdelta.document.wording import verdict_cells
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.answer import run_answer
-from tdelta.report.formats.answered import Answered
+from tdelta.report.formats.rows import Answered
 from tdelta.report.history import against_sentences
 
 _MARKS = {

@@ -1,14 +1,58 @@
-"""The verdicts of a run as rows: one per condition, metric and transaction type, as CSV."""
+"""The verdicts of a run as CSV, a row per condition, metric and transaction type, and the whole answer as JSON."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from tdelta.records import Verdict
-from tdelta.report.formats.answered import Answered
+from tdelta.document.labels import condition_label
+from tdelta.records import RunResult, Verdict
+from tdelta.records.history import Against
+from tdelta.report.document import document, to_json
+from tdelta.report.history import against_values
 from tdelta.store.export import write_rows
+
+ALL = "all"
+"""The transaction of verdicts over the whole mix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A stored run with its answer.
+
+    ``exit_code`` is what the command ends with, after ``--undecided``; ``undecided_passes`` is what that option says.
+    ``against`` is the run beside an earlier one, where that was asked for.
+    """
+
+    result: RunResult
+    exit_code: int
+    created_unix_seconds: float
+    undecided_passes: bool = False
+    against: Against | None = None
+
+    @property
+    def created(self) -> str:
+        """When the run was begun, in UTC, as ISO 8601 has it: ``2026-11-25T18:40:29+00:00``."""
+        return datetime.fromtimestamp(self.created_unix_seconds, UTC).isoformat(timespec="seconds")
+
+    @property
+    def name(self) -> str:
+        """What series of runs this one belongs to: ``sqlite/order-entry``, with a study's name where it has one."""
+        settings = self.result.settings
+        parts = (settings.engine, settings.study, settings.workload)
+        return "/".join(dict.fromkeys(part for part in parts if part))
+
+    def label(self, verdict: Verdict) -> str:
+        """What the condition of a verdict is called, with the transaction type where it is of one."""
+        label = condition_label(verdict.condition, self.result.settings)
+        return label if verdict.transaction == ALL else f"{label}: {verdict.transaction}"
+
+    def labelled(self) -> Iterator[tuple[str, Verdict]]:
+        return ((self.label(verdict), verdict) for verdict in self.result.primary)
+
 
 Cell = str | int | float | bool | None
 
@@ -81,3 +125,11 @@ def valid(row: Mapping[str, Cell]) -> dict[str, Cell]:
 def finite(value: float) -> float | None:
     """A number, or None where there is none."""
     return value if math.isfinite(value) else None
+
+
+def as_json(answered: Answered) -> str:
+    """The document that ``--json`` prints (docs/json.md), with ``against`` where that was asked for."""
+    values = document(answered.result, answered.exit_code)
+    if answered.against is not None:
+        values["against"] = against_values(answered.against)
+    return to_json(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tdelta import __version__
@@ -30,7 +30,7 @@ from tdelta.findings import placed
 from tdelta.findings import sections as finding_sections
 from tdelta.findings.base import FOUND
 from tdelta.findings.stalls import parting
-from tdelta.records import NoiseFloor, Role, RunResult, RunSettings, Verdict
+from tdelta.records import Decision, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.answer import found, run_answer
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.details import ended, notes, open_loop_words, trial_words
@@ -45,6 +45,7 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
+from tdelta.report.subject import subject
 from tdelta.session.studies import studies
 
 
@@ -197,15 +198,11 @@ def _run_table(data: RunData) -> Table:
         ("measured", f"{counted(result.counts.rounds, 'round')}, {counted(result.counts.blocks, 'block')}"),
         ("trials", f"{result.counts.trials:,} of {trial_words(result)}, at least {each} each"),
         ("took", f"{duration(result.counts.elapsed_seconds)}, {ended(result)}"),
-        ("loop", _loop_words(result)),
+        ("loop", open_loop_words(result) or "closed loop: as fast as the clients can"),
         ("tried again", _kinds(result.loop.retries)),
         ("errors", _kinds(result.loop.errors)),
     ]
     return Table("The run", [Column(""), Column("")], rows)
-
-
-def _loop_words(result: RunResult) -> str:
-    return open_loop_words(result) or "closed loop: as fast as the clients can"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -216,7 +213,7 @@ def _twins_table(result: RunResult) -> Table:
     settings = result.settings
     factors = list(dict.fromkeys(name for c in settings.conditions for name, _ in c.levels))
     rows = [
-        (label(c, settings), _ROLES[c.role], *(str(dict(c.levels).get(name, MISSING)) for name in factors))
+        (label(c, settings), _ROLES[c.role], *(str(c.get(name, MISSING)) for name in factors))
         for c in settings.conditions
     ]
     columns = [Column("configuration"), Column("role"), *(Column(name.replace("_", " ")) for name in factors)]
@@ -266,3 +263,28 @@ def _cannot_show(result: RunResult) -> Iterator[str]:
         )
     if result.counts.rounds < 2:
         yield "Variation between copies: a single round has one database of each configuration."
+
+
+def compose_runs(results: Sequence[RunResult]) -> Page:
+    """A section for each run, in the order given."""
+    sections = [_section(number, result) for number, result in enumerate(results, 1)]
+    what = f"Encryption at rest: {counted(len(results), 'run')}"
+    return Page(
+        title=f"tdelta: {what}",
+        eyebrow=f"tdelta {__version__}",
+        headline=what,
+        is_alarm=any(result.decision is Decision.INVALID for result in results),
+        sections=sections,
+        marker=f"{MARKER}: runs",
+        footer="Each section is the first part of a run's own page: tdelta report RUN.",
+    )
+
+
+def _section(number: int, result: RunResult) -> Section:
+    answer = run_answer(result, result.settings.run_id)
+    kind = "alarm" if is_invalid(result) else "answer"
+    blocks: list[Block] = [Paragraph(answer.sentence, kind), answer.lines_block()]
+    if result.primary:
+        blocks.append(primary_forest(result, f"answer-{number}"))
+    blocks.append(Paragraph(run_words(result), "note"))
+    return Section(f"run-{number}", subject(result), blocks)

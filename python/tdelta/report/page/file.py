@@ -114,12 +114,7 @@ _PRIVATE = 0o600
 
 
 def write_page(text: str, path: Path, *, force: bool = False) -> None:
-    """Write a page to a file, beside it first and then renamed; a device or a pipe is written to.
-
-    Raises:
-        UsageError: something is there that is no report of tdelta's, and ``force`` is not given.
-        StorageFault: the file cannot be written.
-    """
+    """Write a page to a file, beside it first and then renamed; a device or a pipe is written to."""
     with _faults(path):
         if path.exists() and not path.is_file():
             with written_to(path) as out:

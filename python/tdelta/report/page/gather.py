@@ -56,10 +56,6 @@ def gather(store: Store, run_id: str, observe: Callable[[Event], None] = lambda 
     Args:
         run_id: the whole id of the run.
         observe: hears of each stage (`tdelta.records.Phase`).
-
-    Raises:
-        UnknownName: the store has no such run.
-        StoreError: the run has no result yet.
     """
     result = store.result(run_id)
     created = store.summary(run_id).created_unix_seconds

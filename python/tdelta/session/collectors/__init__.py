@@ -7,32 +7,12 @@ collects of the round's twins. What it found, and what is to be said of it, is t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from tdelta.messages import RunPart
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.profile import CpuProfiles
 from tdelta.session.collectors.search import FileSearch
-from tdelta.session.collectors.timed_calls import TimedCalls
-from tdelta.session.collectors.unit_costs import UnitCosts
+from tdelta.session.collectors.unit_costs import TimedCalls, UnitCosts
 from tdelta.session.context import Ready, Round, RunContext
-
-
-class Collector(Protocol):
-    """One of rounds. ``stage`` names what is void where a server dies meanwhile."""
-
-    stage: RunPart
-
-    def is_due(self) -> bool:
-        """Whether there is something left to collect."""
-
-    def collect(self, of: Round) -> None:
-        """Collect it, of as many twins as there is time for, until there is a Ctrl-C."""
-
-
-class Preferred(Collector, Protocol):
-    def first_seconds(self) -> float:
-        """What time is kept for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +31,11 @@ class Collectors:
         return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context, ready))
 
     @property
-    def preferred(self) -> tuple[Preferred, ...]:
+    def preferred(self) -> tuple[TimedCalls | CpuProfiles, ...]:
         """Those for which later blocks are left out where time is short."""
         return self.timed_calls, self.profiles
 
     @property
-    def behind_blocks(self) -> tuple[Collector, ...]:
+    def behind_blocks(self) -> tuple[TimedCalls | CpuProfiles | FileSearch, ...]:
         """Those of rounds, in their order."""
         return self.timed_calls, self.profiles, self.search

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from tdelta.messages.checks import (
     BUILDS,
     FILES,
     IN_FORCE,
+    INSTRUCTIONS,
     REPLICAS,
     ROWS_AFTER,
     ROWS_BEFORE,
@@ -31,7 +33,7 @@ from tdelta.processes import Checksums, Twin
 from tdelta.processes.protocol import CipherProof
 from tdelta.records import ENCRYPTION, CheckState, Condition, Trial, Validity
 from tdelta.records.trials import CONFIRMED, UNCONFIRMED
-from tdelta.session.instructions import FACTOR, instructions_check
+from tdelta.session.faults import AES_INSTRUCTIONS
 from tdelta.session.pace import LOOKED_AT
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
@@ -128,7 +130,7 @@ class Checks:
 
     def proved(self, condition: Condition, proof: CipherProof) -> None:
         """What a page's cipher cost in a twin's own process, before its first trial."""
-        self._notes.page_us.setdefault(str(condition.level(FACTOR)), []).append(proof.cipher_us_per_page)
+        self._notes.page_us.setdefault(str(condition.level(AES_INSTRUCTIONS)), []).append(proof.cipher_us_per_page)
 
     def unsettled(self, number: int, misses: Mapping[Condition, Sequence[float]]) -> None:
         """Caches that still missed less often from trial to trial when a round's first block had to begin."""
@@ -185,11 +187,7 @@ class Checks:
         self._ended = {}
 
     def raise_if_rows_differ(self) -> None:
-        """Twins with different rows are not worth a trial.
-
-        Raises:
-            InvalidTwins: what differs.
-        """
+        """Twins with different rows are not worth a trial."""
         if self._before:
             raise InvalidTwins(Refusal.of("twins-differ", differences="; ".join(map(str, self._before))))
 
@@ -275,7 +273,7 @@ class Checks:
         found: dict[str, list[bool | None]] = {}
         of_transactions = [trial for trial in trials if not self._plan.step(trial.condition)]
         for trial in of_transactions:
-            reported = spilled(trial.measurement, writes=self._plan.layout.writes)
+            reported = spilled(trial.measurement, writes=self._plan.writes)
             found.setdefault(trial.condition.key, []).append(reported)
         if any(None in reported for reported in found.values()) or not found:
             yield Validity(
@@ -301,7 +299,7 @@ class Checks:
 
     def _replicated_check(self, trials: Sequence[Trial]) -> Iterator[Validity]:
         """Of a run with replicas: they hold their primaries' rows, and every commit that was to wait for them did."""
-        if not self._plan.layout.has_replicas:
+        if not self._plan.has_replicas:
             return
         alone: Counter[str] = Counter()
         for trial in trials:
@@ -468,3 +466,37 @@ def _work_done(trials: Sequence[Trial]) -> Detail:
     if errors:
         return Detail.of("work-done", operations=operations, trials=len(trials), errors=errors)
     return Detail.of("work-done", operations=operations, trials=len(trials), errors=0)
+
+
+LEAST_SLOWDOWN = 2.0
+"""By how much a page's cipher must be slower without the instructions, for the level to count as off.
+
+aes-256 was found 11 times as slow (benches/results/instrument.md); a worker that kept the instructions would show 1.
+"""
+
+
+def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity, ...]:
+    """Whether every worker showed its level by what its library's page cipher cost; empty if no level was varied.
+
+    Args:
+        page_us: by level, µs per page in each worker that was to have it.
+    """
+    on, off = (page_us.get(level, ()) for level in ("on", "off"))
+    if not on and not off:
+        return ()
+    if not (on and off):
+        (level,) = page_us
+        alone = Detail.of("instructions-not-compared", level=level, cost=_span(page_us[level]))
+        return (Validity(INSTRUCTIONS, CheckState.NOT_SHOWN, (alone,)),)
+    typical = statistics.median(on)
+    wrong = [cost for cost in off if cost < LEAST_SLOWDOWN * typical] + [cost for cost in on if cost > min(off)]
+    shown = Detail.of("instructions-shown", on=_span(on), off=_span(off))
+    if wrong:
+        needed = Detail.of("instructions-wrong", times=LEAST_SLOWDOWN)
+        return (Validity(INSTRUCTIONS, CheckState.FAILED, (shown, needed)),)
+    return (Validity(INSTRUCTIONS, CheckState.OK, (shown,)),)
+
+
+def _span(page_us: Sequence[float]) -> str:
+    least, most = min(page_us), max(page_us)
+    return f"{least:.2f} to {most:.2f} µs per page" if least < most else f"{least:.2f} µs per page"

@@ -25,8 +25,7 @@ from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.processes import Twin
 from tdelta.profiling.functions import Functions
-from tdelta.profiling.perf import Perf, find_perf
-from tdelta.profiling.recording import Recording, added
+from tdelta.profiling.perf import Perf, Recording, added, find_perf
 from tdelta.profiling.sampling import FREQUENCY_HZ, Sampling
 from tdelta.records import Condition, CpuProfile, Measurement, Phase, Role
 from tdelta.session.context import PROFILES, Round, RunContext

@@ -27,8 +27,7 @@ from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
-from tdelta.session.server_check.bench import Bench, NotOffered
-from tdelta.session.server_check.steps import STEPS, AbilityCheck, lacking
+from tdelta.session.server_check.steps import STEPS, AbilityCheck, Bench, NotOffered, lacking
 
 
 def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:

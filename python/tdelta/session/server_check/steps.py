@@ -6,18 +6,176 @@ what is removed is looked for once more.
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from tdelta.engines.server.base import Conversion, ConvertsSchemas, LeftoverSchema, lock_name
+from tdelta.engines.server.base import ANSWER_SECONDS, Conversion, ConvertsSchemas, LeftoverSchema, lock_name
+from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.server.dsn import Dsn
+from tdelta.engines.server.external_twins import ExternalSettings, ExternalTwin, ExternalTwins
+from tdelta.engines.server.pairs import ReachedServers, reached
 from tdelta.engines.server.schemas import RunSchema
-from tdelta.engines.server.sessions import asking, first, is_true
-from tdelta.errors import ServerLost, WorkerFault
+from tdelta.engines.server.sessions import Session, asking, first, is_true
+from tdelta.errors import Defect, ServerLost, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta.processes.jobs import TRACE
+from tdelta.processes.jobs import TRACE, PopulateJob, TrialJob
 from tdelta.processes.workers import Refused
-from tdelta.session.server_check.bench import AbilityFails, Bench, Found, NotOffered
+from tdelta.records import Measurement
+from tdelta.session.planning import plan
+from tdelta.session.request import RunRequest
+
+Found: TypeAlias = Mapping[str, "str | int | float"]
+"""What a step saw, for the report: counts, and the server's own words about encryption."""
+
+
+class AbilityFails(TdeltaError):
+    """An adapter that does not do what it is to do."""
+
+    def __init__(self, said: Refusal, server: str = "") -> None:
+        super().__init__(said.at(server) if server else said)
+
+
+class NotOffered(Exception):
+    """An ability that this adapter, or this client, does not have."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+class Bench:
+    """Two servers, what was made on them, and what has become of it so far. A context: at its end nothing is left.
+
+    Args:
+        request: ``--baseline`` and ``--encrypted`` with what goes with them, and the work.
+
+    Attributes:
+        servers: the two, once they are reached.
+        twins: makes and loads twins, once there are schemas.
+        settings: of the two twins.
+        job: the rows.
+        scripts: the transactions by name.
+        running: the twins, once they are started.
+        measured: what their trials measured.
+        client: by which client the servers are reached.
+    """
+
+    trial = TrialJob(seed=24, stream=0, operations=200, first_op=0, deadline_seconds=60.0)
+    """The work of both."""
+
+    def __init__(self, request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> None:
+        self.client = ""
+        self.servers: ReachedServers | None = None
+        self.running: list[ExternalTwin] = []
+        self.measured: list[Measurement] = []
+        self.twins: ExternalTwins
+        self.settings: Sequence[ExternalSettings]
+        self.job: PopulateJob
+        self.scripts: Mapping[str, str]
+        self._request = request
+        self._dsns = dsns
+        self._run_id = run_id
+        self._sessions: dict[str, Session] = {}
+        self._reached = ExitStack()
+        self._made = ExitStack()
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        with self._reached, self._made:
+            self.end_twins()
+            self.end_sessions()
+
+    @property
+    def both(self) -> tuple[FoundServer, FoundServer]:
+        return self._found.both
+
+    @property
+    def schemas(self) -> Sequence[RunSchema]:
+        return tuple(self._found.schemas.values())
+
+    def reach(self) -> int:
+        """Reach and compare both servers. Returns in how many settings they differ that are not encryption."""
+        self.servers = self._reached.enter_context(reached(self._request.values, self._dsns, self._run_id))
+        return len(self.servers.pair.differences)
+
+    def make(self) -> None:
+        servers = self._found
+        self._made.enter_context(servers.made())
+        made = plan(self._request, self._run_id, None, servers)
+        job, mix = made.populate_job(), made.workload_spec()
+        if not isinstance(job, PopulateJob):
+            raise Defect("the check's rows are generated")
+        self.job, self.scripts = job, {str(one["name"]): str(one["text"]) for one in mix.transactions}
+        self.twins = ExternalTwins(servers.schemas, servers.access, job, mix)
+        self.settings = tuple(made.twin_settings(condition, 0) for condition in made.conditions)
+
+    def remove(self) -> None:
+        self.end_twins()
+        self.end_sessions()
+        self._made.close()
+
+    def session(self, schema: RunSchema) -> Session:
+        """A session that works in a schema and is not the one that made it; opened once."""
+        if schema.name + schema.server.option not in self._sessions:
+            options = {**self._found.access.options(schema), "answer_seconds": ANSWER_SECONDS}
+            opened = Session(options, schema.server.dsn.program, Refused)
+            self._sessions[schema.name + schema.server.option] = opened
+        return self._sessions[schema.name + schema.server.option]
+
+    def expected(self, server: FoundServer) -> bool | None:
+        """What the tables of a server are to be, True for encrypted; None where it cannot tell."""
+        return self._found.pair.expected(server)
+
+    def end_twins(self) -> None:
+        while self.running:
+            self.running.pop().end()
+
+    def end_sessions(self) -> None:
+        """Close those that `session` opened."""
+        while self._sessions:
+            self._sessions.popitem()[1].close()
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """All that a report must not have, and what stands in its place."""
+        hidden = {socket.gethostname(): "HOST"}
+        for dsn in self._dsns:
+            hidden |= {dsn.user: "USER", dsn.host: "HOST", dsn.socket or "": "SOCKET", dsn.database or "": "DATABASE"}
+            hidden |= {dsn.place or "": "PLACE"}
+            hidden |= {dsn.password_env or "": "VARIABLE", dsn.password_file or "": "FILE", dsn.tls_ca or "": "FILE"}
+        for server in self.both if self.servers is not None else ():
+            hidden |= {self._found.access.password(server) or "": "PASSWORD", server.identity.user: "USER"}
+            hidden |= {server.identity.machine: "HOST"}
+        return hidden
+
+    @property
+    def _found(self) -> ReachedServers:
+        if self.servers is None:
+            raise Defect("the servers were not reached yet")
+        return self.servers
+
+
+def _missing(what: str, server: str = "") -> AbilityFails:
+    return AbilityFails(Refusal.of("server-check-missing", what=what), server)
+
+
+def _differs(what: str, found: str, server: str = "") -> AbilityFails:
+    return AbilityFails(Refusal.of("server-check-differs", what=what, found=found), server)
+
+
+def _left(what: str, server: str) -> AbilityFails:
+    return AbilityFails(Refusal.of("server-check-left", what=what), server)
+
+
+def _unsupported(what: str) -> NotOffered:
+    return NotOffered(Refusal.of("server-check-unsupported", what=what))
+
 
 WAIT_SECONDS = 120.0
 _LOOK_AGAIN_SECONDS = 0.2
@@ -30,9 +188,9 @@ def converted(bench: Bench) -> Found:
     server, name = schema.server, schema.server.option.removeprefix("--")
     kind = server.kind
     if not isinstance(kind, ConvertsSchemas) or not bench.expected(server):
-        raise NotOffered(Refusal.of("server-check-unsupported", what="encrypting and decrypting a schema with rows"))
+        raise _unsupported("encrypting and decrypting a schema with rows")
     if not kind.conversion(server.ask, schema.name).is_possible:
-        raise NotOffered(Refusal.of("server-check-unsupported", what="encrypting and decrypting a schema with rows"))
+        raise _unsupported("encrypting and decrypting a schema with rows")
     rows = twin.checksums(bench.job.tables)
     server.connection.run(kind.convert_sql(schema.name, is_encrypted=False))
     found: dict[str, str | int | float] = {"decrypted": _awaited(schema, kind, is_encrypted=False).said}
@@ -45,12 +203,7 @@ def converted(bench: Bench) -> Found:
         given = {"wanted": _WORDS[True], "tables": ", ".join(sorted(wrong))}
         raise AbilityFails(Refusal.of("server-check-tables-otherwise", **given), name)
     if wrong := [table for table, sums in twin.checksums(bench.job.tables).items() if sums != rows.get(table)]:
-        raise AbilityFails(
-            Refusal.of(
-                "server-check-differs", what="rows before and after encrypting the schema again", found=", ".join(wrong)
-            ),
-            name,
-        )
+        raise _differs("rows before and after encrypting the schema again", ", ".join(wrong), name)
     return found
 
 
@@ -104,22 +257,14 @@ def state_read(bench: Bench) -> Found:
     for server in bench.both:
         name = server.option.removeprefix("--")
         if not server.settings:
-            raise AbilityFails(Refusal.of("server-check-missing", what="the settings (a missing privilege?)"), name)
+            raise _missing("the settings (a missing privilege?)", name)
         if not server.identity.version:
-            raise AbilityFails(Refusal.of("server-check-missing", what="the server's version"), name)
+            raise _missing("the server's version", name)
         unsaid = [scope.name for scope in server.encryption.scopes if not scope.said]
         if unsaid or not server.encryption.scopes:
-            raise AbilityFails(
-                Refusal.of(
-                    "server-check-missing", what=f"the settings about the encryption of {', '.join(unsaid) or 'all'}"
-                ),
-                name,
-            )
+            raise _missing(f"the settings about the encryption of {', '.join(unsaid) or 'all'}", name)
         if server.kind.encryption(server.ask) != server.encryption:
-            raise AbilityFails(
-                Refusal.of("server-check-differs", what="two queries of the encryption settings", found="one server"),
-                name,
-            )
+            raise _differs("two queries of the encryption settings", "one server", name)
         found[f"{name}: settings"] = len(server.settings)
         found |= {f"{name}: {scope.name}": scope.said for scope in server.encryption.scopes}
     return found
@@ -132,13 +277,11 @@ def schemas_made(bench: Bench) -> Found:
         name = server.option.removeprefix("--")
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
-            raise AbilityFails(Refusal.of("server-check-missing", what="the schema, from another session,"), name)
+            raise _missing("the schema, from another session,", name)
         if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
-            raise AbilityFails(Refusal.of("server-check-missing", what="the run's mark in the schema"), name)
+            raise _missing("the run's mark in the schema", name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
-            raise AbilityFails(
-                Refusal.of("server-check-missing", what="the schema's lock, from another session,"), name
-            )
+            raise _missing("the schema's lock, from another session,", name)
     return {"schemas": len(bench.schemas)}
 
 
@@ -147,10 +290,7 @@ def rows_loaded(bench: Bench) -> Found:
     for settings in bench.settings:
         _, sums = bench.twins.load(settings)
         if wrong := [table for table in expected if sums.get(table) != expected[table]]:
-            raise AbilityFails(
-                Refusal.of("server-check-differs", what="generated and loaded rows", found=", ".join(wrong)),
-                settings.place,
-            )
+            raise _differs("generated and loaded rows", ", ".join(wrong), settings.place)
     return {"tables": len(expected), "rows": sum(rows for rows, _ in expected.values())}
 
 
@@ -162,12 +302,7 @@ def tables_seen(bench: Bench) -> Found:
         server, name = schema.server, schema.server.option.removeprefix("--")
         tables = server.kind.tables(server.ask, schema.name)
         if lacking := wanted - {table.lower() for table in tables}:
-            raise AbilityFails(
-                Refusal.of(
-                    "server-check-missing", what=f"tables in the server's catalog ({', '.join(sorted(lacking))})"
-                ),
-                name,
-            )
+            raise _missing(f"tables in the server's catalog ({', '.join(sorted(lacking))})", name)
         expected = bench.expected(server)
         wrong = [table for table, state in tables.items() if expected is not None and state is not expected]
         if wrong:
@@ -177,7 +312,7 @@ def tables_seen(bench: Bench) -> Found:
             )
         size = float(first(server.ask(server.kind.data_bytes_sql(schema.name))) or 0)
         if size <= 0:
-            raise AbilityFails(Refusal.of("server-check-missing", what="the size of the loaded tables"), name)
+            raise _missing("the size of the loaded tables", name)
         found[f"{name}: bytes"] = round(size)
     return found
 
@@ -194,9 +329,7 @@ def worked(bench: Bench) -> Found:
             given = {"operations": bench.trial.operations, "found": measured.total_operations}
             raise AbilityFails(Refusal.of("server-check-work-cut", **given, errors=wrong), settings.place)
         if silent := [name for name, span in measured.statements.items() if span.total_ns <= 0]:
-            raise AbilityFails(
-                Refusal.of("server-check-missing", what=f"the times of {', '.join(silent)}"), settings.place
-            )
+            raise _missing(f"the times of {', '.join(silent)}", settings.place)
         bench.measured.append(measured)
     return {"operations": bench.trial.operations, "statements": len(bench.measured[0].statements)}
 
@@ -204,17 +337,17 @@ def worked(bench: Bench) -> Found:
 def rows_alike(bench: Bench) -> Found:
     sums = [twin.checksums(bench.job.tables) for twin in bench.running]
     if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
-        raise AbilityFails(Refusal.of("server-check-differs", what="rows after the same work", found=", ".join(wrong)))
+        raise _differs("rows after the same work", ", ".join(wrong))
     return {"tables": len(sums[0])}
 
 
 def planned(bench: Bench) -> Found:
     plans = [twin.plans(bench.scripts) for twin in bench.running]
     if not any(plans):
-        raise NotOffered(Refusal.of("server-check-unsupported", what="plans as JSON"))
+        raise _unsupported("plans as JSON")
     if plans[0].keys() != plans[1].keys():
         alone = ", ".join(sorted(plans[0].keys() ^ plans[1].keys()))
-        raise AbilityFails(Refusal.of("server-check-missing", what=f"a plan from one of the servers for {alone}"))
+        raise _missing(f"a plan from one of the servers for {alone}")
     return {"statements": len(plans[0]), "run otherwise": sum(plans[0][name] != plans[1][name] for name in plans[0])}
 
 
@@ -222,30 +355,23 @@ def traced(bench: Bench) -> Found:
     further = replace(bench.trial, stream=1, first_op=bench.trial.operations, step=TRACE)
     for server, settings, twin in zip(bench.both, bench.settings, bench.running, strict=True):
         if server.kind.tracing is None:
-            raise NotOffered(
-                Refusal.of("server-check-unsupported", what="statement costs with this client (?client=dbapi may)")
-            )
+            raise _unsupported("statement costs with this client (?client=dbapi may)")
         costs = twin.trial(further).traced
         if not costs or not all(cost.calls for cost in costs.values()):
-            raise AbilityFails(Refusal.of("server-check-missing", what="a call of each statement"), settings.place)
+            raise _missing("a call of each statement", settings.place)
     return {"statements": len(costs), "calls": sum(cost.calls for cost in costs.values())}
 
 
 def costed(bench: Bench) -> Found:
     """That the server's own counters moved while it worked."""
     if not any(server.kind.counters for server in bench.both):
-        raise NotOffered(Refusal.of("server-check-unsupported", what="counters of such servers"))
+        raise _unsupported("counters of such servers")
     grown: dict[str, str | int | float] = {}
     for server, measured in zip(bench.both, bench.measured, strict=True):
         name = server.option.removeprefix("--")
         moved = [counter for counter, count in measured.engine_counters.items() if count]
         if not moved:
-            raise AbilityFails(
-                Refusal.of(
-                    "server-check-missing", what=f"a change of {len(measured.engine_counters)} counters under load"
-                ),
-                name,
-            )
+            raise _missing(f"a change of {len(measured.engine_counters)} counters under load", name)
         grown[f"{name}: counters that moved"] = len(moved)
         cpu = measured.usage.cpu_user_seconds + measured.usage.cpu_system_seconds
         grown[f"{name}: CPU of the server"] = "seen" if cpu > 0 else "not seen"
@@ -256,7 +382,7 @@ def cooled(bench: Bench) -> Found:
     """That caches are emptied by what the adapter says empties them."""
     for server in bench.both:
         if not server.kind.cooling_sql:
-            raise NotOffered(Refusal.of("server-check-unsupported", what="emptying the server's caches with SQL"))
+            raise _unsupported("emptying the server's caches with SQL")
         for statement in server.kind.cooling_sql:
             server.connection.run(statement)
     return {}
@@ -269,15 +395,10 @@ def evidence_kept(bench: Bench) -> Found:
         facts = twin.cipher_facts()
         for scope in server.kind.encryption(server.ask).scopes:
             if facts.get(scope.name) != scope.said:
-                raise AbilityFails(
-                    Refusal.of(
-                        "server-check-differs", what="encryption states before and after the work", found=scope.name
-                    ),
-                    name,
-                )
+                raise _differs("encryption states before and after the work", scope.name, name)
         words.append(facts["tables"])
     if words[0] == words[1] and bench.expected(bench.both[1]):
-        raise AbilityFails(Refusal.of("server-check-missing", what=f"any difference in encryption ({words[0]})"))
+        raise _missing(f"any difference in encryption ({words[0]})")
     return {"baseline: tables": words[0], "encrypted: tables": words[1]}
 
 
@@ -315,7 +436,7 @@ def sessions_ended(bench: Bench) -> Found:
         other = bench.session(schema)
         found = server.kind.marked_sessions(server.ask, schema.sessions)
         if not found:
-            raise AbilityFails(Refusal.of("server-check-missing", what="the marked session of the workload"), name)
+            raise _missing("the marked session of the workload", name)
         for session in found:
             server.connection.run(server.kind.end_session_sql(session))
         try:
@@ -327,7 +448,7 @@ def sessions_ended(bench: Bench) -> Found:
                 said = {"expected": "connection", "found": lost.kind, "said": str(lost)}
                 raise AbilityFails(Refusal.of("server-check-kind", **said), name) from lost
         else:
-            raise AbilityFails(Refusal.of("server-check-left", what="a session after it was ended"), name)
+            raise _left("a session after it was ended", name)
     bench.end_sessions()
     return {"sessions": len(bench.schemas)}
 
@@ -337,11 +458,11 @@ def all_removed(bench: Bench) -> Found:
     for schema in bench.schemas:
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
-            raise AbilityFails(Refusal.of("server-check-left", what="the schema"), name)
+            raise _left("the schema", name)
         if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask)):
-            raise AbilityFails(Refusal.of("server-check-left", what="a schema with the mark of this run"), name)
+            raise _left("a schema with the mark of this run", name)
         if server.kind.marked_sessions(server.ask, schema.sessions):
-            raise AbilityFails(Refusal.of("server-check-left", what="a session with the mark of this run"), name)
+            raise _left("a session with the mark of this run", name)
     return {"schemas": len(bench.schemas)}
 
 

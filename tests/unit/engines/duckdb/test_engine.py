@@ -9,7 +9,7 @@ from tdelta.engines.duckdb.database import attach_sql, setting_statements
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.engines.registry import catalogue
-from tdelta.errors import EngineUnavailable, UnknownName
+from tdelta.errors import EngineUnavailable
 
 KEY = "5e" * 32
 VERSIONS = {"duckdb": "1.5.5", "duckdb-extension-httpfs": "1.5.5"}
@@ -151,11 +151,6 @@ def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine
         assert engine.fault(of, {**GCM, "temp_file_encryption": wanted}) is None
         other = "false" if wanted == "true" else "true"
         assert engine.fault(of, {**GCM, "temp_file_encryption": other}) is not None
-
-
-def test_an_unknown_cipher_is_refused() -> None:
-    with refused(UnknownName, "unknown", found=Part("aes-128"), hint=Part("aes-256-gcm")):
-        DuckdbEngine().check_cipher("aes-128")
 
 
 def test_texts_and_names_are_written_whatever_is_in_them() -> None:

@@ -20,10 +20,7 @@ from tdelta.evidence import FileClass, files_of
 )
 def test_the_name_says_what_a_file_is_for(name: str, expected: FileClass) -> None:
     assert duckdb_file_class(name, "twin.db") is expected
-
-
-def test_a_standard_stream_holds_no_rows() -> None:
-    assert duckdb_file_class("twin.db", "twin.db", is_stream=True) is FileClass.OTHER
+    assert duckdb_file_class(name, "twin.db", is_stream=True) is FileClass.OTHER, "a stream holds no rows"
 
 
 def test_all_files_below_the_folder_are_found_and_those_that_are_open_without_a_name(tmp_path: Path) -> None:

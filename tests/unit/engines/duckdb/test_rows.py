@@ -18,7 +18,6 @@ from tdelta import _native
 from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM
 from tdelta.engines.duckdb.twins import GeneratedRows
-from tdelta.engines.duckdb.worker import Host
 from tdelta.engines.embedded.sql import quoted
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
@@ -132,28 +131,10 @@ def test_the_number_of_threads_changes_no_byte(tmp_path: Path, threads: int) -> 
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_a_full_disk_is_the_systems_error_with_the_files_name() -> None:
-    with pytest.raises(OSError, match="/dev/full") as raised:
-        _native.write_csv(json.dumps(PLAN), "every distribution", SEED, 2, "/dev/full")
-    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "/dev/full")
-
-
 def test_a_folder_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         _native.write_csv(json.dumps(PLAN), "few", SEED, 2, tmp_path / "nowhere" / "0.csv")
     assert raised.value.filename == str(tmp_path / "nowhere" / "0.csv")
-
-
-def test_a_table_that_the_plan_does_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match='"other"'):
-        _native.write_csv(json.dumps(PLAN), "other", SEED, 2, tmp_path / "0.csv")
-
-
-def test_a_worker_tells_a_full_disk_as_one() -> None:
-    answer = Host().answer(
-        {"do": "write_rows", "plan": PLAN, "seed": SEED, "files": {"every distribution": "/dev/full"}}
-    )
-    assert answer["error"] == ["io", f"/dev/full: {os.strerror(errno.ENOSPC)}"]
 
 
 def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None:

@@ -2,43 +2,21 @@ import itertools
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tdelta.engines.embedded import prices as module
-from tdelta.engines.embedded.prices import MovedUnits, PricedFile, opened, prices, proof
+from tdelta.engines.embedded.prices import PricedFile, opened, prices, proof
 from tdelta.measure.aes import Preload, PreloadMode
-
-PAGES = MovedUnits("pages", 32, 4096, time.thread_time_ns, least=0.75, most=1.25)
-needs_counts = pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count what is read")
-
-
-def test_in_memory_the_time_is_shared_out_over_all_units() -> None:
-    ticks = iter((1_000_000, 1_320_000))
-    assert replace(PAGES, clock_ns=lambda: next(ticks)).us_each(lambda: None, None) == pytest.approx(10.0)
-
-
-@needs_counts
-def test_the_time_is_shared_out_over_those_that_were_read(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(bytes(40 * 4096))
-    ticks = iter((0, 400_000))
-    metered = replace(PAGES, clock_ns=lambda: next(ticks), most=math.inf)
-    assert metered.us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes") == pytest.approx(10.0, rel=0.2)
-
-
-@needs_counts
-@pytest.mark.parametrize("pages", [0, 400])
-def test_work_that_did_not_move_its_units_or_more_has_no_price(pages: int, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(bytes(pages * 4096))
-    with pytest.raises(ValueError, match="32 pages"):
-        PAGES.us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes")
 
 
 class Timed(PricedFile):
     proof_scans = 3
     units_in_a_page = 0.5
+    units, count, unit_bytes = "pages", 32, 4096
+    clock_ns = staticmethod(time.thread_time_ns)
+    least, most = 0.75, 1.25
 
     def __init__(self, name: str, times_us: Mapping[str, float], found: str = "rows") -> None:
         self._of_cipher, self._found, self.closed = times_us[name], found, False
@@ -63,6 +41,37 @@ class Timed(PricedFile):
 
 
 TIMES = {"plain": 0.0, "encrypted": 3.0, "bare": 1.0}
+
+
+def pages(**changed: object) -> Timed:
+    made = Timed("plain", TIMES)
+    for name, value in changed.items():
+        setattr(made, name, value)
+    return made
+
+
+needs_counts = pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count what is read")
+
+
+def test_in_memory_the_time_is_shared_out_over_all_units() -> None:
+    ticks = iter((1_000_000, 1_320_000))
+    assert pages(clock_ns=lambda: next(ticks)).us_each(lambda: None, None) == pytest.approx(10.0)
+
+
+@needs_counts
+def test_the_time_is_shared_out_over_those_that_were_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(40 * 4096))
+    ticks = iter((0, 400_000))
+    metered = pages(clock_ns=lambda: next(ticks), most=math.inf)
+    assert metered.us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes") == pytest.approx(10.0, rel=0.2)
+
+
+@needs_counts
+@pytest.mark.parametrize("moved", [0, 400])
+def test_work_that_did_not_move_its_units_or_more_has_no_price(moved: int, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(moved * 4096))
+    with pytest.raises(ValueError, match="32 pages"):
+        pages().us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes")
 
 
 def test_prices_are_what_is_beyond_memory_and_beyond_a_plain_unit() -> None:

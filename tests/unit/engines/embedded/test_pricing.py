@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.engines.embedded import pricing
-from tdelta.engines.embedded.pricing import prove
+from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
@@ -32,20 +32,11 @@ ANSWER = {
 class Answering:
     """A worker that answers, or dies, once it has made both files."""
 
-    environment: dict[str, str]
     order: dict[str, Any]
     dies = False
 
-    def __init__(self, environment: dict[str, str], _program: str) -> None:
-        type(self).environment = environment
-
-    def __enter__(self) -> Answering:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
     def ask(self, do: str, *, seconds: float, **order: Any) -> dict[str, Any]:
-        type(self).order = {"do": do, "seconds": seconds, **json.loads(json.dumps(order))}
+        self.order = {"do": do, "seconds": seconds, **json.loads(json.dumps(order))}
         for files in order["files"].values():
             Path(files["create"]["path"]).touch()
         if self.dies:
@@ -54,12 +45,12 @@ class Answering:
 
 
 @pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> type[Answering]:
-    class OfThisTest(Answering):
-        pass
+def worker() -> Answering:
+    return Answering()
 
-    monkeypatch.setattr(pricing, "Worker", OfThisTest)
-    return OfThisTest
+
+def prove(worker: Answering, folder: TwinFolder, cipher: str = "aes-256") -> CipherProof:
+    return ask_proof(worker, SqliteEngine(), folder, cipher, None)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -68,9 +59,8 @@ def folder(tmp_path: Path) -> Iterator[TwinFolder]:
         yield folder
 
 
-def test_a_proof_is_what_its_worker_found(worker: type[Answering], folder: TwinFolder) -> None:
-    found = prove(SqliteEngine(), folder, {"LD_PRELOAD": "libno_aes.so"}, "aes-128")
-    assert found == CipherProof(
+def test_a_proof_is_what_its_worker_found(worker: Answering, folder: TwinFolder) -> None:
+    assert prove(worker, folder, "aes-128") == CipherProof(
         "aes-128",
         "a library",
         plain_us_per_page=0.4,
@@ -80,12 +70,11 @@ def test_a_proof_is_what_its_worker_found(worker: type[Answering], folder: TwinF
         unpatched=1,
         answered=4,
     )
-    assert worker.environment == {"LD_PRELOAD": "libno_aes.so"}
     assert worker.order["do"] == "prove"
 
 
-def test_the_two_files_differ_in_cipher_and_key_only(worker: type[Answering], folder: TwinFolder) -> None:
-    prove(SqliteEngine(), folder, {}, "sqlcipher")
+def test_the_two_files_differ_in_cipher_and_key_only(worker: Answering, folder: TwinFolder) -> None:
+    prove(worker, folder, "sqlcipher")
     files = worker.order["files"]
     assert {name: bool(found["reading"]["key"]) for name, found in files.items()} == {"plain": False, "encrypted": True}
     for how in ("create", "reading"):
@@ -96,23 +85,18 @@ def test_the_two_files_differ_in_cipher_and_key_only(worker: type[Answering], fo
     assert files["plain"]["create"]["reserve"] == 80
 
 
-def test_every_proof_draws_a_key_of_its_own(worker: type[Answering], folder: TwinFolder) -> None:
+def test_every_proof_draws_a_key_of_its_own(worker: Answering, folder: TwinFolder) -> None:
     keys = set()
     for _ in range(3):
-        prove(SqliteEngine(), folder, {})
+        prove(worker, folder)
         keys.add(worker.order["files"]["encrypted"]["reading"]["key"])
     assert len(keys) == 3
 
 
 @pytest.mark.parametrize("dies", [False, True])
-def test_no_file_is_left_whatever_becomes_of_the_worker(
-    worker: type[Answering], folder: TwinFolder, dies: bool
-) -> None:
+def test_no_file_is_left_whatever_becomes_of_the_worker(worker: Answering, folder: TwinFolder, dies: bool) -> None:
     worker.dies = dies
     before = sorted(folder.path.iterdir())
-    if dies:
-        with pytest.raises(WorkerFault):
-            prove(SqliteEngine(), folder, {})
-    else:
-        prove(SqliteEngine(), folder, {})
+    with pytest.raises(WorkerFault) if dies else contextlib.nullcontext():
+        prove(worker, folder)
     assert sorted(folder.path.iterdir()) == before

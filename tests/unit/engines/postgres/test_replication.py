@@ -10,8 +10,7 @@ from tdelta.engines.postgres.replication import REPLICATION, PostgresReplication
 from tdelta.engines.server.replicas import Behind, Link
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.recipes import Command, Recipe, place_for
 
 
 class FakeSession(Session):

@@ -16,7 +16,7 @@ from tdelta.engines.server.hosted import HostedTwin, HostedTwins, OnHosts
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
 from tdelta.messages import Refusal
 from tdelta.processes import TrialJob, workers
-from tdelta.ray.bridge import HostsRequest, packed, unpacked
+from tdelta.ray.bridge import NodesRequest, packed, unpacked
 from tdelta.ray.hosts import Lost, Nodes
 from tdelta.records import Measurement, SpanTotals
 
@@ -110,7 +110,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[There]]:
 
 def begun(base: Path, versions: Mapping[str, str] = VERSIONS) -> HostedTwins:
     told = OnHosts("mariadb", {"directory": base}, "r1", (1000, 1000), versions)
-    return HostedTwins(HostsRequest(2, "head:6379"), told, cast(Any, "job"), cast(Any, "mix"))
+    return HostedTwins(NodesRequest(2, "head:6379"), told, cast(Any, "job"), cast(Any, "mix"))
 
 
 def job() -> TrialJob:

@@ -10,8 +10,7 @@ from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.replicas import Behind, Link, Replication
 from tdelta.engines.server.sessions import Session
 from tdelta.errors import EnvironmentFault
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.servers.recipes import Command, Recipe, place_for
 
 STATUS = {
     "Master_Log_File": "binlog.000002",

@@ -1,11 +1,9 @@
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
 
 from support.refused import Part, refused
-from tdelta.engines.embedded.actions import REWRITES
 from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Layout, Target, conversion, rewrite
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
@@ -83,13 +81,6 @@ def test_a_library_that_cannot_encrypt_makes_plain_twins_and_refuses_others() ->
         conversion("sqlite", FOUND, ENCRYPTED)
 
 
-def test_a_step_is_told_to_the_worker_in_json() -> None:
-    made = Conversion(True, (ConversionStep(schema="main", reserved_bytes=8),))
-    assert json.loads(json.dumps(made.as_json())) == [
-        {"sql": "", "is_keyed": False, "schema": "main", "reserved_bytes": 8}
-    ]
-
-
 def test_the_engine_names_cipher_and_reserve_of_a_twin() -> None:
     settings = TwinSettings("chacha20", 4096, "wal", "normal", 80, 1, 1)
     made = SqliteEngine().conversion("/t.db", settings, FOUND)
@@ -143,7 +134,3 @@ def test_sqlcipher_exports_into_a_new_file_with_a_key_or_without(change: str) ->
 def test_sqlcipher_changes_a_key_in_place() -> None:
     assert rewrite("sqlcipher", "rekey", target(80, is_encrypted=True), is_encrypted=True).is_in_place
     assert rewrite("sqlcipher", "rekey", target(80), is_encrypted=False) == Conversion(True, ())
-
-
-def test_every_rewrite_is_an_action() -> None:
-    assert set(REWRITES) == {"encrypt", "rekey", "decrypt"}

@@ -239,18 +239,6 @@ def test_a_pattern_without_exactly_one_group_is_refused(pattern: str) -> None:
     assert "--load-operations" in faults_of("mytool", operations=pattern)[0].text
 
 
-def test_a_socket_is_not_asked_of_a_server_behind_tcp() -> None:
-    there = Connection("mysql", "me", "db", host="db.example", port=3307)
-    assert parse_load("mytool {host} {port}", "mysql").connection_faults(there) == ()
-    assert "{socket}" in parse_load("mytool {socket}", "mysql").connection_faults(there)[0].text
-
-
-def test_a_connection_that_must_be_encrypted_is_not_made_in_the_clear() -> None:
-    there = Connection("mysql", "me", "db", host="db.example", tls="require")
-    assert "tls=require" in parse_load("sysbench t run", "mysql").connection_faults(there)[0].text
-    assert parse_load("sysbench t --mysql-ssl=on run", "mysql").connection_faults(there) == ()
-
-
 def test_a_seed_is_never_0_which_sysbench_takes_for_the_clock() -> None:
     seeds = [Work(1, 1, 1.0, seed).placeholders()["seed"] for seed in (0, (1 << 31) - 2, 1 << 63)]
     assert all(0 < int(seed) < 1 << 31 for seed in seeds)

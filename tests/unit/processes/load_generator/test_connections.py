@@ -9,7 +9,6 @@ from tdelta.processes.load_generator.connections import (
     inherited_environment,
     make_home,
     own_socket_only,
-    write_passfile,
 )
 
 from .recorded import MYSQL, POSTGRES
@@ -30,31 +29,9 @@ def test_clients_of_mysql_get_socket_and_password_by_their_environment() -> None
     assert (found["MYSQL_UNIX_PORT"], found["MYSQL_PWD"]) == ("/run/twin/server.sock", "s3cret")
 
 
-def test_tls_of_a_postgresql_server_is_in_the_environment() -> None:
-    there = Connection("postgres", "me", "db", host="db.example", tls="verify-full", tls_ca="/ca.pem")
-    found = there.environment(Path("/p"))
-    assert (found["PGSSLMODE"], found["PGSSLROOTCERT"], found["PGPORT"]) == ("verify-full", "/ca.pem", "5432")
-
-
-def test_a_connection_is_made_of_the_native_clients_options() -> None:
-    options = {"protocol": "mysql", "user": "me", "database": "db", "host": "h", "port": 3307, "password": "x"}
-    made = Connection.from_options(options)
-    assert (made.client_host, made.client_port, made.password, made.tls) == ("h", 3307, "x", "disable")
-    assert Connection.from_options({"protocol": "mysql", "user": "me", "socket": "/s"}).socket == Path("/s")
-
-
-@pytest.mark.parametrize(
-    ("protocol", "text"),
-    [
-        ("postgres", r"*:*:*:*:a\:b\\c" + "\n"),
-        ("mysql", '[client]\nuser="me"\npassword="a:b\\\\c"\nhost="127.0.0.1"\nport="3306"\n'),
-    ],
-)
-def test_the_file_with_the_password_is_its_owners_only(tmp_path: Path, protocol: str, text: str) -> None:
-    path = tmp_path / "passfile"
-    write_passfile(Connection(protocol, "me", "db", password="a:b\\c"), path)  # noqa: S106
-    assert path.read_text() == text
-    assert path.stat().st_mode & 0o777 == 0o600
+def test_the_signs_of_a_password_are_escaped_in_libpqs_file() -> None:
+    connection = Connection("postgres", "me", "db", Path("/s"), password="a:b\\c")  # noqa: S106
+    assert connection.passfile_text() == r"*:*:*:*:a\:b\\c" + "\n"
 
 
 def test_a_connection_of_the_users_own_environment_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +67,6 @@ def test_an_option_file_of_tdeltas_is_the_last_that_a_client_reads(tmp_path: Pat
     )
     assert mysql == own_socket_only(Path("/run/twin/s")).removeprefix("[mysql]\n")
     assert f"@@socket=0x{b'/run/twin/s'.hex()}" in mysql
-
-
-def test_only_a_server_of_ones_own_has_a_socket_that_is_known() -> None:
-    assert "init-command" not in Connection("mysql", "me", "db", host="db.example").option_file()
-    assert Connection("postgres", "me", "db", Path("/run/twin/.s.PGSQL.5499")).option_file() == ""
 
 
 @pytest.mark.parametrize(

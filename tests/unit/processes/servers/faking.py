@@ -2,8 +2,7 @@ import sys
 from pathlib import Path
 
 from tdelta.processes.process_tree import parse_stat
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Greeting, Recipe
+from tdelta.processes.servers.recipes import Command, Greeting, Recipe, place_for
 
 from .fake_server import GREETING
 

@@ -7,8 +7,17 @@ import pytest
 from support.refused import Part, refused
 from tdelta.errors import StorageFault
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.directories import place_for
-from tdelta.processes.servers.recipes import Command, Greeting, Mount, Recipe, ServerPaths, content, packed, unpacked
+from tdelta.processes.servers.recipes import (
+    Command,
+    Greeting,
+    Mount,
+    Recipe,
+    ServerPaths,
+    content,
+    packed,
+    place_for,
+    unpacked,
+)
 
 
 def recipe(folder: Path, *, is_mounted: bool = False) -> Recipe:

@@ -2,6 +2,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,17 +13,23 @@ from support.refused import Part, coded, refused
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder
-from tdelta.processes.servers.recipes import Command
+from tdelta.processes.servers.recipes import Command, Recipe
 from tdelta.processes.servers.server import Server, greets
 from tdelta.processes.servers.supervisor import cpus_for
 
 from .faking import is_gone, recipe, state
 
 
-def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:
-    made = recipe(tmp_path / "twin")
+@contextmanager
+def running(made: Recipe) -> Iterator[Server]:
     with Server(made) as server:
         server.start(initialize=True)
+        yield server
+
+
+def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:
+    made = recipe(tmp_path / "twin")
+    with running(made) as server:
         assert server.alive()
         until(lambda: greets(made.place.socket, made.greeting))  # a busy machine may take a second
         pids = server.pids()
@@ -32,8 +40,7 @@ def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_server_keeps_to_its_cores_with_all_that_it_starts(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin", cores=1)) as server:
-        server.start(initialize=True)
+    with running(recipe(tmp_path / "twin", cores=1)) as server:
         pids = server.pids()
         assert len(pids) == 2
         assert {os.sched_getaffinity(pid) == cpus_for(1) for pid in pids} == {True}
@@ -55,8 +62,7 @@ def test_files_are_written_for_their_owner_only_before_anything_starts(tmp_path:
 
 def test_a_frozen_server_does_not_answer_and_none_of_its_processes_runs(tmp_path: Path) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         pids = server.pids()
         server.freeze()
         assert [state(pid) for pid in pids] == ["T", "T"]
@@ -80,8 +86,7 @@ def test_a_server_that_is_frozen_for_long_breathes_now_and_then_and_is_frozen_ag
 
 def test_a_frozen_server_can_be_stopped_and_started_again(tmp_path: Path) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         first = server.pids()
         server.freeze()
         server.stop()
@@ -94,8 +99,7 @@ def test_a_frozen_server_can_be_stopped_and_started_again(tmp_path: Path) -> Non
 
 def test_a_killed_server_keeps_its_folder_and_loses_its_processes(tmp_path: Path) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         pids = server.pids()
         server.freeze()
         server.kill()
@@ -140,8 +144,7 @@ def test_a_server_that_takes_no_connection_in_time_is_ended(tmp_path: Path) -> N
 
 
 def test_a_server_that_will_not_stop_is_said_to_and_removed_all_the_same(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin", "stubborn")) as server:
-        server.start(initialize=True)
+    with running(recipe(tmp_path / "twin", "stubborn")) as server:
         pids = server.pids()
         with refused(ServerFault, "database-says"):
             server.stop(seconds=0.3)
@@ -214,16 +217,14 @@ def test_a_folder_that_is_there_already_is_refused_and_left_alone(tmp_path: Path
 def test_a_socket_whose_path_would_be_too_long_goes_to_a_folder_that_is_removed_as_well(tmp_path: Path) -> None:
     made = recipe(tmp_path / ("d" * 100))
     assert made.place.folder not in made.place.socket.parents
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made):
         assert made.place.socket.parent.stat().st_mode & 0o777 == 0o700
     assert not made.place.socket.parent.exists()
 
 
 def test_a_supervisor_that_is_killed_takes_the_server_along_and_end_clears_up(tmp_path: Path) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         pid, pids = server.pid, server.pids()
         server.freeze()
         os.kill(server.supervisor_pid, signal.SIGKILL)
@@ -238,6 +239,8 @@ def test_a_supervisor_that_is_killed_takes_the_server_along_and_end_clears_up(tm
 
 OWNER = """
 import os, signal, sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tdelta.processes import TwinFolder
 from tdelta.processes.servers.server import Server
@@ -269,8 +272,7 @@ def test_when_tdelta_is_killed_neither_a_process_nor_a_folder_stays(tmp_path: Pa
 
 
 def test_ctrl_c_and_its_like_do_not_end_a_supervisor(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin")) as server:
-        server.start(initialize=True)
+    with running(recipe(tmp_path / "twin")) as server:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             os.kill(server.supervisor_pid, number)
         assert server.alive()
@@ -299,8 +301,7 @@ def test_a_run_folder_that_an_order_of_a_dead_run_makes_again_goes_as_well(tmp_p
 )
 def test_whatever_fails_under_a_server_that_died_is_a_loss_with_its_log(tmp_path: Path, shown: TdeltaError) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         made.place.log.write_text("Thank you for the fish\n")
         os.kill(server.pid, signal.SIGKILL)
         with refused(ServerLost, "server-died", server="twin", shows="Thank you for the fish"), server.at_work():
@@ -308,8 +309,7 @@ def test_whatever_fails_under_a_server_that_died_is_a_loss_with_its_log(tmp_path
 
 
 def test_thawing_a_server_that_died_is_a_loss(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin")) as server:
-        server.start(initialize=True)
+    with running(recipe(tmp_path / "twin")) as server:
         server.freeze()
         os.kill(server.pid, signal.SIGKILL)
         until(lambda: not server.alive())
@@ -318,18 +318,16 @@ def test_thawing_a_server_that_died_is_a_loss(tmp_path: Path) -> None:
 
 
 def test_a_supervisor_that_was_killed_is_a_loss(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin")) as server:
-        server.start(initialize=True)
+    with running(recipe(tmp_path / "twin")) as server:
         os.kill(server.supervisor_pid, signal.SIGKILL)
         with refused(ServerLost, "server-died", server="twin"), server.at_work():
             server.freeze()
 
 
 def test_what_fails_on_a_server_that_lives_is_what_it_was(tmp_path: Path) -> None:
-    with Server(recipe(tmp_path / "twin")) as server:
-        server.start(initialize=True)
-        with pytest.raises(StatementFault, match="no such table"), server.at_work():
-            raise StatementFault("no such table")
+    twin = running(recipe(tmp_path / "twin"))
+    with twin as server, pytest.raises(StatementFault, match="no such table"), server.at_work():
+        raise StatementFault("no such table")
 
 
 @pytest.mark.parametrize(
@@ -341,8 +339,7 @@ def test_what_fails_on_a_server_that_lives_is_what_it_was(tmp_path: Path) -> Non
 )
 def test_a_server_that_died_of_a_full_disk_says_so(tmp_path: Path, words: str, shown: TdeltaError) -> None:
     made = recipe(tmp_path / "twin")
-    with Server(made) as server:
-        server.start(initialize=True)
+    with running(made) as server:
         made.place.log.write_text(f"{words}\n")
         os.kill(server.pid, signal.SIGKILL)
         with pytest.raises(StorageFault) as caught, server.at_work():

@@ -5,7 +5,7 @@ import pytest
 from support import samples as s
 from tdelta.messages import Caution, Reason
 from tdelta.records import Condition, RunResult
-from tdelta.report.formats.answered import Answered
+from tdelta.report.formats.rows import Answered
 
 BEGUN = 1_795_632_029.0
 

@@ -6,8 +6,8 @@ import pytest
 from support import samples as s
 from tdelta.document.labels import decision_word
 from tdelta.records import Decision, RunResult
-from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit
+from tdelta.report.formats.rows import Answered
 
 from .conftest import NASTY, answered
 

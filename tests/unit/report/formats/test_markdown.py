@@ -7,8 +7,8 @@ from markdown_it import MarkdownIt
 from support import samples as s
 from tdelta.document.labels import decision_word
 from tdelta.report.answer import run_answer
-from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.markdown import escaped, markdown
+from tdelta.report.formats.rows import Answered
 
 from .conftest import NASTY, answered
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from tdelta.report.formats.answered import Answered
-from tdelta.report.formats.rows import as_csv
+from tdelta.report.formats.rows import Answered, as_csv
 
 from .conftest import NASTY, answered
 

@@ -30,7 +30,7 @@ from tdelta.processes.jobs import TRACE, TrialJob
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement, SpanTotals, StatementCost
 from tdelta.session.request import RunRequest
-from tdelta.session.server_check.bench import Bench
+from tdelta.session.server_check.steps import Bench
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/", "mysql://bench@db2/"
 SUMS = {"orders": (3, "aa"), "customers": (2, "bb")}

@@ -214,7 +214,7 @@ def _round_names(panel: _Points, frame: plot.Frame, across: plot.Scale) -> list[
     ):
         words = [str(round_ + 1) for round_, _, _ in edges]
     narrowest = min(right - left for _, left, right in edges)
-    every = math.ceil((_widest(words) + 6) / max(1.0, narrowest))
+    every = math.ceil((max(plot.text_width(word, plot.SMALL) for word in words) + 6) / max(1.0, narrowest))
     shown = list(zip(words, edges, strict=True))[::every]
     marks = [
         plot.text(0.5 * (left + right), frame.top - 6, word, "faint", "middle") for word, (_, left, right) in shown
@@ -223,10 +223,6 @@ def _round_names(panel: _Points, frame: plot.Frame, across: plot.Scale) -> list[
         [] if words[0].startswith("round") else [plot.text(frame.left - 8, frame.top - 6, "round", "faint", "end")]
     )
     return [*heading, *marks]
-
-
-def _widest(words: Sequence[str]) -> float:
-    return max(plot.text_width(word, plot.SMALL) for word in words)
 
 
 def _dots(panel: _Points, across: plot.Scale, up: plot.Scale, look: str) -> list[Markup]:

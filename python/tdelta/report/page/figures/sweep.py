@@ -48,7 +48,7 @@ class SweepCell:
 def sweep_cells(result: RunResult) -> tuple[SweepCell, ...]:
     """The primary verdicts of the encrypted conditions, in the design's order; none where threads do not vary."""
     judged = [v for v in result.primary if v.condition.role is Role.TREATMENT]
-    if len({c.level(THREADS) for c in result.settings.conditions if THREADS in dict(c.levels)}) < 2:
+    if len({c.level(THREADS) for c in result.settings.conditions if c.get(THREADS)}) < 2:
         return ()
     published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
     return tuple(
