@@ -27,7 +27,7 @@ def _act(
     halt: Halt,
 ) -> Act:
     asked = parse_action(level)
-    site = Site(server, server.recipe, settings, halt, lambda: None, beside, asked.knobs, asked.choices, engine, rows)
+    site = Site(server, server.recipe, settings, halt, lambda: None, beside, asked, engine, rows)
     return engine.actions[asked.name].make(site)
 
 

@@ -64,7 +64,8 @@ class TestMariadbRestoredRuns(RestoredRuns):
     facts = MappingProxyType({"restored": True, "proposed": True, "tables": 2, "rows": 2 * ROWS, "page_size": 16384})
 
     @pytest.fixture(scope="class")
-    def command(self, dump: Path) -> str:
+    @classmethod
+    def command(cls, dump: Path) -> str:
         return restoring(dump)
 
     def check_rows_after(self, answered: Answered, _check: Mapping[str, Any]) -> None:

@@ -58,7 +58,8 @@ class TestPostgresRestoredRuns(RestoredRuns):
     facts = MappingProxyType({"restored": True, "tables": 2, "rows": 2 * ROWS, "page_size": 8192})
 
     @pytest.fixture(scope="class")
-    def command(self, dump: Path) -> str:
+    @classmethod
+    def command(cls, dump: Path) -> str:
         return restoring(dump)
 
 

@@ -134,7 +134,8 @@ class _Background(_Conversion):
 
     @property
     def _asked(self) -> tuple[int, int]:
-        return self.site.knobs.get("threads", _THREADS), self.site.knobs.get("iops", _IOPS)
+        knobs = self.site.asked.knobs
+        return knobs.get("threads", _THREADS), knobs.get("iops", _IOPS)
 
     def _put_back(self) -> None:
         self._decrypt(_THREADS, _FASTEST)

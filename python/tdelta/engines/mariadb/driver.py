@@ -279,16 +279,13 @@ class MariaDb(family.MySqlFamily):
             " WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'"
         )
         keys = f"keys: {plugins[0]['name']}" if plugins else "no key plugin is active"
-        has_binlog = family.is_on(variables, "log_bin")
         scopes = [
             family.scope_of(DATA, variables, ("innodb_encrypt_tables",), keys),
             family.scope_of("log", variables, ("innodb_encrypt_log",)),
             family.scope_of(
                 "temp", variables, ("innodb_encrypt_temporary_tables", "encrypt_tmp_files", "encrypt_tmp_disk_tables")
             ),
-            family.scope_of(
-                "binlog", variables, ("encrypt_binlog",), "" if has_binlog else "log_bin=OFF, so there is none"
-            ),
+            family.scope_of("binlog", variables, ("encrypt_binlog",)),
             family.scope_of("aria", variables, ("aria_encrypt_tables",)),
         ]
         return Encryption(

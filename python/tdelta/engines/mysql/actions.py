@@ -123,7 +123,7 @@ class Rotate(SiteAct):
 
     def perform(self) -> Outcome:
         times = 0
-        while times < self.site.knobs.get("times", 1) and not self.site.halt.is_asked:
+        while times < self.site.asked.knobs.get("times", 1) and not self.site.halt.is_asked:
             self.session.run("ALTER INSTANCE ROTATE INNODB MASTER KEY")
             times += 1
         return Outcome({"rotations": times, "tables": self.number(_ENCRYPTED)})

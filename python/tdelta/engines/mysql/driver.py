@@ -330,14 +330,11 @@ class MySql(family.MySqlFamily):
         component = self._component(ask)
         has_keys = component == "Active" or bool(plugins)
         keys = f"keyring: {component or (plugins[0]['name'] if plugins else _UNSEEN)}"
-        has_binlog = family.is_on(variables, "log_bin")
         scopes = [
             family.scope_of(DATA, variables, ("default_table_encryption",), keys),
             family.scope_of("log", variables, ("innodb_redo_log_encrypt",)),
             family.scope_of("undo", variables, ("innodb_undo_log_encrypt",)),
-            family.scope_of(
-                "binlog", variables, ("binlog_encryption",), "" if has_binlog else "log_bin=OFF, so there is none"
-            ),
+            family.scope_of("binlog", variables, ("binlog_encryption",)),
         ]
         if "innodb_temp_tablespace_encrypt" in variables:  # Percona Server's
             temporary = ("innodb_temp_tablespace_encrypt", "encrypt_tmp_files", "innodb_encrypt_online_alter_logs")

@@ -165,7 +165,7 @@ class Encrypt(LeavesRows):
 
     def _backup(self, recipe: Recipe) -> Command:
         program = Path(self.site.recipe.serve.argv[0]).with_name("pg_basebackup")
-        rate = self.site.knobs.get("rate")
+        rate = self.site.asked.knobs.get("rate")
         limit = () if rate is None else (f"--max-rate={min(rate, _MOST_MB_A_SECOND)}M",)
         how = ("--checkpoint=fast", "--wal-method=stream", *limit)
         return Command((str(program), f"--pgdata={recipe.place.data}", *reach(self.site), *how), as_user=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
+from tdelta.design.actions import AskedAction
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.server.evidence import ServerFiles, Settling
 from tdelta.engines.server.sessions import Session, admin_session
@@ -50,8 +51,7 @@ class Site:
         halt: says whether the action is to end.
         restarted: to be called by an action that started the server anew.
         beside: makes the recipe of another server of the run's beside it, with other settings.
-        knobs: the values that were asked for, by name.
-        choices: the words that were asked for, by name.
+        asked: the action as it was asked for.
         engine: how its servers are asked.
         rows: what the run's tables hold.
     """
@@ -62,8 +62,7 @@ class Site:
     halt: Halt
     restarted: Callable[[], None]
     beside: MakeRecipe
-    knobs: Mapping[str, int]
-    choices: Mapping[str, str]
+    asked: AskedAction
     engine: ServerEngine
     rows: TwinRows
 
@@ -385,7 +384,7 @@ class Recovery(StartedAct):
     def prepare(self) -> None:
         super().prepare()
         log, halt = self._log, self.site.halt
-        wanted_bytes = self.site.knobs.get("mb", _LOG_MB) * 1_000_000
+        wanted_bytes = self.site.asked.knobs.get("mb", _LOG_MB) * 1_000_000
         self.run(_REMOVE, _MAKE, *log.checkpoint)
         is_done = lambda: self.number(log.behind) <= _NEXT_TO_NOTHING_BYTES  # noqa: E731
         halt.wait_until(is_done, "a checkpoint", _CHECKPOINT_SECONDS)
@@ -418,7 +417,7 @@ class Storm(SiteAct):
 
     def perform(self) -> Outcome:
         assert self._worker is not None  # noqa: S101 - prepared
-        connections = storm_connections(self.site.knobs)
+        connections = storm_connections(self.site.asked.knobs)
         options = {**self.site.recipe.connect, "database": DATABASE}
         seconds = _CONNECT_SECONDS + connections
         self._worker.ask("connect", seconds=seconds, options=options, connections=connections)
@@ -438,7 +437,7 @@ class Throttle(SiteAct):
     """
 
     def perform(self) -> Outcome:
-        knobs, halt = self.site.knobs, self.site.halt
+        knobs, halt = self.site.asked.knobs, self.site.halt
         share = min(_MOST_STOPPED, knobs.get("percent", 0) / 100.0)
         end = time.monotonic() + knobs.get("seconds", _THROTTLED_SECONDS)
         stopped_ns = 0

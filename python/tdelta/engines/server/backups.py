@@ -78,7 +78,7 @@ def backups(tools: Tools) -> dict[str, ServerAction]:
 
 
 def _act(tools: Tools, kind: type[Backup | Restore], site: Site) -> Act:
-    name, compress = tool_of(site.choices, {name: one.tool for name, one in tools.items()})
+    name, compress = tool_of(site.asked.choices, {name: one.tool for name, one in tools.items()})
     folder = site.recipe.place.folder.with_name(f"{site.recipe.place.folder.name}-backup")
     inflate = site.engine.evidence.inflating(is_compressed=site.settings.is_compressed)
     request = BackupRequest(tools[name].tool, compress, folder, site.rows.needles, inflate)

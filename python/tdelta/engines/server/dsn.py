@@ -155,10 +155,6 @@ class Dsn:
         }
         return {name: value for name, value in found.items() if value is not None}
 
-    def as_json(self) -> dict[str, object]:
-        """What a store keeps, so that a resumed run finds the server, and asks for the password again."""
-        return {"dsn": str(self)}
-
     def __str__(self) -> str:
         authority = quote(self.user, safe="")
         if self.socket is None:

@@ -978,10 +978,11 @@ def is_on(variables: Mapping[str, str], name: str) -> bool:
 
 
 def scope_of(name: str, variables: Mapping[str, str], settings: tuple[str, ...], more: str = "") -> Scope:
-    """A scope is encrypted if any of its settings is on; one without a file to encrypt (``log_bin=OFF``) is not."""
+    """A scope is encrypted if any of its settings is on; a binary log that is not written is not."""
     known = [setting for setting in settings if setting in variables]
-    said = ", ".join([*(f"{setting}={variables[setting]}" for setting in known), *([more] if more else [])])
-    has_files = "so there is none" not in more
+    has_files = name != "binlog" or is_on(variables, "log_bin")
+    more = more if has_files else "log_bin=OFF, so there is none"
+    said = ", ".join(filter(None, [*(f"{setting}={variables[setting]}" for setting in known), more]))
     return Scope(name, has_files and any(is_on(variables, setting) for setting in known), said)
 
 

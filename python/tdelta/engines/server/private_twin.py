@@ -338,8 +338,7 @@ class PrivateTwin(ServerTwin):
             halt=self._halt,
             restarted=instance.restarted,
             beside=self._beside_it,
-            knobs=asked.knobs,
-            choices=asked.choices,
+            asked=asked,
             engine=self.engine,
             rows=self._rows_planted,
         )

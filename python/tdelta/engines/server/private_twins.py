@@ -28,7 +28,7 @@ from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.processes.servers.copies import copy_data
 from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place_for
 from tdelta.processes.servers.server import Server
-from tdelta.processes.templates import NO_FOLDER, Template, digest_of
+from tdelta.processes.templates import NO_FOLDER, Template, Templates, digest_of
 from tdelta.processes.workers import Worker
 
 _START_SECONDS = 120.0
@@ -68,20 +68,20 @@ class ServerTwins(SequentialTwins):
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
         """What instances of these settings are copied from: a template, or a server that is loaded and stopped."""
-        if isinstance(self._job, DatabaseJob | OwnTablesJob):
+        job = self._job
+        if isinstance(job, DatabaseJob | OwnTablesJob):
             raise Defect("neither a file of SQLite nor another server's tables are loaded into a private server")
-        load = self._loads[settings.template_key] = self._from_template(settings) or self._loaded_anew(settings)
+        load = self._loads[settings.template_key] = self._from_template(settings) or self._loaded_anew(settings, job)
         return load.recipe.place.folder, load.checksums
 
-    def _loaded_anew(self, settings: ServerSettings) -> _Load:
-        assert not isinstance(self._job, DatabaseJob | OwnTablesJob)  # noqa: S101 - as `load` sees
+    def _loaded_anew(self, settings: ServerSettings, job: PopulateJob | RestoreJob) -> _Load:
         started = loading(settings)
         recipe = self._recipe(self._place(started, f"load-{len(self._loads)}"), started)
         server = Server(recipe)
         self._stack.callback(server.end)
         server.start(initialize=True, seconds=_START_SECONDS)
         with server.at_work(), Worker() as worker:
-            sums, data_bytes = self._fill(worker, recipe, started, self._job)
+            sums, data_bytes = self._fill(worker, recipe, started, job)
         server.stop()
         load = _Load(settings, recipe, sums, data_bytes, self._is_encrypted(settings, recipe))
         kept = self._kept(load)
@@ -90,10 +90,8 @@ class ServerTwins(SequentialTwins):
         return kept or load
 
     def _from_template(self, settings: ServerSettings) -> _Load | None:
-        if not self._keeps(settings):
-            return None
-        assert self._templates is not None  # noqa: S101 - as `_keeps` sees
-        template = self._templates.taken(self._digest(settings))
+        store = self._store(settings)
+        template = None if store is None else store.taken(self._digest(settings))
         if template is None:
             return None
         self._taken.append(template)
@@ -101,11 +99,11 @@ class ServerTwins(SequentialTwins):
 
     def _kept(self, load: _Load) -> _Load | None:
         """The load's data kept as a template; None where they are not to be, or cannot be."""
-        if not self._keeps(load.settings) or load.checksums != self.expected_checksums():
+        store = self._store(load.settings)
+        if store is None or load.checksums != self.expected_checksums():
             return None
-        assert self._templates is not None  # noqa: S101 - as `_keeps` sees
         facts = {"checksums": load.checksums, "data_bytes": load.data_bytes, "is_encrypted": load.is_encrypted}
-        template = self._templates.kept(
+        template = store.kept(
             self._digest(load.settings),
             allocated_bytes(load.recipe.place.folder),
             facts,
@@ -120,9 +118,9 @@ class ServerTwins(SequentialTwins):
         sums = as_checksums(facts["checksums"])
         return _Load(settings, recipe, sums, facts["data_bytes"], facts["is_encrypted"], template)
 
-    def _keeps(self, settings: ServerSettings) -> bool:
-        """Whether such data may outlive the run: not a user's rows, nor what is to lie in an encrypted folder."""
-        return self._templates is not None and self._of(settings).home(settings) is None
+    def _store(self, settings: ServerSettings) -> Templates | None:
+        """Where such data outlive the run: neither a user's rows do, nor what is to lie in an encrypted folder."""
+        return self._templates if self._of(settings).home(settings) is None else None
 
     def _digest(self, settings: ServerSettings) -> str:
         started, engine = loading(settings), self._of(settings)
