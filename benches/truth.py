@@ -2,7 +2,7 @@
 
     .venv/bin/python benches/truth.py --self-test 40 --inject 5% --inject 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
-    .venv/bin/python benches/truth.py --nodes 2 --inject 60% --runs 10 --max-time 180s --out agents.jsonl -- \
+    .venv/bin/python benches/truth.py --nodes 2 --inject 11% --runs 10 --max-time 180s --out agents.jsonl -- \
         --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa \
         --rounds 10..10
 

@@ -367,6 +367,7 @@ impl Client for Session {
         self.given.style.is_spread
     }
 
+    /// A driver works in threads of this process (DuckDB), or speaks to a server.
     fn is_remote(&self) -> bool {
         !self.given.style.is_spread
     }

@@ -101,10 +101,9 @@ class Asked:
 
 
 def made(request: RunRequest, asked: Asked, *, is_shown: bool = True, name: str = "last") -> tuple[int, dict[str, Any]]:
-    """Conduct what was asked, or find what that would take; returns the exit code and the answer as a document."""
-    from tdelta.report.document import document, dry_run_document
-
+    """Conduct what was asked, or find what that would take; returns the exit code, and a document to show later."""
     if asked.dry_run or asked.write_workload is not None:
+        from tdelta.report.document import dry_run_document
         from tdelta.report.listings import dry_run_blocks
         from tdelta.session import dry_run
 
@@ -119,9 +118,12 @@ def made(request: RunRequest, asked: Asked, *, is_shown: bool = True, name: str 
     ready_to_show()
     with drawn_progress() as observer:
         result = conduct(request, observer)
+    code = after(exit_code(result), asked.manner.undecided)
     if is_shown:
         show_result(result, asked.manner, name or result.settings.run_id)
-    code = after(exit_code(result), asked.manner.undecided)
+        return code, {}
+    from tdelta.report.document import document
+
     return code, document(result, code)
 
 

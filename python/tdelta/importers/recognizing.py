@@ -78,7 +78,7 @@ _OTHERS = {
     ),
     "go-tpc": re.compile(r"^\[(?:Current|Summary)\] \w+ - Takes\(s\): ", re.MULTILINE),
     "Go benchmarks": re.compile(r"^Benchmark\S*\s+\d+\s+[\d.]+ \S+/op", re.MULTILINE),
-    "HammerDB's time profile": re.compile(r"^Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL|SUMMARY)", re.MULTILINE),
+    "HammerDB's time profile": re.compile(r"Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL|SUMMARY)", re.MULTILINE),
     "go-ycsb": re.compile(r"^\w+\s+- Takes\(s\): [\d.]+, Count: ", re.MULTILINE),
 }
 """Tools whose output is known and not read, by what only they write."""

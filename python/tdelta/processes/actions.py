@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,16 +53,16 @@ class Outcome:
     stops: bool = False
 
 
-class Act:
-    """One action, bound to the twin that it is done to. Only `perform` is measured. By itself it does nothing."""
+class Act(ABC):
+    """One action, bound to the twin that it is done to. Only `perform` is measured."""
 
     def prepare(self) -> None:
         """Do what must be done first."""
         return
 
+    @abstractmethod
     def perform(self) -> Outcome:
         """Do it; raises ``TdeltaError`` where it failed."""
-        return Outcome()
 
     def inspect(self) -> Mapping[str, int]:
         """Counts of what it has left, by name; raises ``TdeltaError`` where that is not what it should be."""
@@ -89,7 +90,12 @@ def as_left(counter: str) -> tuple[str, str] | None:
     return (parts[0], parts[1]) if name == _LEFT and len(parts) == 2 else None
 
 
-IDLE = Act()
+class _Idle(Act):
+    def perform(self) -> Outcome:
+        return Outcome()
+
+
+IDLE = _Idle()
 """The action beside the load of a baseline."""
 
 

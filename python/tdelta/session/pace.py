@@ -56,7 +56,7 @@ def misses_per_operation(measured: Measurement) -> float | None:
 
 
 def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:
-    """Whether the last trial misses as often as one of the two before, less a twentieth; or two do not miss at all.
+    """Whether the last trial misses as often as the two before did, less a twentieth; or two do not miss at all.
 
     Args:
         misses: misses per operation, trial by trial.
@@ -69,7 +69,8 @@ def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:
     last = misses[-LOOKED_AT:]
     if len(last) < LOOKED_AT:
         return False
-    return max(last) <= _ALMOST_NONE or last[-1] >= (1 - _TOLERANCE) * min(last[:-1])
+    *before, now = last
+    return max(last) <= _ALMOST_NONE or now >= (1 - _TOLERANCE) * sum(before) / len(before)
 
 
 FEWEST_BLOCKS = 2

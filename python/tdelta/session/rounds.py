@@ -58,7 +58,7 @@ class RoundRunner:
         """Whether the caches of the last round had come to rest before its first block."""
 
         self._misses: dict[Condition, float] = {}
-        """The most of a trial of the round, per operation: trials of few transactions differ much at rest, too."""
+        """The most of a trial of the round but its first block, per operation: short trials differ at rest, too."""
 
         self._at = RunPart.of("before-trials")
         self._next_block = 0
@@ -295,7 +295,7 @@ class RoundRunner:
         for position, index in enumerate(order):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
-            if (missed := misses_per_operation(measured[index])) is not None:
+            if place and (missed := misses_per_operation(measured[index])) is not None:
                 self._misses[condition] = max(missed, self._misses.get(condition, 0.0))
             self._context.observe(TrialDone(trial, self._context.keep_trial(trial)))
         self._context.observe(BlockDone(number, block, self._clock.elapsed()))

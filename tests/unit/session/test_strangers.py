@@ -487,6 +487,8 @@ OUTPUT_OF_OTHERS = {
     "mysqlslap": "\tBenchmark\n\tAverage number of seconds to run all queries: 0.705 seconds\n",
     "mysqlslap --csv": "innodb,mixed,0.705,0.670,0.775,1,100\ninnodb,mixed,0.912,0.866,1.003,8,100\n",
     "go-tpc": "[Current] NEW_ORDER - Takes(s): 10.0, Count: 13524, TPM: 80406.5, Avg(ms): 73.9\n",
+    "Go benchmarks": "BenchmarkReadPage-8   \t  300000\t      4012 ns/op\n",
+    "HammerDB's time profile": "MariaDB Hammerdb Time Profile Report @ Sat Nov 28\n>>>>> VIRTUAL USER 2 : ELAPSED\n",
     "go-ycsb": "READ   - Takes(s): 10.0, Count: 92444, OPS: 9248.6, Avg(us): 4529\n",
 }
 

@@ -70,7 +70,7 @@ from tdelta.engines.server.evidence import (
 from tdelta.engines.server.sessions import Ask, by_name, first, literal, one, statements
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import TABLE
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Detail, Refusal
 from tdelta.processes.servers.recipes import Command, Greeting, Recipe, ServerPaths
 
 _CHANGE_SQL = f"UPDATE {TABLE} SET marker = substr(marker, {HALF + 1}) || substr(marker, 1, {HALF})"
@@ -337,6 +337,9 @@ class Postgres(ServerEngine):
 
     def cipher_facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         return {"file system": SQL["file_system"]}
+
+    def cipher_fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
+        return None  # it encrypts nothing
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         """By the folder of the socket; a server that another user of the system runs is none of this run's."""

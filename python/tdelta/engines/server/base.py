@@ -532,9 +532,9 @@ class ServerEngine:
         """Queries for what the server says of its encryption, by name, read back from its catalog."""
         raise NotImplementedError
 
-    def cipher_fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
-        return None
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+        """A fault of the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
+        raise NotImplementedError
 
     def differing_settings(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The server's own names of the settings in which this twin differs from a plain one, for people."""

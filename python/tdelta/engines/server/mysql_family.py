@@ -738,7 +738,7 @@ _RULE = SettingsRule(
     r"innodb_page_size",
     r"innodb_flush_log_at_trx_commit|sync_binlog|innodb_doublewrite|innodb_flush_method|innodb_use_fdatasync"
     r"|innodb_data_file_buffering|innodb_log_file_buffering",
-    r"log_bin|binlog_format|binlog_row_image|binlog_.*",
+    r"log_bin(_compress.*)?|binlog_format|binlog_row_image|binlog_.*",
     r"innodb_(log_file_size|redo_log_capacity|log_buffer_size|log_files_in_group|log_write_ahead_size)",
     r"innodb_io_capacity.*|innodb_(read|write)_io_threads|innodb_page_cleaners|innodb_purge_threads",
     r"innodb_(adaptive_.*|change_buffering|file_per_table|checksum_algorithm|compression.*|thread_concurrency)",
