@@ -48,7 +48,7 @@ def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
     document = place.tdelta("show", "--json").document
-    assert sum("void" in caution for caution in document["cautions"]) == 2
+    assert sum("was discarded and" in caution for caution in document["cautions"]) == 2
     assert failed_checks(document) == []
     assert document["counts"]["blocks"] == 2
     assert place.left() == []
