@@ -68,7 +68,7 @@ def _again(kind: type[TdeltaError], args: tuple[object, ...], attributes: dict[s
 
 
 class Defect(TdeltaError):
-    """What a user cannot mend: a state that tdelta should not get into, in words for those who mend it."""
+    """A state that tdelta should not get into and users cannot repair, in words for those who can."""
 
     def __init__(self, said: str) -> None:
         super().__init__(Refusal.of("defect", said=said))

@@ -90,7 +90,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def open_quietly(path: Path | str) -> int:
-    """A descriptor to read from, without touching the access time where the owner may ask for that."""
+    """A descriptor to read from. A pipe is never waited for; the access time stays where the owner may ask for that."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         return os.open(path, flags | os.O_NOATIME)

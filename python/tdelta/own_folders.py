@@ -37,7 +37,7 @@ def opened(path: Path) -> int:
 def make(path: Path, *, is_new: bool = False) -> int:
     """Make a folder for this user alone, whatever the umask, and those above it that are missing; returns a descriptor.
 
-    One that is there must be this user's, and is closed to others; not so if it is to be new.
+    One that is there must be this user's, and is closed to others; with `is_new` it must not be there.
     """
     ensure(path.absolute().parent)
     with _above(path) as above:
@@ -98,6 +98,7 @@ def remove_empty(path: Path, descriptor: int | None = None) -> None:
 
 
 def unlink(path: Path) -> None:
+    """Remove a file from a folder, which must be this user's."""
     descriptor = opened(path.absolute().parent)
     try:
         os.unlink(path.name, dir_fd=descriptor)

@@ -17,7 +17,7 @@ from tdelta.workloads import Workload
 
 @dataclass(frozen=True)
 class RunLayout:
-    """What decides how twins are made, and what a run takes of the machine: the part of a plan that engines see.
+    """The part of a plan that engines see: it decides how twins are made, and what a run takes of the machine.
 
     ``options`` are the values of all options by their names, and ``scale`` is the workload's. ``copy`` is what
     the twins are made of where the rows are the user's; None where they are generated.

@@ -24,7 +24,7 @@ from tdelta.workloads.scan import Piece, cut
 Rows: TypeAlias = Callable[[str], Sequence[Sequence[object]]]  # the rows that a statement answers on one twin
 
 Value: TypeAlias = "str | int | float | bytes | None"
-Plan: TypeAlias = Any  # A plan as JSON values, without what differs from run to run
+Plan: TypeAlias = Any  # as JSON values, without what differs from run to run
 
 SAMPLES: tuple[Value, ...] = ("1", 1)
 """For a parameter of which nothing is said: as text, which engines take for a number where one is due, and where they

@@ -112,7 +112,7 @@ class FileReading:
 
 
 def parse_markers(texts: Sequence[str]) -> tuple[Marker, ...]:
-    """Markers as people type them: text, or ``hex:`` and pairs of digits. Raises `UsageError`: all that are none."""
+    """Markers as typed: text or ``hex:`` and digits. Raises `UsageError`: some are no markers; all those are named."""
     read = [(text, _marker(text)) for text in texts]
     faults = [said.at(f"--marker {text!r}") for text, said in read if isinstance(said, Refusal)]
     if faults:

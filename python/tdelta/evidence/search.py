@@ -23,7 +23,7 @@ from tdelta.inputs import open_quietly
 from tdelta.messages import Refusal
 
 Inflate: TypeAlias = Callable[[bytes], bytes]
-"""What was in a page before it was compressed; nothing of one that was not, or that is encrypted."""
+"""The bytes of a page before it was compressed; none of one that was not, or that is encrypted."""
 
 PAGE_BYTES = 16 << 10
 _PAGES_AT_ONCE = 4096  # 64 MiB of pages in memory at most

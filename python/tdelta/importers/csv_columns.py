@@ -115,7 +115,7 @@ def asked_unit(unit: str) -> str:
 # encryption``.
 #
 # A column is of a condition if its name has a word for plain or for encrypted; there must be one of either.
-# What else its name says is the metric or the unit, before or behind the condition: ``plain_ms``, ``tps
+# All else in its name is the metric or the unit, before or behind the condition: ``plain_ms``, ``tps
 # (encrypted)``.
 
 
@@ -250,7 +250,7 @@ def _of_table(names: Sequence[str], numeric: Sequence[bool]) -> list[Column]:
 
 
 def _measure(name: str) -> Measure | None:
-    """What a column of figures is by its name, or a unit alone; None for anything else."""
+    """The measure of a column of figures by its name, or by a unit alone; None for anything else."""
     if (of_unit := measure_of_unit(name)) is not None:
         return of_unit
     column = _column(0, name, is_condition=False, is_numeric=False)

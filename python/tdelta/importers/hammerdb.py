@@ -49,14 +49,14 @@ _QUANTILES = {"p25_ms": 0.25, "p50_ms": 0.5, "p75_ms": 0.75, "p95_ms": 0.95, "p9
 _FIELDS = {"calls", "min_ms", "avg_ms", "max_ms", "total_ms", "elapsed_ms", "sd", "ratio_pct", *_QUANTILES}
 _ROUNDING_MS = 0.001
 _MS_PER_CLICK = (1e-7, 1e-2)
-"""What a click of Tcl's clock can be: 0.1 ns to 10 µs. It is a microsecond on most machines."""
+"""A click of Tcl's clock can be 0.1 ns to 10 µs. It is a microsecond on most machines."""
 _ONE_USER = 0.02  # the ratio of one user's procedure is its share of the elapsed time, to this precision
 _USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured", re.ASCII)
 _MINUTES = {
     "ramp-up, min": re.compile(r"Beginning rampup time of (\d{1,6}) min", re.ASCII),
     "measured, min": re.compile(r"Timing test period of (\d{1,6}) in min", re.ASCII),
 }
-"""What the console says of a run before it begins."""
+"""The console's lines about a run before it begins."""
 
 
 @dataclass(slots=True)

@@ -173,7 +173,7 @@ def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, dr
 
 
 def may_have_large_residual(breakdown: CostBreakdown) -> bool:
-    """Whether it is large by medians alone, all that a first round has, so that functions are sampled in time."""
+    """Whether the residual is large by medians, all that a first round has, so that functions are sampled in time."""
     residual = breakdown.component(ComponentKind.RESIDUAL)
     return residual is not None and breakdown.cpu.us > 0 and residual.amount.us > MUCH * breakdown.cpu.us
 

@@ -372,7 +372,7 @@ def _fitted(
 ) -> Fitted | None:
     """Stage 1 of one cost; None where fewer than two conditions, or no block, have it.
 
-    What ever cost nothing is left out: the condition, or where ``drops_blocks`` the block.
+    A condition that ever cost nothing is left out, or, with ``drops_blocks``, the block.
     """
     costs, own = table(panel, of), twin_table(panel, of)
     used, blocks = (np.ones(count, dtype=np.bool_) for count in costs.T.shape)

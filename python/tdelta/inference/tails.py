@@ -171,7 +171,7 @@ class Shares:
 
     @property
     def influence(self) -> FloatArray:
-        """What each block, or run, adds to the error of the log share; sums to 0."""
+        """The part that each block, or run, adds to the error of the log share; sums to 0."""
         return np.asarray((self.longer - self.share * self.of) / self.longer.sum(), dtype=np.float64)
 
 

@@ -52,7 +52,7 @@ _NO_XTS = "aes-192"  # IEEE Std 1619 has AES-128 and AES-256 only
 
 @dataclass(frozen=True, slots=True)
 class PageTask:
-    """What is done to a page. ``mode`` is None for an HMAC, whose ``direction`` is ``authenticate``."""
+    """A cipher's or an HMAC's work on a page. ``mode`` is None for an HMAC, whose ``direction`` is ``authenticate``."""
 
     algorithm: str
     mode: str | None
@@ -329,7 +329,7 @@ _FEWEST_PASSES = 3  # fewer have no quartiles
 
 
 class _Batch(NamedTuple):
-    """What a page took in one batch: CPU time of the thread, and time on the wall."""
+    """The time a page took in one batch: CPU time of the thread, and wall time."""
 
     pages: int
     cpu_us_per_page: float
@@ -346,7 +346,7 @@ class _Level:
         child.send("prepare", plan={**plan, "tasks": [asdict(task) for task in tasks]})
 
     def facts(self) -> dict[str, str]:
-        """What it found: the library's ``version``, and what it sees of the ``cpu``."""
+        """The library's ``version``, and what it sees of the ``cpu``."""
         facts: dict[str, str] = self._child.answer()
         return facts
 
@@ -365,7 +365,7 @@ def level_child(level: str) -> Child:
 
 
 def _run_passes(running: Mapping[str, _Level], deadline: float, observe: Callable[[Event], None]) -> int:
-    """Run pass after pass, the levels in turns, as long as another turn of each is likely to end in time, but three."""
+    """Run passes, the levels in turns, while another turn of each is likely to end in time, but at least three."""
     began, passes, left = time.monotonic(), 0, _FEWEST_PASSES
     detail = f"pages of encryption, AES instructions {' and '.join(running)}"
     observe(Phase("measure", detail))

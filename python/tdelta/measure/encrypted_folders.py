@@ -37,7 +37,7 @@ _ZFS_SECONDS = 10.0
 
 
 def require_encrypted(folder: Path) -> str:
-    """What encrypts the files of a folder of the user's, in words for people (``LUKS2 (dm-crypt) under ext4``)."""
+    """The encryption of a user's folder, in words for people (``LUKS2 (dm-crypt) under ext4``); refuses one without."""
     if not folder.is_dir():
         raise UsageError(
             Refusal.of("folder-not-encrypted", option=f"--encrypted-dir {folder!s}", found="no such folder")

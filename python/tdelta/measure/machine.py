@@ -1,7 +1,6 @@
 """The machine a run was made on: what a reader needs to judge a figure, and nothing that names a person or a host.
 
-The parsers take text, so that kernels we do not have here can be tested; workers have them, too, so what only the facts
-need is imported there. Host names hide in unexpected places (the
+The parsers take text, so that kernels we do not have here can be tested. Host names hide in unexpected places (the
 source of a network mount, the volume group of a Debian root), so a device is told by its kernel name only.
 """
 

@@ -31,7 +31,7 @@ _CPUS = re.compile(r"cpu +((?:\d+ ){7}\d+)")
 
 
 class PressureMeter:
-    """Measures from its making on."""
+    """Measures from when it is made."""
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._proc = root / "proc"

@@ -31,7 +31,7 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
-    """What distinguishes a process, or this one, from any that ever had its number: a digest of its boot and beginning.
+    """A digest of boot and start that tells a process, by default this one, from any other that ever had its number.
 
     None where there is no such process, or the kernel does not say.
     """

@@ -41,7 +41,7 @@ load it is the stretch from when that would begin: after the head of the trial t
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action: what it counted by name, how many ``seconds`` it took where that is not all of them.
+    """The outcome of an action: its counts by name, and its ``seconds`` where these are not all that passed.
 
     ``programs`` were used that are not the database's: they are part of what the action costs. One that ``stops`` has
     stopped the database's processes now and then, which is then no standstill of theirs.

@@ -151,7 +151,7 @@ class SequentialTwins(Twins[Any]):
     """Twins whose trials run whole, one after another, and whose load loop runs in a process of its own."""
 
     loop_program = PROGRAM
-    """What the worker runs in which the load loop is timed."""
+    """The program of the worker in which the load loop is timed."""
 
     def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix

@@ -94,7 +94,7 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
 
 
 def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
-    """What must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``."""
+    """Checks that must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``."""
     for level in acts:
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)

@@ -82,7 +82,7 @@ AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob
 
 @dataclass(frozen=True, slots=True)
 class LoadAndRebuild:
-    """What the phases ``load`` and ``rebuild`` of a run are made of: rows, and statements of the engine's."""
+    """The content of the phases ``load`` and ``rebuild`` of a run: rows, and statements of the engine's."""
 
     job: PopulateJob
     rebuild: tuple[str, ...] = ()

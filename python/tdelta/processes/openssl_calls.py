@@ -66,13 +66,13 @@ class Counts:
 
 
 def _undisturbed_us(calls: int, ns: int, interrupted: int, own_ns: float) -> float:
-    """What calls took, less the clock's own time; one that was interrupted took what others of its phase did."""
+    """The time of calls, less the clock's own; one that was interrupted counts as the others of its phase."""
     whole = calls - interrupted
     return max(0.0, ns / whole - own_ns) * calls / 1e3 if whole else 0.0
 
 
 def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to add to an environment, by default this process's, so that a process counts in a file."""
+    """Variables to add to an environment, by default this process's, so that a process counts in a file."""
     library = preload_path()
     if not library.is_file():
         raise EngineUnavailable(Refusal.of("preload-missing", library=library))

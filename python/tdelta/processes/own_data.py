@@ -36,7 +36,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What tdelta adds by statements: tables of sampled keys, and the markers that a search for plaintext looks for."""
+    """Tables that tdelta adds by statements: of sampled keys, and of markers for the search for plaintext."""
 
     statements: tuple[str, ...]
     tables: Tables
@@ -140,7 +140,7 @@ class Trier:
         self._constants = constants
 
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
-        """What the database says against a transaction, if anything; without a trial it is only prepared."""
+        """The database's objection to a transaction, if any; without a trial it is only prepared."""
         answer = self._worker.ask(
             "try",
             seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),

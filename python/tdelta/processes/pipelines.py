@@ -76,7 +76,7 @@ class Programs:
             *stages: the words of each program; each reads what the one before it writes.
             source: what the first one reads; None: nothing.
             target: where the last one writes; None: nobody reads that.
-            environment: variables to add. Others can read them, so nothing secret.
+            environment: variables to add. Others can read them, so none may be secret.
         """
         inherited = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
         self._stages = stages

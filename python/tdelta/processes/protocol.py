@@ -103,7 +103,7 @@ class Twin(ABC):
         return None
 
     def prices(self) -> dict[str, object] | None:
-        """What pages cost the code under test, as JSON values, for each pass; None where that is not known."""
+        """The cost of pages in the code under test, as JSON values, for each pass; None where that is not known."""
         return None
 
     def replica_checksums(self, _tables: Tables) -> Checksums | None:

@@ -214,7 +214,7 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start a program, in a process group of its own, tied to this process's life.
 
-    It reads ``source``, or ``secret``, or nothing. Where this process is root, one that refuses root ``leaves_root``.
+    It reads ``source``, or ``secret``, or nothing. ``leaves_root``: run as another user, for programs that refuse root.
     """
     process = subprocess.Popen(
         argv,

@@ -6,7 +6,7 @@ Else it follows the processes' threads, each millisecond of their CPU time; then
 whenever one goes on or off, which slows servers (``benches/perf_modes.py``). Either way a sample stands for a
 millisecond. A function of the kernel that holds interrupts off is seen where it lets them on again.
 
-`perf` is the program, `sampling` one recording while it runs and what perf may do here, `threads` whose samples are in
-it, `recording` what it says by function, and `functions` what each of them is for. Whatever keeps ``perf`` from
-working is an `EnvironmentFault` whose message says what to do: a profile is never worth a run.
+`perf` is the program, and reads what a recording says by function; `sampling` is one recording while it runs, and what
+perf may do here; `functions` tells what each function is for. Whatever keeps ``perf`` from working is an
+`EnvironmentFault` whose message says what to do: a profile is never worth a run.
 """

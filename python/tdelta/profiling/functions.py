@@ -59,7 +59,7 @@ _INNERMOST = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What an engine calls its own: patterns of symbols by class, and modules with their packages."""
+    """Names in an engine's own code: patterns of symbols by class, and modules with their packages."""
 
     symbols: Mapping[FunctionClass, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)

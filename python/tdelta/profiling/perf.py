@@ -138,7 +138,7 @@ class Perf:
     def sampling(self, processes: Callable[[], Sequence[int]], file: Path) -> Sampling:
         """Have perf wait for the order to sample processes, their threads, and those that they start.
 
-        Where whole CPUs are looked at, their ids are asked for again when sampling begins and ends.
+        Where whole CPUs are looked at, the processes' ids are asked for again when sampling begins and ends.
         """
         for left in reversed(range(_TRIES)):
             pids = tuple(processes())

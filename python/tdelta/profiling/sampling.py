@@ -203,7 +203,7 @@ class Sampling:
 
 
 def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
-    """What perf's own words mean, for people, or the code that it ended with, negative for a signal."""
+    """The meaning of perf's own words, or of the code that it ended with, negative for a signal, for people."""
     lower = words.lower()
     said = last_words(words) or f"no message, exit code {code}"
     if any(part in lower for part in ("access to performance monitoring", "permission", "not permitted", "paranoid")):

@@ -62,7 +62,7 @@ class Side:
 
 
 class NoteCode(StrEnum):
-    """What may be said of one run's own figures; the words are in `tdelta.report.analysis.details`."""
+    """Notes on one run's own figures; the words are in `tdelta.report.analysis.details`."""
 
     ZEROS = "zero response times"
     DEPENDENT_VALUES = "dependent response times"

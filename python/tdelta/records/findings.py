@@ -127,9 +127,9 @@ class LoadAgents(Finding):
 
 @dataclass(frozen=True, slots=True)
 class HostEffect:
-    """What the same costs on one host: ``estimate`` is over ``versus``, for the conditions compared with a baseline.
+    """The cost on one host: ``estimate`` is over ``versus``, for the conditions compared with a baseline.
 
-    ``rounds`` of trials on all hosts are what it is of.
+    ``rounds`` is the number of rounds of trials on all hosts.
     """
 
     baseline: Condition
@@ -157,7 +157,7 @@ class Hosts(Finding):
 
 
 class FunctionClass(StrEnum):
-    """What a function is for, as far as its symbol tells.
+    """The purpose of a function, as far as its symbol tells.
 
     ``crypto`` is the rest of a library of ciphers: what stands around them, and functions whose symbol the file does
     not tell, so that they may be a cipher or a hash. An encrypting file system's process is all of that class.
@@ -177,7 +177,7 @@ class FunctionClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What was sampled in one function: ``cpu_ns`` is its samples times the time between two of them.
+    """The samples in one function: ``cpu_ns`` is its samples times the time between two of them.
 
     ``dso`` is the file that holds it, without folders, or the kernel's name in brackets; ``symbol`` is empty where that
     file does not tell it.
@@ -322,7 +322,7 @@ class CostComponent:
 
 @dataclass(frozen=True, slots=True)
 class CostBreakdown(Finding):
-    """What one condition took beyond the baseline of its stratum, per operation, and which components that has.
+    """The cost of one condition beyond the baseline of its stratum, per operation, and the components of that.
 
     ``cpu`` is the difference in CPU time, ``components`` its parts in the order of `ComponentKind`, the residual last;
     their medians need not add up exactly. ``elapsed`` is the difference in response time and ``off_cpu`` that less
@@ -349,7 +349,7 @@ class CostBreakdown(Finding):
 
 
 class TailUnit(StrEnum):
-    """What an interval takes as independent of each other."""
+    """The units that an interval takes as independent of each other."""
 
     ROUND = "round"
     RUN = "run"

@@ -133,7 +133,7 @@ Watch = Callable[[Step | None], AbstractContextManager[Observer]]
 
 
 def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ...], tuple[Open, ...]]:
-    """What `decide` would do, and leave open. A dump is restored, or a file copied, once, to see how long runs take."""
+    """The steps of `decide`, and what it leaves open. A dump is restored, or a file copied, once, to time runs."""
     steps, impossible = _steps(given)
     timed = _timed(steps, RunRequest(**given), f"decide-dry-run-{os.getpid()}", observe)
     fitting = allot(timed, given["max_seconds"])

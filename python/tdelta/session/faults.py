@@ -76,7 +76,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
 
 
 def _checks_of_taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Callable[[], object]]:
-    """What does not go with options that the engine takes."""
+    """Checks of what does not go with options that the engine takes."""
     profile = chosen.profile
     if Takes.SERVER in profile.takes:
         yield partial(_replication, request, vary)
@@ -104,7 +104,7 @@ def _others(levels: Levels, factor: str, *kept: str) -> list[str]:
 
 
 def _paced(request: RunRequest, levels: Levels) -> list[str]:
-    """What has operations fall due while there is something else to do."""
+    """Options that have operations fall due while there is something else to do."""
     return [*([] if request.rate is None else ["--rate"]), *(["--vary rate"] if "rate" in levels else [])]
 
 
@@ -130,7 +130,7 @@ def _contrast(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
 
 
 def _own_tables(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
-    """What takes tables of tdelta's, or more than reading, on tables of the user's."""
+    """On the user's tables: options that need tables of tdelta's, or more than reading."""
     if reads_own_tables(request.baseline, request.schema, request.workload):
         wrong = [f"--vary {name}" for name in vary if name not in _READING]
         wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
@@ -246,7 +246,7 @@ def _numbers(request: RunRequest) -> Iterator[Refusal]:
 
 
 def _work(request: RunRequest, levels: Levels, most_cold: int | None, product: str) -> Iterator[Refusal]:
-    """What caches cannot be emptied for, and what loads and rebuilds do not go with.
+    """Options for which caches cannot be emptied, and those that do not go with loads and rebuilds.
 
     Args:
         most_cold: how many connections can be cold at once; None where it does not matter.
@@ -306,14 +306,14 @@ def _knob_faults(asked: AskedAction, known: Mapping[str, tuple[str, ...]]) -> It
 
 
 def _replication(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
-    """What a load does not go with whose log a replica applies."""
+    """Options that do not go with a load whose log a replica applies."""
     if "replication" in levels:
         wrong = [*_given(request, "load_generator", "trace", "cold"), *_others(levels, "work", "warm")]
         yield from _conflict([*wrong, *_others(levels, "during", NOTHING)], "--vary replication=…")
 
 
 def _agents(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
-    """What load agents do not do, and a number of them that has not a client each."""
+    """Options that load agents do not support, and more agents than clients."""
     agents = request.agents
     if agents is None:
         if request.ray is not None and request.hosts is None:
@@ -328,7 +328,7 @@ def _agents(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 
 
 def _hosts(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
-    """What twins on hosts of a cluster do not do."""
+    """Options that twins on hosts of a cluster do not support."""
     if request.hosts is None:
         return
     wrong = _given(request, "agents", "load_generator", "restore", "encrypted_dir", "profile")
@@ -345,7 +345,7 @@ def _hosts(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 
 
 def _ray_faults(address: str | None) -> Iterator[Refusal]:
-    """What speaks against a cluster at that address before anything connects to it."""
+    """Objections to a cluster at that address before anything connects to it."""
     for look in (require_ray, *(() if address is None else (lambda: require_address(address),))):
         try:
             look()
@@ -354,7 +354,7 @@ def _ray_faults(address: str | None) -> Iterator[Refusal]:
 
 
 def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
-    """What does not live in one folder, which is what storage is varied of."""
+    """Options under which not all lies in one folder, whose storage is varied."""
     if "storage" in levels:
         wrong = _given(request, "encrypted_dir") + (["--vary replication"] if "replication" in levels else [])
         for factor in _ACTED:
@@ -364,7 +364,7 @@ def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 
 
 def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
-    """What statements cannot be metered one by one in."""
+    """Options with which statements cannot be metered one by one."""
     wrong = [*_paced(request, levels), *_given(request, "load_generator", "cold", "inject")]
     wrong += _others(levels, "work", "warm")
     if request.trace and wrong:
@@ -372,7 +372,7 @@ def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 
 
 def _load(request: RunRequest, levels: Levels, protocol: str) -> Iterator[Refusal]:
-    """What a load of the user's own does not go with; raises ``LoadGeneratorError`` for what is wrong with itself."""
+    """Options that do not go with a load of the user's own; raises ``LoadGeneratorError`` for faults of the load."""
     if request.load_generator is None:
         if request.load_operations is not None:
             yield Refusal.of("requires", what="--load-operations", needs="--load-generator")

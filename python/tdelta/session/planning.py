@@ -41,7 +41,7 @@ from tdelta.workloads.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a run on rows of the user's starts from, instead of generated ones.
+    """The start of a run on rows of the user's, instead of generated ones.
 
     ``tables`` and ``checksums`` are of the rows as they were read, and of what tdelta added. ``constants`` are the
     variables that scripts are given. ``notes`` say what a proposal left out and why; ``cautions`` go with the answer.

@@ -53,10 +53,10 @@ class TransactionLine:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would take, before anything is made (``--dry-run``).
+    """The needs of a run, before anything is made (``--dry-run``).
 
     ``seconds_least`` is the shortest run there is, ``seconds_at_least`` one of the fewest rounds asked for. ``faults``
-    say why the run would be refused; empty where it would not. What follows the cautions is of a user's database only:
+    say why the run would be refused; empty where it would not. Fields after the cautions are of a user's database only:
     its tables, the transactions on it, what a proposal left out, and the folder to which the proposal was written.
     """
 

@@ -83,7 +83,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a user's things are called in messages: the workload, the database, and that in short."""
+    """Names in messages for the user's workload, for the database, and for that in short."""
 
     workload: object
     database: object
@@ -149,7 +149,7 @@ def tables_of(database: Database) -> Tables:
 
 
 def own_tables(wanted: Workload | Proposal, database: Database) -> Tables:
-    """What tdelta adds: tables of sampled keys, and the markers that a search for plaintext looks for."""
+    """Tables that tdelta adds: of sampled keys, and of markers that a search for plaintext looks for."""
     keys = ((key_table_name(key.name), _sampled_columns(database.table(key.table))) for key in wanted.keys)
     return (*keys, (TABLE, COLUMNS))
 
@@ -175,7 +175,7 @@ def _given(workload: Workload, named: Names, on: Tries, tell: Observer, once: Tr
 
 
 def _refused(name: str, text: str, on: Tries) -> list[Refusal]:
-    """What the database does not take of a script: a statement that it refuses is put aside, and the rest prepared."""
+    """The database's refusals of a script: a statement that it refuses is put aside, and the rest prepared."""
     found: list[Refusal] = []
     lines: set[int] = set()
     while len(found) < _MOST_REFUSED and (said := on.said({"name": name, "weight": 1.0, "text": text}, None)):
@@ -207,7 +207,7 @@ def _line_begin(text: str, line: int) -> int:
 
 
 def _placed(said: Refusal) -> Refusal:
-    """What the database says against a transaction, with file and line where it says them."""
+    """The database's objection to a transaction, with file and line where it names them."""
     words = str(said.parameters["said"])
     place = _PLACE.match(words)
     if place is None:

@@ -33,7 +33,7 @@ from tdelta.messages import Caution, Refusal
 from tdelta.processes.jobs import STEPS, TRANSACTIONS
 
 PREFIX = "published:"
-"""What an argument of ``tdelta analyze`` begins with that names a table and no file."""
+"""The beginning of an argument of ``tdelta analyze`` that names a table and no file."""
 
 FOLDER = Path(__file__).parents[1] / "studies"
 
@@ -246,7 +246,7 @@ _COLD = "cold"
 
 
 def needs_private_instances(found: Study) -> tuple[str, ...]:
-    """What of a study takes servers that tdelta starts, stops or copies; empty where it runs on servers of users."""
+    """Parts of a study that need servers tdelta starts, stops or copies; empty where it runs on users' servers."""
     vary = found.settings.get("vary", {})
     acts = [f"--vary {factor}={level}" for factor in ("work", "during") for level in _acts(factor, vary)]
     return (*acts, *(["--vary replication"] if "replication" in vary else []))
@@ -311,7 +311,7 @@ def _address_takes(engine: str) -> Collection[Takes]:
 
 
 def study_cautions(name: str, of_study: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Iterator[Caution]:
-    """What a study varies or sets that is left to servers of the user's.
+    """Cautions about what a study varies or sets that is left to the user's servers.
 
     Args:
         of_study: what it sets on servers that tdelta starts.

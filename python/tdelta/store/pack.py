@@ -442,7 +442,7 @@ def _of(header: dict[str, Any], name: str, kind: type[T]) -> T:
 def found(run: str, path: Path | None) -> Iterator[tuple[Store, str]]:
     """The open store that holds a run, and the run's whole id, for as long as the block lasts.
 
-    What is made of a run that came out of a pack, here or by ``tdelta import``, belongs into the block: its values may
+    Anything made of a run that came out of a pack, here or by ``tdelta import``, belongs in the block: its values may
     be such as no run has, and then it is an error that names the pack.
 
     Args:

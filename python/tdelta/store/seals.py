@@ -32,7 +32,7 @@ MEASURED_COLUMNS = {
     for name, hint in flat_hints(Measurement).items()
     if name != "histograms"
 }
-"""What SQL says of each column that holds a field of a measurement."""
+"""The SQL definition of each column that holds a field of a measurement."""
 
 _MEASURED = tuple(MEASURED_COLUMNS)
 MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)

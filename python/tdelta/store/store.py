@@ -136,7 +136,7 @@ def default_path() -> Path:
 def make_private(path: Path) -> None:
     """Make the store's file and folder where they are missing, for their owner only; SQLite's journal is as the file.
 
-    What is there already keeps the rights that it has.
+    One that is there already keeps its rights.
     """
     own_folders.ensure(path.parent)
     with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong

@@ -24,7 +24,7 @@ WEIGHT = f"a number of {limits.LEAST_WEIGHT:g} to {limits.MOST_WEIGHT:g}"  # wha
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What it makes, the types of its parameters (``optional`` ones may be left out), and its own check."""
+    """The type that it makes, those of its parameters (``optional`` ones may be left out), and its own check."""
 
     makes: str | None
     parameters: Mapping[str, str] = field(default_factory=dict)

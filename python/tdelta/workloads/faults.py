@@ -10,7 +10,7 @@ from tdelta.messages import Refusal
 from tdelta.workloads.limits import MOST_FAULTS
 
 _LONGEST_SHOWN = 80
-_LONGEST_PARAMETER = 500  # A template names one twice
+_LONGEST_PARAMETER = 500  # a message may contain one twice
 _MOST_KNOWN = 200
 
 

@@ -46,8 +46,8 @@ def read_by(reader: FolderReader) -> Workload:
 
 
 class FolderReader(FolderFiles):
-    dialect = GENERIC
-    is_tried = False  # whose SQL the scripts are; by default what all engines have in common
+    dialect = GENERIC  # whose SQL the scripts are; by default what all engines have in common
+    is_tried = False
 
     def __init__(self, folder: Path, dialects: Mapping[str, Dialect]) -> None:
         super().__init__(folder)

@@ -74,7 +74,7 @@ class DuckdbExposure(Exposure):
 
 
 def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-    """What a search finds in temporary files that are not encrypted: the control."""
+    """The control: the markers that a search finds in temporary files that are not encrypted."""
     with Worker(program=program) as worker:
         worker.ask("open", options=options)
         control = DuckdbExposure(worker, Path(str(options["path"])), needles)

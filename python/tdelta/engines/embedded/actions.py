@@ -179,7 +179,7 @@ def markers_of(job: PopulateJob) -> list[bytes]:
 
 
 def left_by(file: Path, needles: Sequence[bytes]) -> Mapping[str, int]:
-    """What a rewrite left: the file's size, and how many of all files show planted rows: it, its log, its journal."""
+    """The file's size after a rewrite, and how many files show planted rows, of it, its log and its journal."""
     files = [
         TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))
         for path in sorted(file.parent.glob(f"{file.name}*"))

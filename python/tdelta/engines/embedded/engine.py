@@ -46,7 +46,7 @@ class Embedded(Engine):
     """The cipher that shows whether a process has the AES instructions; empty where none does."""
 
     tools: Mapping[str, BackupTool] = {}
-    """What makes backups, by name, the default first."""
+    """The tools that make backups, by name, the default first."""
 
     times_calls = False
     """Whether calls of its cipher can be timed."""

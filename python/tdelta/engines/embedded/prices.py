@@ -31,7 +31,7 @@ class PricedFile(ABC):
     units: str
     count: float
     unit_bytes: int
-    """What its units are called, in the plural, how many there are, and what one of them takes in the file."""
+    """The name of its units, in the plural, their number, and the bytes that one of them takes in the file."""
 
     clock_ns: Callable[[], int]
     """The CPU time so far, ns, of the thread or of the process, whichever does the work."""

@@ -58,7 +58,7 @@ class EmbeddedTwin(Twin):
         self.key = twins.key(settings.cipher)
         self.folder = twins.folder
         self.environment = environment
-        """What is added to that of a worker."""
+        """Variables that are added to a worker's environment."""
 
         self.halt = acting.Halt()
         self.is_beside = False

@@ -1,4 +1,4 @@
--- What is in a schema of the database that is connected to; a partitioned table counts as one. The names of columns are
+-- The contents of a schema in the connected database; a partitioned table counts as one. The names of columns are
 -- those of `tdelta.engines.server.catalog.Catalog`.
 
 -- name: tables

@@ -1,4 +1,4 @@
-"""Which of PostgreSQL's servers a program that was found is run as: by what encrypts its files."""
+"""Chooses the class of server that a PostgreSQL program is run as, by what encrypts its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
--- What is asked of a PostgreSQL server.
+-- The statements that a PostgreSQL server is asked.
 
 -- name: write_pages
 DO $$ BEGIN IF (SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_buffercache', 'pg_prewarm')) = 2

@@ -1,11 +1,11 @@
 """PostgreSQL 13 and newer.
 
-PostgreSQL itself encrypts nothing at rest. What does is another class of its servers: on a gocryptfs mount under the
-data directory, in a folder that the user has encrypted (`storage`), or with Percona's pg_tde (`tde`).
+PostgreSQL itself encrypts nothing at rest. Other classes of its servers do: on a gocryptfs mount under the data
+directory, in a folder that the user has encrypted (`storage`), or with Percona's pg_tde (`tde`).
 
 Its tables are cached twice, in ``shared_buffers`` and by the kernel, so a small ``cache_bytes`` alone keeps no page
-from memory. What is counted as read is what ``shared_buffers`` did not have; what of that came from the disk, only the
-kernel knows.
+from memory. A page counts as read if ``shared_buffers`` did not have it; only the kernel knows which of these came from
+the disk.
 
 On servers of users, stock PostgreSQL does not know whether the disk beneath it is encrypted, so the user has to say so;
 with ``pg_tde`` the server tells. The schema is made in the DSN's database, and marked in the same transaction.
@@ -212,7 +212,7 @@ _SESSION = {
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "3",
 }
-"""What a server, a database or a role may have that would make sessions differ from tdelta's on the other server."""
+"""Settings that a server, a database or a role may have, and that would make sessions differ between the servers."""
 
 
 class Postgres(ServerEngine):
@@ -232,7 +232,7 @@ class Postgres(ServerEngine):
     page_size_sql = facts["block_size"]
     admin_database = "postgres"
     socket_name = f".s.PGSQL.{_PORT}"
-    """What PostgreSQL's clients expect the socket to be called."""
+    """The name that PostgreSQL's clients expect of the socket."""
 
     page_list = _PAGE_LIST
     replication = REPLICATION
@@ -267,7 +267,7 @@ class Postgres(ServerEngine):
     that encrypts."""
 
     crypto = "none"
-    """Whose code encrypts: a value of `tdelta.measure.CryptoKind`, or a name from which nothing can hide AES."""
+    """Whose code encrypts: a value of `tdelta.measure.aes.CryptoKind`, or a name from which nothing can hide AES."""
 
     conversions: ClassVar[Mapping[str, ServerAction]] = MappingProxyType({})
 
@@ -373,7 +373,7 @@ class Postgres(ServerEngine):
         return tuple(f"SET {name} = '{value}'" for name, value in _session_options(session_bytes).items())
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What ``pg_tde`` or its fork ``open_pg_tde`` says, where one is; else that the server cannot tell."""
+        """As ``pg_tde`` or its fork ``open_pg_tde`` tells, where one is; else that the server cannot tell."""
         variables = self.settings(ask)
         extension = first(ask(SQL["extension"]))
         if not extension:

@@ -30,7 +30,7 @@ _PROVING = "pgcrypto"
 _TEMPORARY = "encrypt_temp_files"
 _PROVIDER, _KEY = "tdelta", "tdelta"
 _KEYRING = "../keys/pg_tde.per"
-"""`Place.keys` as seen from the data directory, where a server runs: a copied instance finds its own."""
+"""`ServerPaths.keys` as seen from the data directory, where a server runs: a copied instance finds its own."""
 
 _PLAIN_TABLES = """
 SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace

@@ -1,7 +1,7 @@
-"""What can be done to a private server beside its load: the part that all engines share.
+"""Actions on a private server beside its load: the part that all engines share.
 
-An engine says which actions it has (`Acts`): each makes an `Act` for one instance, out of its
-`Site`. A clean restart, a start after a crash and a storm of connections are the same for all.
+An engine says which actions it has (`ServerAction`): each makes an `Act` for one instance, out of its `Site`.
+A clean restart, a start after a crash and a storm of connections are the same for all.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Site:
 class ServerAction:
     """An action of an engine: what makes it for a `Site`, or a schema of a user's server, and the knobs that it has.
 
-    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take numbers, all but
-    where ``numbers`` has those that one takes; ``choices`` take one of the words that are given, the default first.
+    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take any number,
+    or one of those in ``numbers``; ``choices`` take one of the words that are given, the default first.
     ``tools`` are those that make its backups, of which it takes one as a choice.
     """
 

@@ -1,6 +1,6 @@
 """Reads what is in a database on a server: the same values as of a SQLite file (`tdelta.workloads.database`).
 
-What a catalog says, an engine's own statements put into facts; what is made of them is the same for all. Differences
+An engine's own statements put what its catalog says into facts; what is made of them is the same for all. Differences
 to SQLite that shape the values: columns have types, so what a sample counts is what the type allows; and no row has a
 number of its own, so a table without a primary key (or a unique one without NULL) has no key.
 
@@ -93,11 +93,11 @@ class Catalog:
         raise NotImplementedError
 
     def refresh_sql(self, _schema: str, _tables: Sequence[str]) -> str:
-        """What brings the sizes of tables up to date; empty where they are."""
+        """A statement that brings the sizes of tables up to date; empty where they are."""
         return ""
 
     def elsewhere(self, _ask: Ask, _schema: str) -> Iterable[Caution]:
-        """What else is left out."""
+        """Cautions about all else that is left out."""
         return ()
 
     def quoted(self, name: str) -> str:

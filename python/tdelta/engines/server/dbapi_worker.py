@@ -28,7 +28,7 @@ from tdelta.processes.worker_host import TwinHost
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What was read when a trial, a load or a rebuild began."""
+    """The values read when a trial, a load or a rebuild began."""
 
     counters: Mapping[str, int]
     accounted: float
@@ -258,7 +258,7 @@ class DrivenHost(Host):
         return _Begun(self._counters(), self._accounted(), _used(self._observed.get("watch", [])))
 
     def _since(self, begun: _Begun) -> tuple[dict[str, float], dict[str, int]]:
-        """What the server used since then, and by how much its counters grew."""
+        """The server's use of resources since then, and by how much its counters grew."""
         grown = {name: now - begun.used[name] for name, now in _used(self._observed.get("watch", [])).items()}
         grown["cpu_user_seconds"] += self._accounted() - begun.accounted
         now = self._counters()

@@ -319,7 +319,7 @@ def _refuse(profile: Profile, _options: Mapping[str, Any]) -> NoReturn:
 
 
 def _listed_external(profile: Profile, client: Driver) -> Iterator[EngineInfo]:
-    """What it takes, in a few lines; available where the driver is installed."""
+    """Its needs, in a few lines; available where the driver is installed."""
     address = address_of(profile.name)
     found = installed_version(client.distribution)
     needs = [*address.needs, address.publishing, *([UNTRIED] if address.is_untried else [])]

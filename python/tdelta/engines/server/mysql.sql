@@ -1,4 +1,4 @@
--- What is asked of servers of MySQL's family.
+-- The statements that servers of MySQL's family are asked.
 
 -- name: identity
 SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user, @@hostname AS machine;

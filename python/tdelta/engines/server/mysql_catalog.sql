@@ -1,4 +1,4 @@
--- What is in a schema of a server of MySQL's family. The names of columns are those of
+-- The contents of a schema on a server of MySQL's family. The names of columns are those of
 -- `tdelta.engines.server.catalog.Catalog`. Tables that keep their history are of a type of their own (MariaDB).
 
 -- name: tables

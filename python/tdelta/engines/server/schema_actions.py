@@ -1,4 +1,4 @@
-"""What is done to a schema on a user's server: a backup or a restore by SQL alone, or a change of its encryption.
+"""Actions on a schema on a user's server: a backup or a restore by SQL alone, or a change of its encryption.
 
 A backup is a trial by itself, and so is a restore of one as another schema of tdelta's; a change goes on beside a load.
 """
@@ -55,7 +55,7 @@ class SchemaStep(Act):
 
     @abstractmethod
     def statements(self) -> tuple[str, ...]:
-        """Those that are it."""
+        """The statements that carry it out."""
 
     @abstractmethod
     def counted_sql(self) -> str:
@@ -81,15 +81,15 @@ class SchemaRestore(SchemaStep):
     @property
     @abstractmethod
     def restored(self) -> str:
-        """What the other one is called."""
+        """The name of the schema that is restored to."""
 
     @abstractmethod
     def backup(self) -> tuple[str, ...]:
-        """What makes the backup; not measured."""
+        """The statements that make the backup; not measured."""
 
     @abstractmethod
     def remove(self) -> tuple[str, ...]:
-        """What removes the other one and the backup, as far as they are there."""
+        """The statements that remove the restored schema and the backup, as far as they are there."""
 
     def prepare(self) -> None:
         """Make the backup.

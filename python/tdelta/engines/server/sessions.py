@@ -225,7 +225,7 @@ def first(rows: Sequence[Row]) -> str:
 
 
 def by_name(rows: Sequence[Row], column: str) -> dict[str, str]:
-    """What a column has for each ``name``."""
+    """The values of a column by ``name``."""
     return {row["name"] or "": row[column] or "" for row in rows}
 
 

@@ -33,7 +33,7 @@ def find_library(text: str) -> Library:
 
 
 def ask_library(name: str) -> dict[str, str]:
-    """What a library says of itself: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``."""
+    """A library's own description: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``."""
     try:
         with Worker(program=WORKER) as worker:
             return worker.ask("library", library=name)

@@ -96,7 +96,7 @@ ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
         "decrypt": ServerAction(Change, is_during=True),
     }
 )
-"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096; ``pause``
+"""Actions on a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096; ``pause``
 is for how many seconds the scan that encrypts is suspended."""
 
 
@@ -228,7 +228,7 @@ class SqlServer(ConvertsSchemas):
         )
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
-        """Databases with tdelta's mark, and those of its name without one."""
+        """Databases with tdelta's mark."""
         names = [row["name"] or "" for row in ask(SQL["databases"])]
         return leftover_schemas(
             {name: first(ask(SQL["mark"].format(schema=name.replace("]", "]]")))) for name in names}

@@ -119,10 +119,10 @@ def fit_either_first(
 
 
 def two_clusters(baseline: FloatArray, condition: FloatArray) -> tuple[float, int | None] | None:
-    """How far apart two clusters of runs are that the conditions do not explain, and on which side; None for both.
+    """How far apart two clusters of runs are that the conditions do not explain, and on which side; None without them.
 
-    Shape (n,), log means of each side. Of all runs together, or of one side's, the widest gap is three times the next
-    one, 2% or more, and has two runs or more on either side of it.
+    Shape (n,), log means of each side. Of all runs together (side None), or of one side's, the widest gap is three
+    times the next one, 2% or more, and has two runs or more on either side of it.
     """
     sides = np.repeat([0, 1], [len(baseline), len(condition)])
     both = np.concatenate([baseline, condition])

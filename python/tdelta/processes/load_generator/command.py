@@ -133,10 +133,10 @@ PLACEHOLDERS = (
     *("socket", "host", "port", "user", "database", "passfile", "threads", "jobs"),
     *("operations", "operations_per_thread", "seconds", "seed", "folder", "log"),
 )
-"""What may stand in braces; docs/workloads.md says for what."""
+"""The names that may stand in braces; docs/workloads.md says for what."""
 
 PASSFILE, LOG_NAME = "passfile", "load-log"
-"""What ``{passfile}`` and ``{log}`` end in."""
+"""The file names that ``{passfile}`` and ``{log}`` end in."""
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 _WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])

@@ -33,7 +33,7 @@ _END_SECONDS = 20.0
 class CommandLoad:
     """One twin's side of trials by a load generator, with a private folder for logs and the file with the password.
 
-    Others can read the variables in ``environment``, so nothing secret.
+    Others can read the variables in ``environment``, so these must not be secret.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class CommandLoad:
         return dataclasses.replace(result, total_operations=result.operations, client=cpu)
 
     def _printed(self, name: str) -> str:
-        """What it said, which is shown to people; a script may print its environment."""
+        """Its output without the password, for people to read; a script may print its environment."""
         text = (self._folder / name).read_text(errors="replace")
         return text.replace(self._password, "***") if self._password else text
 

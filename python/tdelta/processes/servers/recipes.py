@@ -1,4 +1,4 @@
-"""How one private server is made and run: data.
+"""A private server as data: how it is made and run, and where its folders are; and the removal of these.
 
 Every private server has its folder (`ServerPaths`): data directory, configuration, keyring, log and socket.
 A recipe goes to its supervisor through a pipe, since keys are in it.

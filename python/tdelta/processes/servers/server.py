@@ -55,8 +55,8 @@ _FULL = (
 class Server:
     """One private server. Use as a context manager, or call `end`; a tdelta that dies takes it along.
 
-    Its folder must not be there yet. Others can read the variables of its environment, so nothing secret. It may be
-    frozen for ``pulse_seconds`` without a break.
+    Its folder must not be there yet. Others can read the variables of its environment, so these must not be secret. It
+    may be frozen for ``pulse_seconds`` without a break.
     """
 
     def __init__(

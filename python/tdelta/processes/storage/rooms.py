@@ -30,7 +30,7 @@ from tdelta.processes.workers import relying_on
 from tdelta.records import StorageFound, Usage
 
 _IN_IMAGES = ("fscrypt", "luks")
-"""What needs an image, since the kernel encrypts below a mount of its own."""
+"""Storage that needs an image, since the kernel encrypts below a mount of its own."""
 
 _EXT4_ENCRYPTS = "sys/fs/ext4/features/encryption"
 _MAPPER = "device-mapper"
@@ -101,7 +101,7 @@ _KERNEL_CIPHER = "xts(aes)"
 class Room:
     """The folder of one instance. What is in it can be read in the clear as long as it is mounted.
 
-    What lies below it is ``kept``, the image or a folder of files; None where that is the user's. The ``process`` is
+    ``kept`` lies below it, the image or a folder of files; None where that is the user's. The ``process`` is
     what encrypts; None where the kernel does.
     """
 

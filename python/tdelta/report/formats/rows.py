@@ -40,13 +40,13 @@ class Answered:
 
     @property
     def name(self) -> str:
-        """What series of runs this one belongs to: ``sqlite/order-entry``, with a study's name where it has one."""
+        """The series of runs that this one belongs to: ``sqlite/order-entry``, with a study's name where it has one."""
         settings = self.result.settings
         parts = (settings.engine, settings.study, settings.workload)
         return "/".join(dict.fromkeys(part for part in parts if part))
 
     def label(self, verdict: Verdict) -> str:
-        """What the condition of a verdict is called, with the transaction type where it is of one."""
+        """The label of a verdict's condition, with the transaction type where it is of one."""
         label = condition_label(verdict.condition, self.result.settings)
         return label if verdict.transaction == ALL else f"{label}: {verdict.transaction}"
 

@@ -29,7 +29,7 @@ from tdelta.session.planning import plan
 from tdelta.session.request import RunRequest
 
 Found: TypeAlias = Mapping[str, "str | int | float"]
-"""What a step saw, for the report: counts, and the server's own words about encryption."""
+"""Findings of a step, for the report: counts, and the server's own words about encryption."""
 
 
 class AbilityFails(TdeltaError):
@@ -129,7 +129,7 @@ class Bench:
         return self._sessions[schema.name + schema.server.option]
 
     def expected(self, server: FoundServer) -> bool | None:
-        """What the tables of a server are to be, True for encrypted; None where it cannot tell."""
+        """Whether the tables of a server should be encrypted; None where it cannot tell."""
         return self._found.pair.expected(server)
 
     def end_twins(self) -> None:

@@ -239,8 +239,6 @@ def test_a_supervisor_that_is_killed_takes_the_server_along_and_end_clears_up(tm
 
 OWNER = """
 import os, signal, sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tdelta.processes import TwinFolder
 from tdelta.processes.servers.server import Server
