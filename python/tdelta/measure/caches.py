@@ -20,7 +20,7 @@ _GOCRYPTFS = "fuse.gocryptfs"
 
 
 def empty_page_cache(folder: Path) -> bool:
-    """Have the kernel drop ``folder`` from its caches, as root all clean pages; returns whether these were dropped, too."""
+    """Have the kernel drop ``folder`` from its caches, as root all clean pages: returns whether it dropped all."""
     for path in folder.rglob("*"):
         with contextlib.suppress(OSError):  # a file that is gone, or cannot be read, holds no cache of ours
             if path.is_file():
