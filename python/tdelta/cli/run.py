@@ -93,7 +93,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be made of a run, and how it is shown."""
+    """How to make and show a run."""
 
     manner: Manner
     dry_run: bool

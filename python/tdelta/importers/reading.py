@@ -242,7 +242,7 @@ def head_lines(source: Source, *, only_whole: bool = False) -> list[str]:
 
 
 def looks_binary(head: bytes) -> str | None:
-    """What a head shows that is no text: ``a zip archive``, ``UTF-16 text``; None if nothing."""
+    """The name of a content that is not text: ``a zip archive``, ``UTF-16 text``; None if nothing."""
     if head.startswith(b"PK\x03\x04") and any(part in head for part in _OF_OFFICE):
         return "a spreadsheet (xlsx, ods): save its sheet as CSV"
     for magic, name in _OTHER_PACKERS.items():

@@ -54,7 +54,7 @@ def taken(answer: Mapping[str, Any]) -> Any:
 class Child:
     """One such process. Use as a context manager; at the end of the block it is ended, whatever it is at.
 
-    It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle. The
+    It is started as ``python -m MODULE PARENT_PID`` in a new session, since the parent handles Ctrl-C. The
     module calls `tdelta.measure.starting.die_with_parent` first.
     """
 

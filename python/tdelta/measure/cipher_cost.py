@@ -66,7 +66,7 @@ class PageTask:
 
 
 def page_tasks(sizes: Iterable[int], algorithms: Iterable[str], modes: Iterable[str]) -> tuple[PageTask, ...]:
-    """Every task there is of these sizes, algorithms and modes, once each. There is no AES-192-XTS."""
+    """One task for each combination of size, algorithm and mode. AES-192-XTS does not exist."""
     sizes, algorithms, modes = dict.fromkeys(sizes), dict.fromkeys(algorithms), dict.fromkeys(modes)
     known = {"algorithm": (algorithms, ALGORITHMS), "mode": (modes, MODES)}
     faults: list[UsageError] = [

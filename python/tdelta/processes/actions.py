@@ -28,7 +28,7 @@ ACTION_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.01
 
 COUNTED = "action_"
-"""What the counters of an action begin with, among those of its trial's engine."""
+"""The prefix of an action's counters, among those of its trial's engine."""
 
 SECONDS = f"{COUNTED}ns"
 """The counter of a trial that has an action: how long that took, ns."""
@@ -261,7 +261,7 @@ class Beside:
 
 
 def _performed(act: Act) -> tuple[Outcome, int]:
-    """What came of an action, and how long it took, ns."""
+    """The outcome of an action, and how long it took, ns."""
     began_ns = time.monotonic_ns()
     outcome = act.perform()
     elapsed_ns = time.monotonic_ns() - began_ns

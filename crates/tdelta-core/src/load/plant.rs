@@ -12,7 +12,7 @@ pub(super) enum Clock {
     Thread,
     /// The process's, around every execution: the engine works in threads of its own, and no other connection does.
     Process,
-    /// The wall clock's, of every execution: the engine works in a process of its own, whose CPU time nobody here reads.
+    /// The wall clock, around every execution: the engine is another process, whose CPU time is not read here.
     Elapsed,
 }
 
@@ -40,7 +40,7 @@ impl Clock {
 }
 
 /// A planted cost: spins for a share of the statements' own CPU time, or of their elapsed time on a server
-/// (`Client::is_remote`): there the client's CPU time is a small part of what a statement takes.
+/// (`Client::is_remote`): there most of the elapsed time is not the client's CPU time.
 ///
 /// A CPU clock is a system call, dear beside a short statement, and dearer in a real loop than in a tight one; reading it
 /// twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which tells what part

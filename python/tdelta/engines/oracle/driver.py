@@ -181,7 +181,7 @@ class Oracle(ConvertsSchemas):
         """What makes the database as it stands no twin: a standby, read-only, a tablespace that is being converted."""
         found = one(ask(SQL["role"]))
         if found["role"] != _PRIMARY:
-            return (Refusal.of("server-unfit", why="it is a standby without writes of its own"),)
+            return (Refusal.of("server-unfit", why="it is a read-only standby"),)
         faults = [] if found["mode_of"] == "READ WRITE" else [Refusal.of("database-read-only", said=found["mode_of"])]
         state = self._state(ask, self.place)
         return (*faults, *(() if state.is_settled else (Refusal.of("encryption-unsettled", said=state.said),)))

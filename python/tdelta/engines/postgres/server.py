@@ -220,7 +220,7 @@ class Postgres(ServerEngine):
     catalog = PostgresCatalog()
     evidence = EVIDENCE
     tracing = Tracing("SELECT pg_backend_pid()", (SQL["log_counter"],), {})
-    """A process serves each connection; it tells of blocks only when its transaction is over."""
+    """Each connection has its own process, which reports its block counts when its transaction ends."""
 
     facts = MappingProxyType(
         {
@@ -352,7 +352,7 @@ class Postgres(ServerEngine):
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         faults = []
         if first(ask("SELECT pg_is_in_recovery()::text")) == "true":
-            faults.append(Refusal.of("server-unfit", why="it is a standby without writes of its own"))
+            faults.append(Refusal.of("server-unfit", why="it is a read-only standby"))
         elif first(ask("SHOW default_transaction_read_only")) == "on":
             faults.append(Refusal.of("read-only", setting="default_transaction_read_only of this user"))
         return tuple(faults)

@@ -47,7 +47,7 @@ DATA = "data"
 """The scope that is the tables themselves."""
 
 MARK = "tdelta run "
-"""What the comment begins with by which tdelta knows a schema of its own; the run's name follows."""
+"""The beginning of the comment by which tdelta knows its own schemas; the run's name follows."""
 
 ANSWER_SECONDS = 60.0
 """Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
@@ -58,7 +58,7 @@ LOCK_SECONDS = 60
 _MOST_NAMED = 5
 
 PREFIX = "tdelta_"
-"""What the name of a schema begins with, unless the user names it."""
+"""The beginning of a schema's name, unless the user names it."""
 
 SCHEMA_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 """Names that every one of these engines takes unquoted, whatever it makes of upper case."""
@@ -86,7 +86,7 @@ class ServerBinary:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What decides a twin's server and the connections to it.
+    """The settings of a twin's server and of the connections to it.
 
     ``scope`` is what is encrypted, ``none`` for a plain twin: ``data`` (tables), ``+log`` (these and the redo log),
     ``+temp`` (these and temporary files), ``+binlog`` (these and the binary log), ``all`` (all that the engine can).
@@ -140,7 +140,7 @@ class ServerSettings:
 
     @property
     def template_key(self) -> tuple[str, ...]:
-        """What decides how the rows lie in the files: twins that agree in it are copies of the same load."""
+        """The settings that decide how rows lie in the files: twins that agree in them are copies of one load."""
         return (self.cipher, self.scope, *(part for part in (self.compression, self.server) if part))
 
     def covers(self, part: str) -> bool:
@@ -150,7 +150,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerResources:
-    """What a server takes before it holds any data, measured (docs/engines.md).
+    """The resources that a server without data takes, measured (docs/engines.md).
 
     ``disk_bytes`` is with its logs at their fullest and the temporary files of a search. ``memory_bytes`` leaves out
     the buffer pool, ``connection_bytes`` is what each connection adds that is at work. ``initialize_seconds`` are until
@@ -223,7 +223,7 @@ class DumpEncryption:
     plain_sql: str = ""
 
     def fault(self, tables: Sequence[str]) -> Refusal:
-        """What is said of a dump by which these tables are encrypted or not; or of the client's words alone."""
+        """A message about a dump that leaves these tables encrypted or plain; or with the client's words alone."""
         said = ", ".join(tables[:_MOST_NAMED])
         return Refusal.of("dump-encrypts", said=said, options=self.options, remedy=self.remedy)
 
@@ -275,7 +275,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """What a server encrypts. ``can_be_asked``: tables can be encrypted where that is not the default.
+    """The encryption of a server. ``can_be_asked``: tables can be encrypted where that is not the default.
 
     ``remedy`` is how tables come to be encrypted, where they are not.
     """
@@ -353,7 +353,7 @@ class NewSchema:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What sessions have set for themselves: ``sql`` reads it, in one row with a column for each of ``expected``."""
+    """Settings of sessions: ``sql`` reads them in one row, with a column for each of ``expected``."""
 
     sql: str
     expected: Mapping[str, str]
@@ -416,7 +416,7 @@ class ServerEngine:
     """How statements are metered one by one, with the rights that a run needs anyway."""
 
     flushing: tuple[str, ...] = ()
-    """What each connection of the load runs when a trial has ended, where sessions keep counts to themselves."""
+    """The statements that each connection of the load runs after a trial, where sessions keep their own counts."""
 
     def __init__(self, origin: ServerBinary | Identity) -> None:
         self.origin = origin
@@ -454,16 +454,16 @@ class ServerEngine:
     """Whose code encrypts, ``openssl``, or ``own`` where CPUID is asked."""
 
     socket_name: str
-    """What the socket's file must be called."""
+    """The name that the socket's file must have."""
 
     resources: ServerResources
-    """What one of its servers takes beside its data."""
+    """The resources of one of its servers beside its data."""
 
     facts: Mapping[str, str]
     """Queries for the settings that all twins share, by name; the first value of each is compared between them."""
 
     settling: Settling
-    """What is done after each trial that writes."""
+    """The work after each trial that writes, such as a checkpoint."""
 
     evidence: ServerEvidence
     """How its files are searched."""
@@ -472,10 +472,10 @@ class ServerEngine:
     """The schema of `DATABASE` that rows come into (MySQL: the database itself)."""
 
     admin_database = ""
-    """What to connect to before `DATABASE` is there; empty for none."""
+    """The database to connect to before `DATABASE` exists; empty for none."""
 
     actions: Mapping[str, ServerAction] = _NOTHING
-    """What can be done to it, by the names of `tdelta.design.actions`."""
+    """Its actions, by the names of `tdelta.design.actions`."""
 
     replication: Replication | None = None
     page_list: PageList | None = None
@@ -517,15 +517,15 @@ class ServerEngine:
         return True
 
     def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What is run before tables are made, connected to no database: the database itself, default encryption."""
+        """Statements before tables are made, connected to no database: the database itself, default encryption."""
         raise NotImplementedError
 
     def before_load_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """What is run on the new database before tables are made (extensions, keys, access methods)."""
+        """Statements on the new database before tables are made (extensions, keys, access methods)."""
         return ()
 
     def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
-        """What is run once rows and indexes are there: statistics, background encryption, compression of pages."""
+        """Statements once rows and indexes exist: statistics, background encryption, compression of pages."""
         raise NotImplementedError
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
@@ -541,7 +541,7 @@ class ServerEngine:
         return ()
 
     def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
-        """What must be said beside every figure of such a twin."""
+        """Cautions that belong to every figure of such a twin."""
         return ()
 
     def proof_sql(self, _settings: ServerSettings, _pages: int) -> Mapping[str, str]:
@@ -561,36 +561,36 @@ class ServerEngine:
     """Which settings are compared."""
 
     session_sql: tuple[str, ...] = ()
-    """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+    """The first statements of every session, so that it is not cut off while other twins are at work."""
 
     waiting_sql: tuple[str, ...] = ()
-    """What the session that drops schemas runs first, so that it does not wait without end for their tables."""
+    """The first statements of the session that drops schemas, so that its wait for their tables is limited."""
 
     in_force: InForce | None = None
-    """What `session_sql` sets, as every session reads it back; None where it sets nothing."""
+    """The settings of `session_sql`, as every session reads them back; None where it sets nothing."""
 
     read_only: ReadOnly | None = None
-    """What keeps a session from writing; None where nothing does."""
+    """How a session is kept from writing; None where it cannot be."""
 
     place = ""
     """Where tables of tdelta's are to lie, where some places are encrypted and some not: two of them can be twins."""
 
     shared = ""
-    """What the places of one server share, for people."""
+    """The parts that the places of one server share, for people."""
 
     cpu_sql = ""
     """A query for the CPU seconds of all its sessions so far, where it accounts for them; only differences mean
     something. It is read where its processes are not on this machine."""
 
     cooling_sql: tuple[str, ...] = ()
-    """What empties its caches, for all who use it."""
+    """The statements that empty its caches, for all its users."""
 
     schema_actions: ClassVar[Mapping[str, ServerAction]] = _NOTHING
-    """What can be done to a schema, by the names of `tdelta.design.actions`; beside its load only by those that are
+    """Actions on a schema, by the names of `tdelta.design.actions`; beside its load only those that are
     `ConvertsSchemas`."""
 
     explained_sql = ""
-    """What reads the last plan that a session had explained by `explain_sql`; empty where one statement does both."""
+    """The query for the last plan that `explain_sql` explained; empty where one statement does both."""
 
     @classmethod
     def answering(cls, ask: Ask) -> ServerEngine | None:
@@ -606,11 +606,11 @@ class ServerEngine:
         return self
 
     def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
-        """What makes the server as it stands no twin: a replica, read-only."""
+        """Reasons why the server cannot be a twin: a replica, read-only."""
         return ()
 
     def disturbances(self, _ask: Ask, _option: str) -> tuple[Caution, ...]:
-        """What goes on there that a measurement would disturb, or be disturbed by."""
+        """Cautions about activity there that a measurement would disturb, or be disturbed by."""
         return ()
 
     def missing_grants(self, _ask: Ask) -> tuple[str, ...]:
@@ -622,7 +622,7 @@ class ServerEngine:
         return ()
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted."""
+        """The encryption of the server."""
         raise NotImplementedError
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
@@ -638,7 +638,7 @@ class ServerEngine:
         raise NotImplementedError
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema and marks it."""
+        """The statements that make the schema and mark it."""
         raise NotImplementedError
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
@@ -650,7 +650,7 @@ class ServerEngine:
         raise NotImplementedError
 
     def drop_sql(self, schema: str) -> str:
-        """What removes the schema with all that is in it."""
+        """The statement that removes the schema and its content."""
         raise NotImplementedError
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
@@ -658,26 +658,26 @@ class ServerEngine:
         raise NotImplementedError
 
     def statistics_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
-        """What gathers the statistics by which statements are planned, once tables are loaded."""
+        """The statements that gather the planner's statistics once tables are loaded."""
         return ()
 
     def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        """What removes these tables of tdelta's schema, where they exist; what others refer to comes last in them.
+        """The statements that drop these tables of tdelta's schema, where they exist; referenced tables come last.
 
         In one statement, so that it waits for other sessions once.
         """
         return (f"DROP TABLE IF EXISTS {', '.join(map(self.quoted, tables))}",)
 
     def presize_sql(self, _schema: str, _data_bytes: int) -> tuple[str, ...]:
-        """What gives the files of a schema, which has so many bytes of rows, room for all that a run writes."""
+        """The statements that give the files of a schema with so many bytes of rows room for the run's writes."""
         return ()
 
     def memory_sql(self, _session_bytes: int) -> tuple[str, ...]:
-        """What a session runs so that more than these bytes of its sorts and temporary tables go to files."""
+        """The statements by which sorts and temporary tables of a session above these bytes go to files."""
         return ()
 
     def mark_session_sql(self, _mark: str) -> str:
-        """What a session runs first so that others find it by its mark, and end it: that needs no rights; or empty."""
+        """The statement that marks a session, so that others find and end it without rights; or empty."""
         return ""
 
     def marked_sessions(self, _ask: Ask, _mark: str) -> tuple[str, ...]:
@@ -685,19 +685,19 @@ class ServerEngine:
         return ()
 
     def end_session_sql(self, session: str) -> str:
-        """What ends one of them, and the statement that it is at."""
+        """The statement that ends one of them, and its current statement."""
         raise NotImplementedError
 
     def hurry_sql(self, _seconds: int) -> str:
-        """What a session runs so that its statements wait no longer for what other sessions hold; or empty."""
+        """The statement that limits a session's waits for locks of others; or empty."""
         return ""
 
     def plan_hashes(self, _ask: Ask, _schema: str, _scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]] | None:
-        """What distinguishes the plans of each statement of transactions that it ran, by name; None: it forgets."""
+        """Hashes of the plans of each statement of transactions that it ran, by name; None: it keeps none."""
         return None
 
     def explain_sql(self, statement: str) -> str:
-        """What explains a statement, its parameters given; `explained_sql` reads what that left."""
+        """The statement that explains a statement with its parameters; `explained_sql` reads the plan."""
         raise NotImplementedError
 
     def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
@@ -715,7 +715,7 @@ class ConvertsSchemas(ServerEngine):
     """Whether the statement ends when the conversion does, however long that takes: on a session of its own."""
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
-        """What begins it."""
+        """The statements that begin it."""
         raise NotImplementedError
 
     def conversion(self, ask: Ask, schema: str) -> Conversion:
@@ -723,37 +723,37 @@ class ConvertsSchemas(ServerEngine):
         raise NotImplementedError
 
     def rekey_sql(self, schema: str) -> str:
-        """What begins to encrypt an encrypted one with another key."""
+        """The statements that begin to encrypt an encrypted one with another key."""
         raise NotImplementedError
 
     def key_sql(self, _schema: str) -> str:
-        """What gives a plain schema its key; empty where encrypting it does."""
+        """The statements that give a plain schema its key; empty where encrypting it does."""
         return ""
 
     def unkey_sql(self, _schema: str) -> tuple[str, ...]:
-        """What takes its key from a schema that is plain; one that has none is let be."""
+        """The statements that take the key from a plain schema, if it has one."""
         return ()
 
     def suspend_sql(self, _schema: str) -> str:
-        """What suspends it; empty where this version cannot."""
+        """The statements that suspend it; empty where this version cannot."""
         return ""
 
     def resume_sql(self, _schema: str) -> str:
-        """What has it go on."""
+        """The statements that resume it."""
         return ""
 
     def offline_sql(self, _schema: str) -> str:
-        """What takes its rows away, for a conversion in their place: statements that need them fail, and a load tries
-        them again until they are back; empty where there is none.
+        """The statements that take its rows away, for a conversion in place; empty where there is none. Statements that
+        need the rows fail then, and a load tries them again until they are back.
         """
         return ""
 
     def convert_offline_sql(self, schema: str, *, is_encrypted: bool) -> str:
-        """What encrypts or decrypts it meanwhile; the statement ends when that is done."""
+        """The statement that encrypts or decrypts it meanwhile, and ends when that is done."""
         raise NotImplementedError
 
     def online_sql(self, schema: str) -> str:
-        """What brings its rows back."""
+        """The statements that bring its rows back."""
         raise NotImplementedError
 
 

@@ -554,8 +554,8 @@ class MySqlReplication(Replication):
     """How servers of the family replicate, and what a product calls things.
 
     A replica is connected by a port of 127.0.0.1, since none can connect by a Unix socket. While the port is open no
-    account but the replica's is of any use there: names are not resolved, so that 127.0.0.1 is not ``localhost``. How
-    far it is, is told by the files and positions of the primary's log.
+    account but the replica's is of any use there: names are not resolved, so that 127.0.0.1 is not ``localhost``. Its
+    progress is a file and a position of the primary's log.
 
     Attributes:
         source: what it calls a primary, and ``replica`` a replica, in upper case.
