@@ -34,9 +34,9 @@ SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 WORKLOAD_WORKS = ("warm", "cold")
 """The levels of ``work`` whose trials run the workload; a trial of any other level is one action."""
 
-WORKS = (*WORKLOAD_WORKS, "load", "rebuild", *WORK_ACTIONS)
+WORKS = (*WORKLOAD_WORKS, "load", "rebuild", "routine", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
-rebuild of the tables; one action."""
+rebuild of the tables; one call of the workload's stored routine; one action."""
 
 COMPRESSIONS = ("none", "zlib", "lz4")
 """How a server compresses the pages of its tables before it encrypts them."""

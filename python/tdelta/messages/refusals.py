@@ -101,8 +101,8 @@ REQUESTS = {
     "study-on-own-servers": (
         "study {study} requires {needs} on servers created by tdelta; studies for your own servers: {known}"
     ),
-    "no-rebuild": (
-        "--vary work=rebuild: workload {workload} has statements for {known}; add rebuild.{dialect}.sql to its folder"
+    "no-such-step": (
+        "--vary work={step}: workload {workload} has statements for {known}; add {step}.{dialect}.sql to its folder"
     ),
     "steps-not-planned": (
         "`tdelta plan` does not support work {works}; use --vary work=warm,cold, or run without a plan"

@@ -44,6 +44,7 @@ _TIMES = frozenset({"response time", "time per operation", "time"})
 _OPERATIONS = {
     "load": "a bulk load",
     "rebuild": "an index rebuild",
+    "routine": "the stored routine",
     "restart": "a restart",
     "recovery": "a start after a crash",
     "storm": "opening all connections at once",

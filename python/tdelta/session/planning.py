@@ -25,14 +25,14 @@ from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import AnyJob, Checksums, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec, default_base
-from tdelta.processes.jobs import LoadAndRebuild, OwnTablesJob
+from tdelta.processes.jobs import OwnTablesJob
 from tdelta.processes.load_generator.command import LoadGenerator
 from tdelta.processes.own_data import StagedCopy
 from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
 from tdelta.ray.bridge import NodesRequest
 from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
-from tdelta.session.faults import available_levels, check_rebuild, check_request, load_generator
+from tdelta.session.faults import available_levels, check_request, check_steps, load_generator
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study, study_cautions
 from tdelta.workloads import Workload, load
@@ -192,6 +192,8 @@ class Plan(RunLayout):
             tables_sql=self.workload.tables_sql(self.engine.profile.dialect),
             indexes_sql=self.workload.indexes_sql(self.engine.profile.dialect),
             tables=tables,
+            rebuild_sql=self.workload.rebuilds.get(self.engine.profile.dialect.name, ()),
+            routine_sql=self.workload.routines.get(self.engine.profile.dialect.name, ()),
         )
         return with_markers(job, self.markers(), self.engine.profile.dialect)
 
@@ -208,12 +210,12 @@ class Plan(RunLayout):
         variables = {**rows, **given, "scale": self.scale}
         return WorkloadSpec(transactions, variables, self.command, self.writes, self._steps())
 
-    def _steps(self) -> LoadAndRebuild | None:
+    def _steps(self) -> PopulateJob | None:
         """What the run's steps are made of; None where all its trials are of transactions."""
         job = self.populate_job()
         if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
+        return job
 
     @property
     def command(self) -> LoadGenerator | None:
@@ -265,7 +267,7 @@ class Plan(RunLayout):
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        parts = [job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()]
+        parts = [job.plan, job.tables_sql, job.indexes_sql, job.rebuild_sql, self.workload.scripts()]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -306,7 +308,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
-    check_rebuild(vary, workload, chosen)
+    check_steps(vary, workload, chosen)
     vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed

@@ -52,6 +52,9 @@ MARK = "tdelta run "
 ANSWER_SECONDS = 60.0
 """Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
 
+LONG_SECONDS = 70
+"""How long `ServerEngine.long_sql` takes: longer than the limits that drivers and servers have of their own accord."""
+
 LOCK_SECONDS = 60
 """How long the session that drops schemas waits for whoever holds a table of them."""
 
@@ -588,6 +591,13 @@ class ServerEngine:
     schema_actions: ClassVar[Mapping[str, ServerAction]] = _NOTHING
     """Actions on a schema, by the names of `tdelta.design.actions`; beside its load only those that are
     `ConvertsSchemas`."""
+
+    long_sql = ""
+    """A statement that waits for `LONG_SECONDS`."""
+
+    census: tuple[str, ...] = ()
+    """Queries for what else is on the server, such as databases and devices: the same before tdelta came and after it
+    left."""
 
     explained_sql = ""
     """The query for the last plan that `explain_sql` explained; empty where one statement does both."""

@@ -30,7 +30,7 @@ from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
-from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.jobs import LOAD, REBUILD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
@@ -328,22 +328,22 @@ class ExternalTwin(ServerTwin):
 
         yield executed
 
-    def _empty(self, step: str, _before: list[str]) -> None:
-        if step == LOAD:
-            self._run(self.engine.drop_tables_sql([*reversed(self._names)]))
+    def _empty(self, step: str, before: list[str]) -> None:
+        self._run(self.engine.drop_tables_sql([*reversed(self._names)]) if step == LOAD else before)
 
     def _load_by(self, step: str) -> Mapping[str, str]:
         return {"load_by": self._settings.load_by} if step == LOAD and self._settings.load_by else {}
 
     def _filled(self, step: str) -> None:
-        """Gather statistics of tables that were loaded."""
-        if step == LOAD:
+        """After a load, leave the tables as every other trial finds them: rebuilt, with statistics."""
+        if step == LOAD and self._mix.steps is not None:
+            self._worker.ask("step", seconds=STEP_SECONDS, **self._mix.steps.step_request(REBUILD, 1))
             self._run(self.engine.statistics_sql(self._names))
 
     @property
     def _names(self) -> list[str]:
         steps = self._mix.steps
-        return [] if steps is None else [name for name, _ in steps.job.tables]
+        return [] if steps is None else [name for name, _ in steps.tables]
 
     def _run(self, statements: Sequence[str]) -> None:
         _run(self._worker, self.schema, statements)

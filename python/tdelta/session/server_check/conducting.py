@@ -42,7 +42,7 @@ def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
     return Refusal(said.code, {name: tidied(v) if isinstance(v, str) else v for name, v in said.parameters.items()})
 
 
-LIMIT_SECONDS = 600.0
+LIMIT_SECONDS = 900.0
 _WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_control": False, "bb_control": False, "seed": 24}
 
 
