@@ -133,6 +133,9 @@ SELECT LOWER(t.table_name) AS name, s.encrypted AS encrypted
 FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_name
 WHERE t.owner = UPPER({schema}) AND t.table_name <> 'TDELTA_MARK';
 
+-- name: indexes
+SELECT LOWER(index_name) AS name FROM dba_indexes WHERE owner = UPPER({schema}) AND status <> 'UNUSABLE';
+
 -- name: counters
 SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'physical writes' THEN 'pages_written'
 WHEN 'redo size' THEN 'log_bytes' WHEN 'redo writes' THEN 'log_writes' ELSE name END AS name, value AS value

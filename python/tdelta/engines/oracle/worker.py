@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -41,17 +41,17 @@ def _closing(text: str, start: int) -> int:
 
 
 class DirectPath(LoadsAside):
-    def __init__(self, cursor: Any) -> None:
-        super().__init__(cursor)
-        self._schema = ""
+    rows_at_once = 200_000
+    """Each piece is a load of its own, with a commit, into new extents above all blocks that there are. The driver
+    takes a list, so that three or four pieces are in memory."""
 
-    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    def load(self, table: str, columns: Sequence[str], pieces: Iterator[list[tuple[Any, ...]]]) -> None:
         """Rows as sequences, names as the catalog has them."""
-        if not self._schema:
-            self._cursor.execute("SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual")
-            self._schema = str(self._cursor.fetchall()[0][0])
+        self._cursor.execute("SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual")
+        schema = str(self._cursor.fetchall()[0][0])
         named = [name.upper() for name in columns]
-        self._cursor.connection.direct_path_load(self._schema, table.upper(), named, rows)
+        for rows in pieces:
+            self._cursor.connection.direct_path_load(schema, table.upper(), named, rows)
 
 
 def fetching(cursor: Any, rows: int) -> None:
@@ -82,7 +82,8 @@ _THIN = {
     "DPY-6003": "unknown_database",
     "DPY-1001": "connection",
     "DPY-4011": "connection",
-    "DPY-4024": "connection",
+    "DPY-4024": "endless",
+    "DPY-4001": "auth",
     "DPY-6000": "connection",
     "DPY-6005": "connection",
 }
@@ -116,6 +117,11 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
     return connection
 
 
+def _limited(cursor: Any, seconds: float) -> Any:
+    cursor.connection.call_timeout = round(seconds * _MILLISECONDS)
+    return cursor
+
+
 def _said(module: ModuleType, error: BaseException) -> Said | None:
     if not isinstance(error, module.Error):
         return None
@@ -143,6 +149,8 @@ DRIVER = Driver(
     dialect="oracle",
     script=written,
     named=_named,
+    needs_password=True,
+    limited=_limited,
     fetch=fetching,
     direct=DirectPath,
 )
