@@ -75,11 +75,11 @@ class Cursor(replaying.Cursor):
     def _work(self, text: str, parameters: Any) -> None:
         """``BEGIN`` alone is the begin of a block, which has an end."""
         here = self.connection
-        if text == "BEGIN" or (text in ("COMMIT", "ROLLBACK") and not here.tables.in_transaction):
+        if text == "BEGIN" or (text in ("COMMIT", "ROLLBACK") and not here.is_begun):
             raise here.peer.errors("transaction", f"Incorrect syntax, or no corresponding BEGIN TRANSACTION: {text}")
         match text:
             case "BEGIN TRANSACTION":
-                here.tables.execute("BEGIN")
+                here.is_begun = True
             case "COMMIT":
                 here.commit()
             case "ROLLBACK":

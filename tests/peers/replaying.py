@@ -37,6 +37,7 @@ from typing import Any
 
 SYNTHETIC = Path(__file__).parent
 _DEFINES = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE) ", re.IGNORECASE)
+_READS = re.compile(r"(SELECT|WITH) ", re.IGNORECASE)
 _WAIT_MILLISECONDS = 200
 _PADDED = "PADDED_TEXT"
 sqlite3.register_converter(_PADDED, lambda value: f"{value.decode()} ")
@@ -53,6 +54,8 @@ class Peer:
 
 class Connection:
     autocommit = False
+    is_begun = False
+    """Whether a statement began a transaction."""
 
     def __init__(self, peer: Peer, host: str, schema: str = "") -> None:
         self.peer, self.host = peer, host
@@ -93,8 +96,8 @@ class Connection:
         """Run a statement of SQLite's within the transaction that this connection is in, or is to begin."""
         if self.peer.dialect == "oracle" and _DEFINES.match(sql) is not None:
             self.commit()
-        elif not self.autocommit and not self.tables.in_transaction:
-            self.tables.execute("BEGIN")
+        elif (self.is_begun or not self.autocommit) and not (_READS.match(sql) or self.tables.in_transaction):
+            self.tables.execute("BEGIN IMMEDIATE")
         return self.tables.executemany(sql, *values) if many else self.tables.execute(sql, *values)
 
     def analyze(self, table: str) -> None:
@@ -111,12 +114,14 @@ class Connection:
         return Cursor(self)
 
     def commit(self) -> None:
+        self.is_begun = False
         if self.tables.in_transaction:
             self.tables.execute("COMMIT")
         self.notes.execute("INSERT INTO worked VALUES (?)", (self.worked,))
         self.worked = 0
 
     def rollback(self) -> None:
+        self.is_begun = False
         if self.tables.in_transaction:
             self.tables.execute("ROLLBACK")
         self.worked = 0
@@ -226,7 +231,7 @@ class Cursor:
             raise self.connection.peer.errors("constraint", str(error)) from error
         except (sqlite3.Error, Unwritable) as error:
             raise self.connection.peer.errors("table", f"{error}: {text[:200]}") from error
-        if not self.connection.tables.in_transaction:
+        if self.connection.autocommit and not self.connection.is_begun:
             self.connection.commit()
         self._told(None if found.description is None else [column[0] for column in found.description], found)
 

@@ -55,7 +55,7 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         """Of CHAR(n), without the blanks that the server pads it with."""
 
         def load(self, data: Any) -> Any:
-            return super().load(data).rstrip(" ")
+            return super().load(bytes(data).rstrip(b" "))
 
     connection.adapters.register_loader("bpchar", Trimming)
     return connection
