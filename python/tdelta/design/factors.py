@@ -327,6 +327,9 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             ),
             _named("load_by", LOADED_BY, Takes.BULK_LOADS),
             Factor(
+                "maxdop", "a whole number of CPUs that a statement may use, at least 1", _threads, Takes.PARALLELISM
+            ),
+            Factor(
                 "rate",
                 "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",
                 rate_level,

@@ -54,6 +54,7 @@ class ServerAddress:
         worker: the program of the workers that connect to them.
         driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
         takes: the groups of options that they take beside those that all of users' servers do.
+        takes_authority: whether a DSN may name the certificates to trust; else they are this machine's.
         is_cooled: whether their caches can be emptied by SQL, for all who use them.
         needs: what it takes to run on them, sentence by sentence, where that is all that can be run.
         publishing: what the vendor's licence says of results.
@@ -69,6 +70,7 @@ class ServerAddress:
     worker: str = "tdelta.processes.worker"
     driven: str = ""
     takes: frozenset[Takes] = frozenset()
+    takes_authority: bool = True
     is_cooled: bool = False
     needs: tuple[str, ...] = ()
     publishing: str = ""

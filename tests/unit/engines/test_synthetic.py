@@ -26,6 +26,7 @@ BRIEF = (
 
 BACKUPS = (
     "backup",
+    "backup:transfer=1024",
     *(f"backup:compress=server{transfer}" for transfer in ("", ":transfer=64", ":transfer=1024")),
     "restore:compress=server",
 )
@@ -81,7 +82,8 @@ def test_studies_of_sql_server_go_through_to_an_answer(
 ) -> None:
     baseline, encrypted = (dsn.replace("sqlserver:", "mssql:") for dsn in DSNS["sqlserver"])
     store = ("--store", str(tmp_path / "runs.sqlite"))
-    more = ("--vary", "threads=1,2") if study == "read-only-sweep" else ()
+    varied = {"read-only-sweep": "threads=1,2", "spill": "maxdop=1,2"}
+    more = ("--vary", varied[study]) if study in varied else ()
     code, result = ran(capsys, "run", study, "--baseline", baseline, "--encrypted", encrypted, *BRIEF, *store, *more)
     assert code in (0, 3), json.dumps(result)
     assert {"engine-untried", "results-licensed"} <= {caution["code"] for caution in result["caution_codes"]}
@@ -97,7 +99,7 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert not any(one["markers"] for one in result["backups"])
         said = statements_of(tmp_path / "peer" / "db2-notes")
         restoring = [one for one in said if "_restored]" in one or "device" in one]
-        steps = ("sp_addumpdevice", "RESTORE DATABASE", "COUNT_BIG", "DROP DATABASE IF EXISTS", "sp_dropdevice") * 2
+        steps = ("sp_addumpdevice", "RESTORE DATABASE", "COUNT_BIG", "DROP DATABASE [", "sp_dropdevice") * 2
         assert [step in one for step, one in zip(steps, restoring, strict=True)] == [True] * len(steps)
     if study == "read-only-sweep":
         assert {verdict["condition"]["threads"] for verdict in result["verdicts"]} == {1, 2}
@@ -109,6 +111,8 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert all(one["calls"] and one["cpu_us"] > 0 for one in result["traces"]["statements"])
     if study == "spill":
         assert all(one["counters"]["temporary_bytes"] > 0 for one in result["temporary"])
+        limits = [one for one in statements_of(tmp_path / "peer" / "db2-notes") if "SET MAXDOP" in one]
+        assert {one.rpartition(" ")[2] for one in limits} == {"1", "2"}
 
 
 @pytest.mark.long

@@ -11,7 +11,18 @@ from typing import Any
 
 import pytest
 
-from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer, refuses_login, rows, talks_no_tls
+from support.wire import (
+    HEADER_BYTES,
+    answers,
+    done,
+    error,
+    knows_no_tls,
+    message,
+    peer,
+    refuses_login,
+    rows,
+    talks_no_tls,
+)
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
@@ -111,6 +122,9 @@ def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is
         ("Client unable to establish connection; DDBC Error: [Microsoft]TCP Provider: 0x2749", "connection"),
         ("[Microsoft][ODBC Driver 18 for SQL Server]SSL Provider: certificate verify failed", "tls"),
         ("Driver Error: Communication link failure", "connection"),
+        ("Driver Error: Invalid authorization specification; DDBC Error: Fehler bei der Anmeldung", "auth"),
+        ("CREATE DATABASE permission denied in database 'master'.", "denied"),
+        ("There is insufficient system memory in resource pool 'default' to run this query.", "out_of_memory"),
         ("Transaction (Process ID 5) was deadlocked on lock resources", "conflict"),
         ("Violation of PRIMARY KEY constraint 'x'. Cannot insert duplicate key", "constraint"),
         ("Driver Error: Operation canceled", "endless"),
@@ -187,6 +201,25 @@ def test_what_microsofts_driver_makes_of_an_answer(said: bytes | None, kind: str
             connection.close()
     found = SQLSERVER.explained(caught.value)
     assert (found[0], found[2]) == (kind, is_retried), found[1]
+
+
+@pytest.mark.usefixtures("_in_rust")
+def test_what_a_server_says_after_a_message_is_taken_and_what_it_refuses_then_is_heard() -> None:
+    refused = error(3013, "BACKUP DATABASE is terminating abnormally.")
+    said = {
+        "SELECT": message("Warning: Null value is eliminated.") + rows(["a"], [["1"]]),
+        "BACKUP": message("Processed 8 pages.") + refused,
+    }
+    host = DrivenHost(SQLSERVER)
+    with peer(answers(lambda sql: said.get(sql.split()[0], done()))) as port:
+        options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": "disable"}
+        host.do_connect({"options": options, "connections": 1})
+        try:
+            assert host.do_rows({"sql": "SELECT a"})["rows"] == [["1"]]
+            with pytest.raises(SQLSERVER.load().Error, match="terminating abnormally"):
+                host.do_run({"statements": ["BACKUP DATABASE x"]})
+        finally:
+            host.do_close({})
 
 
 @pytest.mark.usefixtures("_in_rust")

@@ -297,7 +297,7 @@ class Oracle(ConvertsSchemas):
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         return SchemaSessions(setup=(SQL["use_schema"].format(schema=schema.name),))
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
         named = [row["name"] or "" for row in ask(SQL["unmarked"])]
         return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)

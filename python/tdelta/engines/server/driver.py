@@ -358,7 +358,7 @@ def covered(parts: Parts, settings: ServerSettings, *, is_folder_encrypted: bool
     return frozenset().union(*(classes for part, classes in parts.items() if settings.covers(part)))
 
 
-SHARING = ("work", "fetch_size", "load_by")
+SHARING = ("work", "fetch_size", "load_by", "maxdop")
 """Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
@@ -459,6 +459,7 @@ class ExternalDriver(ServerDriver):
             session_bytes=layout.options["session_memory"] or 0,
             fetch_size=int(levels.get("fetch_size", 0)),
             load_by=str(levels.get("load_by", "")),
+            maxdop=int(levels.get("maxdop", 0)),
         )
 
     def template(self, settings: ExternalSettings) -> Template:

@@ -340,6 +340,9 @@ class _Reader:
             self._wrong(f"one of {', '.join(TLS)}", "tls")
         elif socket is not None and tls != "disable":
             self.faults.append(Refusal.of("conflict", one="?tls=", other="a Unix socket").at("tls"))
+        elif not self.known.takes_authority:
+            if authority is not None:
+                self.faults.append(Refusal.of("unsupported", what="?tls-ca=", by=self.engine).at("tls-ca"))
         elif tls.startswith("verify") and authority is None:
             self.faults.append(Refusal.of("requires", what=f"tls={tls}", needs="tls-ca=PATH (certificates, PEM)"))
         elif not tls.startswith("verify") and authority is not None:

@@ -55,7 +55,7 @@ class ExternalSettings:
     `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first. ``is_cold``: caches are emptied before
     each trial. ``session_bytes`` is what sorts and temporary tables of a session have; 0: as the server has it.
     ``fetch_size`` is how many rows the driver fetches at once (0: as many as it does), ``load_by`` how it loads rows
-    (empty: the fastest way).
+    (empty: the fastest way), ``maxdop`` how many CPUs a statement may use (0: as the server has it).
     """
 
     cipher: str
@@ -68,6 +68,7 @@ class ExternalSettings:
     session_bytes: int = 0
     fetch_size: int = 0
     load_by: str = ""
+    maxdop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,8 @@ class ExternalTwin(ServerTwin):
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
         self._used()
+        if self._settings.maxdop:  # of the database, which conditions share: others may have set it since
+            self._run((self.engine.parallel_sql(self._settings.maxdop),))
         yield
 
     def _cool(self, _job: TrialJob) -> None:

@@ -6,13 +6,13 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tdelta.design.actions import NOTHING
+from tdelta.design.actions import NOTHING, parse_action
 from tdelta.engines.registry import profile
 from tdelta.engines.server.base import ANSWER_SECONDS, DATA, PREFIX
 from tdelta.engines.server.discovery import (
@@ -108,6 +108,7 @@ def pair(
     assumed: bool = False,
     compares_builds: bool = False,
     is_own: bool = False,
+    works: Collection[str] = (),
 ) -> Pair:
     """See that two servers can be twins; nothing is made.
 
@@ -117,6 +118,7 @@ def pair(
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
         compares_builds: the other one is of another build, and neither encrypts its tables.
         is_own: the schema is the user's, there already, and only read.
+        works: what trials do beside a load: names of actions, and ``cold``.
 
     Raises:
         ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
@@ -125,7 +127,7 @@ def pair(
     is_one = _are_places_of_one(baseline, encrypted)
     both = (baseline, encrypted)
     other = schema if is_own else _encrypted_name(schema, is_one=is_one)
-    look = _own_faults if is_own else _faults
+    look = _own_faults if is_own else partial(_faults, works)
     here, there = ([one.name for one in further if one.is_there == is_there] for is_there in (False, True))
     wanted = ((baseline, (schema, *here)), (encrypted, (other, *there)))
     faults = [fault.at(server.name) for server, names in wanted for fault in look(server, names)]
@@ -281,13 +283,13 @@ def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
         first(baseline.ask(probe.release))
 
 
-def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
+def _faults(works: Collection[str], server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
     with refusals_of(server.name):
         yield from server.kind.standing_faults(server.ask)
-        grants = [*server.kind.missing_grants(server.ask)]
+        grants = [*server.kind.missing_grants(server.ask), *server.kind.missing_work_grants(server.ask, works)]
         grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
         yield from (Refusal.of("right-missing", grant=grant) for grant in dict.fromkeys(grants))
-        left = left_by_name(server)
+        left = left_by_name(server, *schemas)
         for schema in schemas:
             if server.kind.has_schema(server.ask, schema):
                 yield (
@@ -637,11 +639,18 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             assumed=options["assume_encrypted"],
             compares_builds=options["contrast"] != ENCRYPTION,
             is_own=is_own,
+            works=_works(options),
         )
         left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
         access = Access(lambda server: passwords.of(server.dsn), _processes(named))
         _require_metric(options["metric"], access, found)
         yield ReachedServers(found, run_id, schema, further, access, left, is_own=is_own)
+
+
+def _works(options: Mapping[str, Any]) -> frozenset[str]:
+    """What trials of a run do beside a load: names of actions, and ``cold`` where caches are emptied."""
+    varied = {parse_action(str(level)).name for level in options["vary"].get("work", ())}
+    return frozenset({*varied, "cold"} if options["cold"] else varied)
 
 
 def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:

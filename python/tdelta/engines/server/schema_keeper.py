@@ -127,8 +127,11 @@ def _drop_free(server: KeptServer, session: LastingSession) -> None:
             with contextlib.suppress(Refused):  # one that has gone by itself
                 session.run(kind.end_session_sql(other))
         if is_true(ask(kind.probe(lock_name(name)).take)):
-            if {LeftoverSchema(name, server.run_id), LeftoverSchema(name, None)}.intersection(kind.own_schemas(ask)):
+            own = (LeftoverSchema(name, server.run_id), LeftoverSchema(name, None))
+            if not {*own}.isdisjoint(kind.own_schemas(ask, name)):
                 session.run(kind.drop_sql(name))
+                if kind.has_schema(ask, name):
+                    continue
             del server.schemas[name]
 
 

@@ -61,6 +61,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         ("mysql://app@db1?tls=yes", ["tls: expected one of disable, require, verify-ca, verify-full"]),
         ("mysql://app@db1?tls=verify-full", ["tls=verify-full requires tls-ca=PATH"]),
         ("mysql://app@db1?tls=require&tls-ca=x", ["?tls-ca= cannot be combined with tls=require"]),
+        ("sqlserver://app@db1?tls=verify-full&tls-ca=x", ["not supported by sqlserver: ?tls-ca="]),
         ("mysql://app@/?socket=/s&tls=require", ["?tls= cannot be combined with a Unix socket"]),
         ("mysql://app@db1?socket=/s", ["a host cannot be combined with ?socket="]),
         ("mysql://app@/?socket=s", ["socket: expected an absolute path"]),

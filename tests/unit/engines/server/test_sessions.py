@@ -117,6 +117,13 @@ def test_schemas_are_dropped_over_a_new_session() -> None:
     ]
 
 
+def test_a_schema_that_is_there_after_its_drop_is_named_as_left() -> None:
+    rows = [["tdelta_r1", "tdelta run r1"]]
+    server = Server({MARKED: rows, "SELECT SCHEMA_NAME": rows})
+    (left,) = _dropped(schemas(server, ("tdelta_r1",)))
+    assert has([left], "schema-not-dropped", schema="tdelta_r1", drop="DROP SCHEMA `tdelta_r1`")
+
+
 def _locked_out(server: Server) -> None:
     server.lose(Refused("connection", "gone"))
     server.refuses = Refused("auth", "Access denied")
