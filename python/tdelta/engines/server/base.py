@@ -605,8 +605,12 @@ class ServerEngine:
         """
         return self
 
-    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
+    def standing_faults(self, _ask: Ask) -> Iterable[Refusal]:
         """Reasons why the server cannot be a twin: a replica, read-only."""
+        return ()
+
+    def schema_faults(self, _ask: Ask, _schemas: Sequence[str], _data_bytes: int) -> Iterable[Refusal]:
+        """Reasons why schemas of these names, each with so many bytes of rows, cannot be made there."""
         return ()
 
     def disturbances(self, _ask: Ask, _option: str) -> tuple[Caution, ...]:
@@ -652,6 +656,10 @@ class ServerEngine:
     def drop_sql(self, schema: str) -> str:
         """The statement that removes the schema and its content."""
         raise NotImplementedError
+
+    def drop_unmarked_sql(self, schema: str) -> str:
+        """The statement that removes one without a mark, which is to be empty."""
+        return self.drop_sql(schema)
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""

@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 Said: TypeAlias = tuple[str, str, bool]
 """A failure as the load loop counts it: its kind, the server's words, and whether to try the transaction again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A load by a program of the vendor's: the seconds that passed, and those of CPU time, by its own account."""
+
+    elapsed_seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,8 @@ class Driver:
         fetch: has a cursor fetch so many rows at once.
         direct: a cursor whose ``executemany`` loads rows past the server's SQL, out of one of the driver's, for loads
             that are measured.
+        program: has the vendor's own program load a file of rows (`_native.write_csv`) into a table: given a cursor,
+            the options of its connection, the table, and its columns.
     """
 
     module: str
@@ -47,6 +58,7 @@ class Driver:
     named: Callable[[str], str] | None = None
     fetch: Callable[[Any, int], None] | None = None
     direct: Callable[[Any], Any] | None = None
+    program: Callable[[Any, Mapping[str, Any], str, Sequence[str], Path], Loaded] | None = None
 
     def load(self) -> ModuleType:
         """The driver.

@@ -161,7 +161,7 @@ def left_by_name(server: FoundServer) -> dict[str, Caution]:
         if not is_held(server, lock_name(found.schema)):
             killed = "a run that was killed as it made it (it is empty)"
             whose = killed if found.run_id is None else f"run {found.run_id}"
-            drop = server.kind.drop_sql(found.schema)
+            drop = (server.kind.drop_unmarked_sql if found.run_id is None else server.kind.drop_sql)(found.schema)
             left[found.schema] = Caution.of("schema-left", schema=found.schema, whose=whose, drop=drop)
     return left
 
