@@ -118,7 +118,7 @@ class FoundServer:
 
 _STOPPED = {
     "read_only": "set read_only (default_transaction_read_only) off",
-    "full": "make room on the server (its disk, tablespace, undo or recovery area)",
+    "full": "free space on the server (disk, tablespace, undo or recovery area)",
     "keystore": "open the keystore",
     "auth": "grant the revoked privilege again",
     "denied": "grant the revoked privilege again",

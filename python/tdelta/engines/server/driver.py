@@ -29,6 +29,7 @@ from tdelta.engines.server.dsn import Dsn, address_of
 from tdelta.engines.server.evidence import Parts
 from tdelta.engines.server.external_twins import (
     BASELINE_PLACE,
+    ENCRYPTED_PLACE,
     ENCRYPTED_TABLES,
     PLAIN_TABLES,
     ExternalSettings,
@@ -36,7 +37,7 @@ from tdelta.engines.server.external_twins import (
     OwnTablesTwins,
 )
 from tdelta.engines.server.installed import build_of, find_servers, installed_servers, named_servers
-from tdelta.engines.server.pairs import ReachedServers, encrypted_place, further_ciphers, place_of
+from tdelta.engines.server.pairs import ReachedServers, further_ciphers, place_of, schema_role
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
 from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
@@ -463,7 +464,7 @@ class ExternalDriver(ServerDriver):
             cipher=cipher,
             place=place_of(condition, layout.options["inject"], further),
             threads=int(condition.level("threads")),
-            loaded=encrypted_place(cipher, further) if is_other else BASELINE_PLACE,
+            loaded=schema_role(ENCRYPTED_PLACE, cipher, further) if is_other else BASELINE_PLACE,
             is_cold=layout.is_cold(condition),
             session_bytes=layout.options["session_memory"] or 0,
             fetch_size=int(levels.get("fetch_size", 0)),

@@ -480,20 +480,12 @@ def place_of(condition: Condition, injected: Sequence[float], further: Sequence[
         return _changed_schema_role(during)
     if condition.role is Role.INJECTED:
         return _injected_schema_role(injected.index(condition.injected or 0.0))
-    cipher = str(condition.level("cipher"))
-    if condition.role is Role.TREATMENT:
-        return encrypted_place(cipher, further)
-    place = BASELINE_PLACE if condition.role is Role.BASELINE else condition.role.value
-    return _at(place, cipher) if cipher in further else place
+    role = {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
+    return schema_role(role, str(condition.level("cipher")), further)
 
 
-def encrypted_place(cipher: str, further: Sequence[str]) -> str:
-    """The schema that is loaded first for a level of ``cipher``."""
-    return _at(ENCRYPTED_PLACE, cipher) if cipher in further else ENCRYPTED_PLACE
-
-
-def _at(place: str, cipher: str) -> str:
-    return re.sub("[^a-z0-9]", "_", f"{place}_{cipher}".lower())
+def schema_role(role: str, cipher: str, further: Sequence[str]) -> str:
+    return re.sub("[^a-z0-9]", "_", f"{role}_{cipher}".lower()) if cipher in further else role
 
 
 def _injected_schema_role(number: int) -> str:
@@ -527,9 +519,9 @@ def _further_schemas(
     def named(place: str) -> str:
         return schema if is_own else checked_name(f"{schema}_{place}")
 
-    elsewhere = [(_at(place, cipher), cipher) for cipher in ciphers for place in (ENCRYPTED_PLACE, *there)]
+    roles = [(schema_role(role, cipher, ciphers), cipher) for cipher in ciphers for role in (ENCRYPTED_PLACE, *there)]
     return (
-        *(FurtherSchema(place, named(place), is_there=True, cipher=cipher) for place, cipher in elsewhere),
+        *(FurtherSchema(role, named(role), is_there=True, cipher=cipher) for role, cipher in roles),
         *(FurtherSchema(place, named(place)) for place in here),
         *(FurtherSchema(place, named(place), is_there=True) for place in there),
         *(FurtherSchema(place, named(place), is_there=True, is_plain=True) for place in changed),

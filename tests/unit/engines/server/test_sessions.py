@@ -143,7 +143,7 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
         ("connection", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("interrupted", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("read_only", ExternalServerFault, coded("server-stopped", said="x", fix=Part("set read_only"))),
-        ("full", ExternalServerFault, coded("server-stopped", said="x", fix="free space on the server's disk")),
+        ("full", ExternalServerFault, coded("server-stopped", said="x", fix=Part("free space on the server"))),
         ("denied", ExternalServerFault, coded("server-stopped", said="x", fix="grant the revoked privilege again")),
         ("sql", StatementFault, coded("database-answer", said="x", fix=Part("see the scripts of"))),
     ],
