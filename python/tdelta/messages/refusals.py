@@ -348,6 +348,7 @@ SERVERS = {
     "nothing-encrypted": "the encrypted server encrypts no more than the baseline: {said}; {remedy}",
     "encryption-unsettled": "table encryption is changing: {said}; wait until it ends, or open the keystore",
     "tables-otherwise": "tables of {schema} must be {wanted}; not so in the catalog: {tables}; {remedy}",
+    "indexes-missing": "the load of {schema} made indexes that the catalog does not have: {indexes}; run again",
     # schemas
     "schema-left": SCHEMA_LEFT,
     "schema-taken": "schema {schema} cannot be created: {said}; name another with --schema",

@@ -15,9 +15,10 @@ from tdelta.cli.main import main
 from tdelta.engines.oracle.driver import own_tablespace
 
 PEERS = Path(__file__).parents[2] / "peers"
+ASKED = "tls=disable&password-env=PEER_PASSWORD"
 DSNS = {
-    "oracle": ("oracle://bench@db1/PDB1?tls=disable", "oracle://bench@db2/PDB2?tls=disable"),
-    "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
+    "oracle": (f"oracle://bench@db1/PDB1?{ASKED}", f"oracle://bench@db2/PDB2?{ASKED}"),
+    "sqlserver": (f"sqlserver://bench@db1/?{ASKED}", f"sqlserver://bench@db2/?{ASKED}"),
 }
 BRIEF = (
     *("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1"),
@@ -43,6 +44,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: Path) -> None:
     """Workers find the peers where they look for the drivers."""
     (tmp_path / "peer").mkdir()
+    monkeypatch.setenv("PEER_PASSWORD", "x")
     monkeypatch.setenv("TDELTA_PEER", str(tmp_path / "peer"))
     monkeypatch.setenv("TDELTA_PEER_WRITTEN", str(written))
     monkeypatch.setenv("PYTHONPATH", ":".join((str(PEERS), *filter(None, sys.path))))
@@ -231,7 +233,7 @@ SAID = {
 }
 
 
-ONE = "oracle://bench@db3/PDB1?tls=disable"
+ONE = f"oracle://bench@db3/PDB1?{ASKED}"
 PLACES = ("--baseline", f"{ONE}&tablespace=plain_ts", "--encrypted", f"{ONE}&tablespace=SECRET_TS")
 
 

@@ -382,6 +382,9 @@ class Oracle(ConvertsSchemas):
         rows = ask(SQL["tables"].format(schema=literal(schema)))
         return {row["name"] or "": row["encrypted"] == "YES" for row in rows}
 
+    def indexes_sql(self, schema: str) -> str:
+        return SQL["indexes"].format(schema=literal(schema))
+
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         return tuple(SQL["statistics"].format(table=literal(table)) for table in tables)
 

@@ -13,6 +13,7 @@ PROFILE = server_profile(
         bytes_type="RAW({})",
         bytes_literal="HEXTORAW('{}')",
         has_ordered_rows=False,
+        pads_char=True,
         names_keys=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),

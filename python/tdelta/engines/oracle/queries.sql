@@ -157,6 +157,9 @@ SELECT LOWER(t.table_name) AS name, s.encrypted AS encrypted
 FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_name
 WHERE t.owner = UPPER({schema}) AND t.table_name <> 'TDELTA_MARK';
 
+-- name: indexes
+SELECT LOWER(index_name) AS name FROM dba_indexes WHERE owner = UPPER({schema}) AND status <> 'UNUSABLE';
+
 -- The pluggable database's own, where sessions count; blocks and redo are written by processes of the whole instance.
 -- name: counters
 SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'redo size' THEN 'log_bytes' ELSE name END AS name,

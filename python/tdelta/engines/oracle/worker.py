@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,16 +48,16 @@ def current_schema(cursor: Any) -> str:
 
 
 class DirectPath(LoadsAside):
-    def __init__(self, cursor: Any) -> None:
-        super().__init__(cursor)
-        self._schema = ""
+    rows_at_once = 200_000
+    """Each piece is a load of its own, with a commit, into new extents above all blocks that there are. The driver
+    takes a list, so that three or four pieces are in memory."""
 
-    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    def load(self, table: str, columns: Sequence[str], pieces: Iterator[list[tuple[Any, ...]]]) -> None:
         """Rows as sequences, names as the catalog has them."""
-        if not self._schema:
-            self._schema = current_schema(self._cursor)
+        schema = current_schema(self._cursor)
         named = [name.upper() for name in columns]
-        self._cursor.connection.direct_path_load(self._schema, table.upper(), named, rows)
+        for rows in pieces:
+            self._cursor.connection.direct_path_load(schema, table.upper(), named, rows)
 
 
 def fetching(cursor: Any, rows: int) -> None:
@@ -134,6 +134,11 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
     return connection
 
 
+def _limited(cursor: Any, seconds: float) -> Any:
+    cursor.connection.call_timeout = round(seconds * _MILLISECONDS)
+    return cursor
+
+
 def _said(module: ModuleType, error: BaseException) -> Said | None:
     if not isinstance(error, module.Error):
         return None
@@ -165,6 +170,8 @@ DRIVER = Driver(
     dialect="oracle",
     script=written,
     named=_named,
+    needs_password=True,
+    limited=_limited,
     fetch=fetching,
     direct=DirectPath,
     program=_by_program,

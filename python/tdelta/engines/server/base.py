@@ -665,6 +665,10 @@ class ServerEngine:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
         raise NotImplementedError
 
+    def indexes_sql(self, _schema: str) -> str:
+        """A query for the names of the indexes of a schema that can be used; empty where loads cannot lose any."""
+        return ""
+
     def statistics_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
         """The statements that gather the planner's statistics once tables are loaded."""
         return ()

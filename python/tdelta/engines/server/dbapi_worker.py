@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from tdelta.processes.worker import Host
 from tdelta.processes.worker_host import TwinHost
 
 _SECOND_NS = 1_000_000_000
+_ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +76,15 @@ class DrivenHost(Host):
         return {}
 
     def do_run(self, request: Request) -> Reply:
-        """Run statements one after another; what they answer is dropped."""
-        for statement in request["statements"]:
-            self._run(statement)
+        """Run statements one after another, which may take as long as they take; what they answer is dropped."""
+        with self._unlimited():
+            for statement in request["statements"]:
+                self._run(statement)
         return {}
 
     def do_rows(self, request: Request) -> Reply:
-        """All that one statement answers: the names of the columns, and rows of texts."""
-        self._execute(request["sql"])
-        described = self._open().description
-        columns = [] if described is None else [str(column[0]) for column in described]
-        rows = [] if described is None else [[as_text(cell) for cell in row] for row in self._open().fetchall()]
+        """The names of the columns of what one statement answers, and rows of texts."""
+        columns, rows = self._answer(request["sql"])
         if self._recorder is not None:
             self._recorder.asked(request["sql"], columns, rows)
         return {"columns": columns, "rows": rows}
@@ -133,15 +132,13 @@ class DrivenHost(Host):
         Rows are loaded past the server's SQL where the driver can and nothing else is asked.
         """
         self._loads_directly = self.driver.direct is not None and request.get("load_by", "direct") == "direct"
-        asking, self._asking = self._asking, self._cursor(None, is_limited=False)
         try:
-            if "folder" in request:
-                return self._load_by_program(request["load"], Path(request["folder"]))
-            return super().do_step(request)
+            with self._unlimited():
+                if "folder" in request:
+                    return self._load_by_program(request["load"], Path(request["folder"]))
+                return super().do_step(request)
         finally:
             self._loads_directly = False
-            self._asking.connection.close()
-            self._asking = asking
 
     def do_write_rows(self, request: Request) -> Reply:
         """Write the rows of a load into files, once a run."""
@@ -199,9 +196,11 @@ class DrivenHost(Host):
             self._asking = None
         return {}
 
-    def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
+    def _load_twin(
+        self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor, **style: object
+    ) -> Any:
         return _native.DbApiTwin(
-            json.dumps(self.driver.style),
+            json.dumps({**self.driver.style, **style}),
             lambda old: wrapped(self._loading(old)),
             max(1, connections),
             self.driver.explained,
@@ -227,7 +226,10 @@ class DrivenHost(Host):
             yield
             return
         named, kept = self.driver.named or str, self.twin
-        self.twin = self._load_twin(1, lambda cursor: RenamingCursor(direct(cursor) if direct else cursor, named))
+        style = {"commit_rows": _ALL_ROWS} if direct else {}  # they commit themselves
+        self.twin = self._load_twin(
+            1, lambda cursor: RenamingCursor(direct(cursor) if direct else cursor, named), **style
+        )
         try:
             yield
         finally:
@@ -241,6 +243,8 @@ class DrivenHost(Host):
         """
         if old is not None:
             old.connection.close()
+        if self.driver.needs_password and not self._options.get("password"):
+            raise ClientError("auth", "no password is given")
         limits = () if is_limited else ("answer_seconds",)
         options = {name: value for name, value in self._options.items() if name not in limits}
         cursor = self.driver.connect(self.driver.load(), options).cursor()
@@ -259,6 +263,8 @@ class DrivenHost(Host):
         cursor = self._cursor(old, is_limited=False)
         if self.driver.style.get("ends_by_methods"):
             cursor.connection.autocommit = False
+        if self.driver.loading is not None:
+            cursor = self.driver.loading(cursor)
         return cursor if self._recorder is None else RecordingCursor(cursor, self._recorder, self.driver.explained)
 
     def _open(self) -> Any:
@@ -269,13 +275,41 @@ class DrivenHost(Host):
     def _run(self, sql: str) -> None:
         self.do_rows({"sql": sql})
 
-    def _execute(self, sql: str) -> None:
+    @contextlib.contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        """Meanwhile what is done beside the load may take as long as it takes: statistics of large tables, for one."""
+        limit = self._options.get("answer_seconds", 0.0)
+        if self.driver.limited is None or not limit:
+            yield
+            return
+        self._asking = self.driver.limited(self._open(), 0.0)
         try:
-            self._open().execute(sql)
+            yield
+        finally:
+            self._asking = self.driver.limited(self._asking, limit)
+
+    def _answer(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """What a statement answers, in the first of its parts that has rows.
+
+        The others are taken, too: a server may go on with a statement, and refuse the rest of it, only as they are.
+        """
+        columns: list[str] = []
+        rows: list[list[str | None]] = []
+        cursor = self._open()
+        next_part = getattr(cursor, "nextset", lambda: None)
+        try:
+            cursor.execute(sql)
+            has_part = True
+            while has_part:
+                if cursor.description is not None and not columns:
+                    columns = [str(column[0]) for column in cursor.description]
+                    rows = [[as_text(cell) for cell in row] for row in cursor.fetchall()]
+                has_part = next_part()
         except Exception as error:
             if self._recorder is not None:
                 self._recorder.refused(sql, *self.driver.explained(error)[:2])
             raise
+        return columns, rows
 
     def _written(self, request: Request) -> Reply:
         if self.driver.script is None:

@@ -177,6 +177,7 @@ class ExternalTwins(SequentialTwins):
         with connected(schema, self._access) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             populate(worker, job)
+            schema.require_indexes(job.indexes_sql)
             _run(worker, schema, kind.statistics_sql(names))
             if statements := kind.presize_sql(schema.name, self.data_bytes(Path(place))):
                 _run(worker, schema, statements)
