@@ -102,7 +102,7 @@ class Dsn:
     @property
     def each(self) -> tuple[Dsn, ...]:
         """The same for each of its places."""
-        places = (None,) if self.place is None else self.place.split(",")
+        places: Sequence[str | None] = (None,) if self.place is None else self.place.split(",")
         return tuple(replace(self, place=place) for place in places)
 
     @property

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from tdelta.design.actions import NOTHING
 from tdelta.engines.registry import profile
@@ -145,7 +145,7 @@ def pair(
     for server, place in itertools.product((baseline, encrypted), others.values()):
         _are_places_of_one(server, place)
     other = schema if is_own else _encrypted_name(schema, is_one=is_one)
-    look = _own_faults if is_own else partial(_faults, data_bytes=data_bytes)
+    look: _Look = _own_faults if is_own else partial(_faults, data_bytes=data_bytes)
     found = Pair(baseline, encrypted, (), (), None, is_one, others)
     wanted = {server.name: [schema] if server is baseline else [] for server in found.servers}
     wanted[encrypted.name].append(other)
@@ -300,6 +300,9 @@ def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
         return is_held(encrypted, name)
     finally:
         first(baseline.ask(probe.release))
+
+
+_Look: TypeAlias = Callable[[FoundServer, Sequence[str]], Iterator[Refusal]]
 
 
 def _faults(server: FoundServer, schemas: Sequence[str], data_bytes: int) -> Iterator[Refusal]:
