@@ -597,10 +597,10 @@ class ReachedServers:
         )
 
     def require_alone(self) -> None:
-        """See that nobody else is active there, since caches that are emptied are those of all.
+        """Check that tdelta is alone there: emptying caches slows down every other session.
 
         Raises:
-            ExternalServerFault: somebody is.
+            ExternalServerFault: another session is active.
         """
         active = [caution for caution in self.pair.cautions if caution.code == "other-sessions"]
         if active:
