@@ -44,9 +44,11 @@ def refuses(number: int) -> Callable[[socket.socket], None]:
     return does
 
 
-def oracle(port: int, tls: str = "disable") -> tuple[str, str, bool]:
+def oracle(port: int, tls: str = "disable", *, has_password: bool = True) -> tuple[str, str, bool]:
     module = pytest.importorskip("oracledb")
     options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "database": "x", "tls": tls}
+    if not has_password:
+        del options["password"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the driver leaves sockets to the collector
         try:
@@ -71,6 +73,28 @@ def test_a_connection_that_is_cut_is_lost(does: Callable[[socket.socket], object
     with peer(does) as port:
         kind, words, _ = oracle(port)
     assert kind == "connection", words
+
+
+def test_without_a_password_one_is_wanted_before_anything_is_connected_to() -> None:
+    assert oracle(1, has_password=False)[0] == "auth"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (
+            "DPY-3001: Native Network Encryption is only supported in python-oracledb thick mode",
+            "client",
+        ),
+        ("DPY-3010: connections to this database server version are not supported by python-oracledb", "client"),
+        ("DPY-3015: password verifier type 0x939 is not supported by python-oracledb in thin mode", "client"),
+        ("DPY-6005: cannot connect to database. ORA-12660: Encryption or crypto-checksumming parameters", "client"),
+        ("DPY-4024: call timeout of 60000 ms exceeded", "endless"),
+    ],
+)
+def test_what_the_driver_cannot_do_alone_is_told_from_what_takes_too_long(words: str, kind: str) -> None:
+    module = pytest.importorskip("oracledb")
+    assert ORACLE.explained(module.DatabaseError(words))[0] == kind
 
 
 def test_letters_that_are_drawn_for_a_connection_say_nothing_of_tls() -> None:
@@ -102,6 +126,11 @@ def test_nobody_who_listens_is_no_connection() -> None:
         (1, "constraint", False),
         (942, "sql", False),
         (1653, "full", False),
+        (257, "full", False),
+        (30036, "full", False),
+        (65114, "full", False),
+        (28365, "keystore", False),
+        (28374, "keystore", False),
     ],
 )
 def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is_retried: bool) -> None:

@@ -607,8 +607,12 @@ class ServerEngine:
         """
         return self
 
-    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
+    def standing_faults(self, _ask: Ask) -> Iterable[Refusal]:
         """Reasons why the server cannot be a twin: a replica, read-only."""
+        return ()
+
+    def schema_faults(self, _ask: Ask, _schemas: Sequence[str], _data_bytes: int) -> Iterable[Refusal]:
+        """Reasons why schemas of these names, each with so many bytes of rows, cannot be made there."""
         return ()
 
     def disturbances(self, _ask: Ask, _option: str) -> tuple[Caution, ...]:
@@ -659,9 +663,17 @@ class ServerEngine:
         """The statement that removes the schema and its content."""
         raise NotImplementedError
 
+    def drop_unmarked_sql(self, schema: str) -> str:
+        """The statement that removes one without a mark, which is to be empty."""
+        return self.drop_sql(schema)
+
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
         raise NotImplementedError
+
+    def indexes_sql(self, _schema: str) -> str:
+        """A query for the names of the indexes of a schema that can be used; empty where loads cannot lose any."""
+        return ""
 
     def statistics_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
         """The statements that gather the planner's statistics once tables are loaded."""

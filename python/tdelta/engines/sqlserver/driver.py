@@ -390,6 +390,9 @@ class SqlServer(ConvertsSchemas):
             known.setdefault(bare(row["text"] or ""), set()).add(row["plan_hash"] or "")
         return {name: sorted(known[text]) for name, text in named(scripts) if text in known}
 
+    def indexes_sql(self, schema: str) -> str:
+        return SQL["indexes"].format(schema=schema)
+
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         return tuple(SQL["statistics"].format(table=table) for table in tables)
 

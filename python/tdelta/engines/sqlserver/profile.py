@@ -13,6 +13,7 @@ PROFILE = server_profile(
         bytes_type="VARBINARY({})",
         bytes_literal="0x{}",
         has_ordered_rows=False,
+        pads_char=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
     unsearched="nothing of it is started by tdelta",

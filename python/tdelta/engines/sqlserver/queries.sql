@@ -157,6 +157,9 @@ SELECT SUM(total_pages) * 8192 AS bytes FROM [{schema}].sys.allocation_units;
 SELECT t.name AS name, k.encryption_state AS state, k.key_algorithm AS algorithm, k.key_length AS length
 FROM [{schema}].sys.tables AS t LEFT JOIN sys.dm_database_encryption_keys AS k ON k.database_id = DB_ID({named});
 
+-- name: indexes
+SELECT name AS name FROM [{schema}].sys.indexes WHERE name IS NOT NULL AND is_disabled = 0;
+
 -- name: backup
 BACKUP DATABASE [{schema}] TO {device} WITH COPY_ONLY, FORMAT, {compression}{transfer};
 

@@ -75,9 +75,19 @@ def test_a_lost_session_is_opened_anew_with_its_locks_and_asked_again(error: Exc
     session = LastingSession(server.open)
     session.keep(LOCK)
     server.lose(error)
-    session.run("SELECT 1")
+    session.rows("SELECT 1")
     assert server.asked == [LOCK, LOCK, "SELECT 1"]
     assert len(server.sessions) == 2
+
+
+def test_what_changes_something_is_not_repeated_in_a_new_session() -> None:
+    server = Server()
+    session = LastingSession(server.open)
+    server.lose(Refused("connection", "gone"))
+    with pytest.raises(Refused, match="gone"):
+        session.run("DROP SCHEMA x")
+    session.run("DROP SCHEMA y")
+    assert server.asked == ["DROP SCHEMA y"]
 
 
 def test_what_a_server_refuses_is_no_loss() -> None:
@@ -95,7 +105,7 @@ def test_a_server_that_lets_nobody_in_any_more_says_so() -> None:
     server.lose(Refused("connection", "gone"))
     server.refuses = Refused("auth", "Access denied")
     with pytest.raises(Refused, match="Access denied"):
-        session.run("SELECT 1")
+        session.rows("SELECT 1")
 
 
 def schemas(server: Server, names: Sequence[str]) -> list[RunSchema]:
@@ -150,7 +160,7 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
         ("connection", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("interrupted", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("read_only", ExternalServerFault, coded("server-stopped", said="x", fix=Part("set read_only"))),
-        ("full", ExternalServerFault, coded("server-stopped", said="x", fix="free space on the server's disk")),
+        ("full", ExternalServerFault, coded("server-stopped", said="x", fix=Part("free space on the server"))),
         ("denied", ExternalServerFault, coded("server-stopped", said="x", fix="grant the revoked privilege again")),
         ("sql", StatementFault, coded("database-answer", said="x", fix=Part("see the scripts of"))),
     ],
