@@ -8,7 +8,7 @@ instances.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -37,6 +37,7 @@ from tdelta.engines.server.sessions import Ask, Row, by_name, first, literal, on
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.worker import DRIVER, bare, named
 from tdelta.errors import Defect
+from tdelta.measure.space import too_small
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.workers import Refused
 
@@ -160,6 +161,7 @@ _PAGE_BYTES = 8192
 _MEGABYTE = 1 << 20
 _LEAST_FILE_MB = 64
 _ROOM = 2
+_SPARE = 1.3
 _NEAREST = {
     "physical": (("session_reads",), "reads of the session's requests"),
     "logical": (("session_logical_reads",), "logical reads of the session's"),
@@ -230,6 +232,13 @@ class SqlServer(ConvertsSchemas):
 
     def quoted(self, name: str) -> str:
         return "[" + name.replace("]", "]]") + "]"
+
+    def schema_faults(self, ask: Ask, schemas: Sequence[str], data_bytes: int) -> Iterator[Refusal]:
+        """Too little room for the files of all schemas, as if their logs were on the volume of their data."""
+        found = ask(SQL["room"])
+        needed, free = round(_SPARE * 2 * _ROOM * data_bytes * len(schemas)), int(first(found) or 0)
+        if found and free < needed:
+            yield too_small("the instance's folder for data", free, needed, "or use a smaller --size")
 
     def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         others = int(first(ask(SQL["others"])) or 0)

@@ -52,6 +52,13 @@ HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER SERVER STATE') AS alters,
 IS_SRVROLEMEMBER('sysadmin') AS administers, IS_SRVROLEMEMBER('diskadmin') AS devices,
 HAS_PERMS_BY_NAME('msdb.dbo.backupset', 'OBJECT', 'SELECT') AS history;
 
+-- name: room
+-- The volume of the folder for new files, as far as a database has a file on it; a volume may be mounted within another.
+SELECT TOP (1) v.available_bytes AS bytes FROM sys.master_files AS f
+CROSS APPLY sys.dm_os_volume_stats(f.database_id, f.file_id) AS v
+WHERE CHARINDEX(v.volume_mount_point, CAST(SERVERPROPERTY('InstanceDefaultDataPath') AS NVARCHAR(260))) = 1
+ORDER BY LEN(v.volume_mount_point) DESC;
+
 -- name: others
 SELECT COUNT(*) AS sessions
 FROM sys.dm_exec_requests AS r JOIN sys.dm_exec_sessions AS s ON s.session_id = r.session_id

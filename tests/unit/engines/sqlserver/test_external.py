@@ -66,6 +66,12 @@ def test_scans_are_suspended_since_sql_server_2019() -> None:
     assert "scan" not in EARLIER.conversion(answering([]), "tdelta_x").said
 
 
+@pytest.mark.parametrize(("free", "codes"), [("1000", ["disk-too-small"]), ("1040", []), (None, [])])
+def test_schemas_are_refused_where_their_files_would_fill_the_volume(free: str | None, codes: list[str]) -> None:
+    found = [] if free is None else [{"bytes": free}]
+    assert [one.code for one in SERVER.schema_faults(answering(found), ("a", "b"), 100)] == codes
+
+
 def test_data_and_log_get_the_same_room_on_every_server_and_neither_shrinks() -> None:
     data, log = SERVER.presize_sql("tdelta_x", 300 << 20)
     assert "NAME = [tdelta_x], SIZE = 600MB" in data
