@@ -194,10 +194,6 @@ class Cursor:
         if "asks" in entry:
             with contextlib.closing(here.opened(f"tables-{entry['within'].format(**groups)}")) as tables:
                 return [list(found) for found in tables.execute(entry["asks"])]
-        if "shuts" in entry:
-            here.shut(entry["shuts"].format(**groups)).touch()
-        if "opens" in entry:
-            here.shut(entry["opens"].format(**groups)).unlink(missing_ok=True)
         time.sleep(entry.get("takes", 0))
         if "kills" in entry:
             here.notes.execute("UPDATE sessions SET state = 'ended' WHERE id = ?", (groups["id"],))
@@ -210,6 +206,10 @@ class Cursor:
                 known = groups | before.groupdict()
                 until = _filled(entry.get("until", "(?!)"), {name: re.escape(value) for name, value in known.items()})
                 if not any(re.search(until, later) for later in ran[at + 1 :]):
+                    if "shuts" in entry:
+                        here.shut(entry["shuts"].format(**known)).touch()
+                    if "opens" in entry:
+                        here.shut(entry["opens"].format(**known)).unlink(missing_ok=True)
                     rows += [row for row in _rows(entry, known) if row not in rows]
         return rows or None
 

@@ -417,7 +417,7 @@ class Postgres(ServerEngine):
         method = "tde_heap" if schema.is_encrypted else "heap"
         return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
         return leftover_schemas(by_name(ask(SQL["marks"].format(like=literal(MARK + "%"))), "mark"))
 
     def mark_session_sql(self, mark: str) -> str:

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 Said: TypeAlias = tuple[str, str, bool]
 """A failure as the load loop counts it: its kind, the server's words, and whether to try the transaction again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A load by a program of the vendor's: the seconds that passed, and those of CPU time, by its own account."""
+
+    elapsed_seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,8 @@ class Driver:
         fetch: has a cursor fetch so many rows at once.
         direct: a cursor whose ``executemany`` loads rows past the server's SQL, out of one of the driver's, for loads
             that are measured.
+        program: has the vendor's own program load a file of rows (`_native.write_csv`) into a table: given a cursor,
+            the options of its connection, the table, and its columns.
     """
 
     module: str
@@ -56,6 +67,7 @@ class Driver:
     loading: Callable[[Any], Any] | None = None
     fetch: Callable[[Any, int], None] | None = None
     direct: Callable[[Any], Any] | None = None
+    program: Callable[[Any, Mapping[str, Any], str, Sequence[str], Path], Loaded] | None = None
 
     def load(self) -> ModuleType:
         """The driver.

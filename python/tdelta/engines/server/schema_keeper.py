@@ -129,13 +129,16 @@ def _drop_free(server: KeptServer, session: LastingSession) -> None:
             with contextlib.suppress(Refused):  # one that has gone by itself
                 session.run(kind.end_session_sql(other))
         if is_true(ask(kind.probe(lock_name(name)).take)):
-            if {LeftoverSchema(name, server.run_id), LeftoverSchema(name, None)}.intersection(kind.own_schemas(ask)):
+            own = (LeftoverSchema(name, server.run_id), LeftoverSchema(name, None))
+            if not {*own}.isdisjoint(kind.own_schemas(ask, name)):
                 give_up, server.give_up = server.give_up, time.monotonic() + _LONGEST_SECONDS
                 try:
                     session.run(kind.drop_sql(name))
                     give_up = time.monotonic() + DROP_SECONDS
                 finally:
                     server.give_up = give_up
+                if kind.has_schema(ask, name):
+                    continue
             del server.schemas[name]
 
 

@@ -1,4 +1,8 @@
-"""SQL Server by mssql-python, the vendor's driver. Started as ``python -m tdelta.engines.sqlserver.worker``."""
+"""SQL Server by mssql-python, the vendor's driver. Started as ``python -m tdelta.engines.sqlserver.worker``.
+
+Every session commits each statement by itself, and transactions are statements: with the driver's own, DDL would be
+part of one that nobody ends, and a session would sit in an open one between two of the load's.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +91,7 @@ def _size(value: Any) -> tuple[int, int, int] | None:
 
 _KINDS = (
     ("login failed", "auth"),
+    ("invalid authorization specification", "auth"),  # the driver's word for 28000; the server's are in its language
     ("cannot open database", "unknown_database"),
     ("ssl provider", "tls"),
     ("encryption not supported", "tls"),
@@ -96,11 +101,13 @@ _KINDS = (
     ("lock request time out", "locked"),
     ("snapshot isolation transaction aborted", "conflict"),
     ("permission was denied", "denied"),
+    ("permission denied in database", "denied"),
     ("does not have permission", "denied"),
     ("read-only", "read_only"),
     ("filegroup is full", "full"),
     ("transaction log for database", "full"),
     ("insufficient memory", "out_of_memory"),
+    ("insufficient system memory", "out_of_memory"),
     ("violation of primary key", "constraint"),
     ("violation of unique", "constraint"),
     ("duplicate key", "constraint"),
@@ -133,8 +140,6 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         "Encrypt": "no" if tls == "disable" else "yes",
         "TrustServerCertificate": "no" if tls.startswith("verify") else "yes",
     }
-    if "tls_ca" in options:
-        given["ServerCertificate"] = options["tls_ca"]
     text = ";".join(f"{name}={{{str(value).replace('}', '}}')}}}" for name, value in given.items())
     module.pooling(enabled=False)  # sessions are to end when they are closed
     connection = module.connect(text, autocommit=True, timeout=int(options.get("answer_seconds", 60)))

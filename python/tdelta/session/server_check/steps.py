@@ -278,7 +278,7 @@ def schemas_made(bench: Bench) -> Found:
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
             raise _missing("the schema, from another session,", name)
-        if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
+        if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask, schema.name):
             raise _missing("the run's mark in the schema", name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
             raise _missing("the schema's lock, from another session,", name)
@@ -459,7 +459,7 @@ def all_removed(bench: Bench) -> Found:
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
             raise _left("the schema", name)
-        if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask)):
+        if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask, schema.name)):
             raise _left("a schema with the mark of this run", name)
         if server.kind.marked_sessions(server.ask, schema.sessions):
             raise _left("a session with the mark of this run", name)

@@ -139,6 +139,13 @@ def test_an_index_that_a_load_made_and_the_catalog_does_not_have_is_named() -> N
     other.require_indexes(made)
 
 
+def test_a_schema_that_is_there_after_its_drop_is_named_as_left() -> None:
+    rows = [["tdelta_r1", "tdelta run r1"]]
+    server = Server({MARKED: rows, "SELECT SCHEMA_NAME": rows})
+    (left,) = _dropped(schemas(server, ("tdelta_r1",)))
+    assert has([left], "schema-not-dropped", schema="tdelta_r1", drop="DROP SCHEMA `tdelta_r1`")
+
+
 def _locked_out(server: Server) -> None:
     server.lose(Refused("connection", "gone"))
     server.refuses = Refused("auth", "Access denied")
@@ -165,7 +172,7 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
         ("connection", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("interrupted", ServerLost, coded("database-says", said="x", where="--baseline (app@db1:3306)")),
         ("read_only", ExternalServerFault, coded("server-stopped", said="x", fix=Part("set read_only"))),
-        ("full", ExternalServerFault, coded("server-stopped", said="x", fix="free space on the server's disk")),
+        ("full", ExternalServerFault, coded("server-stopped", said="x", fix=Part("free space on the server"))),
         ("denied", ExternalServerFault, coded("server-stopped", said="x", fix="grant the revoked privilege again")),
         ("sql", StatementFault, coded("database-answer", said="x", fix=Part("see the scripts of"))),
     ],
