@@ -116,9 +116,6 @@ CAUTIONS = {
         "all transactions use READ COMMITTED: with REPEATABLE READ, {product} fails those that began before a table was"
         " converted (error 1412)"
     ),
-    "system-tablespace-plain": (
-        "{product} {version} has no innodb_sys_tablespace_encrypt: with scope all, its system tablespace stays plain"
-    ),
     "encrypted-folder": "the copies are on different file systems: device and options are also compared",
     "extension-untried": "{extension} is untested: tdelta's developers only had its documentation",
     # a database or dump of the user

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -49,8 +49,9 @@ SQL = statements("tdelta.engines.oracle")
 _NEEDED = (
     *("CREATE SESSION", "CREATE USER", "DROP USER", "CREATE ANY TABLE", "ALTER ANY TABLE", "DROP ANY TABLE"),
     *("COMMENT ANY TABLE", "SELECT ANY TABLE", "INSERT ANY TABLE", "UPDATE ANY TABLE", "DELETE ANY TABLE"),
-    *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
+    *("CREATE ANY INDEX", "ANALYZE ANY"),
 )
+_NEEDED_TO_COOL = "ALTER SYSTEM"
 _MODES = {MODE: (ONLINE, OFFLINE)}
 ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
     {
@@ -253,12 +254,19 @@ class Oracle(ConvertsSchemas):
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        held = {row["privilege"] for row in ask(SQL["privileges"])}
-        lacking = [right for right in _NEEDED if right not in held]
-        grants = [f"GRANT {', '.join(lacking)} TO {self.identity.user}"] if lacking else []
+        grants = self._lacking(ask, _NEEDED)
         if first(ask(SQL["may_lock"])) == "0":
-            grants.append(f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {self.identity.user}")
-        return tuple(grants)
+            return (*grants, f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {self.identity.user}")
+        return grants
+
+    def missing_work_grants(self, ask: Ask, works: Collection[str]) -> tuple[str, ...]:
+        """It also ends sessions of a run that was killed, which end by themselves once their statement is over."""
+        return self._lacking(ask, (_NEEDED_TO_COOL,)) if "cold" in works else ()
+
+    def _lacking(self, ask: Ask, needed: Sequence[str]) -> tuple[str, ...]:
+        held = {row["privilege"] for row in ask(SQL["privileges"])}
+        lacking = [right for right in needed if right not in held]
+        return (f"GRANT {', '.join(lacking)} TO {self.identity.user}",) if lacking else ()
 
     def encryption(self, ask: Ask) -> Encryption:
         """Of the tablespace where tables go, with the algorithm as the database has it; undo and temporary files."""
@@ -285,11 +293,7 @@ class Oracle(ConvertsSchemas):
 
     def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
         """Of a schema that is converted: it has a tablespace for itself, which tdelta makes."""
-        if not _CONVERTED.search(schema):
-            return ()
-        held = {row["privilege"] for row in ask(SQL["privileges"])}
-        lacking = [right for right in _NEEDED_TO_CONVERT if right not in held]
-        return (f"GRANT {', '.join(lacking)} TO {self.identity.user}",) if lacking else ()
+        return self._lacking(ask, _NEEDED_TO_CONVERT) if _CONVERTED.search(schema) else ()
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
         """What encrypts the schema's own tablespace, by the algorithm of the encrypted twin's, or decrypts it."""

@@ -152,6 +152,15 @@ def test_a_conversion_takes_rights_on_tablespaces_and_nothing_else_does(
     assert SERVERS.missing_schema_grants(lambda _sql: [{"privilege": right} for right in held], schema) == missing
 
 
+def test_altering_the_system_is_for_cold_trials_alone() -> None:
+    def ask(_sql: str) -> Sequence[Row]:
+        return []
+
+    assert "ALTER SYSTEM" not in str(SERVERS.missing_grants(ask))
+    assert SERVERS.missing_work_grants(ask, {"warm"}) == ()
+    assert SERVERS.missing_work_grants(ask, {"cold"}) == ("GRANT ALTER SYSTEM TO BENCH",)
+
+
 def test_a_tablespace_of_the_users_is_neither_converted_nor_dropped() -> None:
     def ask(sql: str) -> Sequence[Row]:
         assert "FROM dba_users" in sql
