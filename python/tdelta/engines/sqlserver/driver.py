@@ -154,7 +154,6 @@ _SESSION = {
 }
 """What the server's ``user options``, a login's language or a driver may have otherwise, as ``in_force`` reads it."""
 
-_KEY = ("kind", "name", "thumbprint")
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
@@ -433,7 +432,10 @@ class SqlServer(ConvertsSchemas):
         if found["engine"] not in _BOXED or _version(version) < _OLDEST:
             expected = f"{_OLDEST_NAME} or later, installed on a machine or in a container"
             raise Refused("protocol", Refusal.of("unexpected", expected=expected, found=f"{product} {version}"))
-        keys = [Encryptor(*(row[name] or "" for name in _KEY), _algorithm(row)) for row in ask(SQL["encryptor"])]
+        keys = [
+            Encryptor(row["kind"] or "", row["name"] or "", row["thumbprint"] or "", _algorithm(row))
+            for row in ask(SQL["encryptor"])
+        ]
         encryptor = replace(keys[0], known=len(dict.fromkeys(keys))) if keys else None
         return cls(Identity(PROFILE.name, product, version, who, machine), encryptor)
 
