@@ -44,8 +44,10 @@ COMPRESSIONS = ("none", "zlib", "lz4")
 REPLICATIONS = ("none", "async", "semisync")
 """What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
 
-LOADED_BY = ("direct", "arrays")
-"""How a driver loads rows: past the server's SQL, as its own tools do, or by statements with arrays of values."""
+PROGRAM = "sqlldr"
+LOADED_BY = ("direct", "arrays", PROGRAM)
+"""How rows are loaded: by the driver past the server's SQL, by its statements with arrays of values, or by the vendor's
+own program from a file."""
 
 VERSIONS = ("server", "library")
 """Factors whose levels are programs or libraries, each under test: versions of the same product."""
@@ -326,6 +328,9 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
                 "fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads, Takes.ARRAYS
             ),
             _named("load_by", LOADED_BY, Takes.BULK_LOADS),
+            Factor(
+                "maxdop", "a whole number of CPUs that a statement may use, at least 1", _threads, Takes.PARALLELISM
+            ),
             Factor(
                 "rate",
                 "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",

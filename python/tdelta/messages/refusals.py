@@ -325,6 +325,10 @@ SERVERS = {
     "server-refuses": "the server refuses a required statement: {said}",
     "server-changes": "the server changes its product between queries; it must be {products}",
     "server-unfit": "{why}; use a separate server",
+    "cold-among-others": (
+        "{sessions} other sessions were active, and cold trials empty the cache of the whole server; name the steps"
+        " with --vary work=…, with or without cold"
+    ),
     "read-only": "it is read-only; set {setting} off",
     "database-read-only": "the database is open {said}, but must be writable",
     "right-missing": "a privilege is missing: {grant}",
@@ -344,6 +348,7 @@ SERVERS = {
     "nothing-encrypted": "the encrypted server encrypts no more than the baseline: {said}; {remedy}",
     "encryption-unsettled": "table encryption is changing: {said}; wait until it ends, or open the keystore",
     "tables-otherwise": "tables of {schema} must be {wanted}; not so in the catalog: {tables}; {remedy}",
+    "indexes-missing": "the load of {schema} made indexes that the catalog does not have: {indexes}; run again",
     # schemas
     "schema-left": SCHEMA_LEFT,
     "schema-taken": "schema {schema} cannot be created: {said}; name another with --schema",

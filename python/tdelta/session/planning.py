@@ -82,7 +82,6 @@ class Source:
         }
 
 
-_DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
 ROWS_SEED = 1
 """Of generated rows and markers: the same for every run of a workload and size, so that loaded data can be kept. A
@@ -310,6 +309,8 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     check_request(request, vary, chosen)
     check_steps(vary, workload, chosen)
     vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
+    if servers is not None and "cold" in vary.get("work", ()) and not request.work_is_given:
+        servers.require_alone()
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed
     if workload.connects and not chosen.profile.connects:
@@ -386,9 +387,9 @@ def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]
     vary = dict(request.vary)
     if request.contrast != ENCRYPTION:
         return vary
-    has_default = _default_cipher(chosen) in chosen.ciphers
+    has_default = chosen.default_ciphers[0] in chosen.ciphers
     if not (request.self_test or request.inject) or (not vary and has_default):
-        vary.setdefault("cipher", (_default_cipher(chosen),))
+        vary.setdefault("cipher", chosen.default_ciphers)
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone
     return vary
@@ -397,9 +398,3 @@ def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]
 def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
     return {**vary, **{factor: tuple(builds) for factor, builds in chosen.versions_compared().items()}}
-
-
-def _default_cipher(chosen: Engine) -> str:
-    """AES-256, or what comes first of an engine that has none of that name."""
-    encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
-    return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER

@@ -253,7 +253,7 @@ _OF_TABLES: Mapping[str, Callable[[PublishedTable], Iterator[PublishedFigure]]] 
 }
 
 
-_OWN_SERVERS_VARY = ("threads", "rate", "work", "fetch_size", "load_by")
+_OWN_SERVERS_VARY = ("threads", "rate", "work", "fetch_size", "load_by", "maxdop")
 """Factors that servers of users have."""
 
 _COLD = "cold"

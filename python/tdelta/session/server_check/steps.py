@@ -31,7 +31,8 @@ from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session, asking, first, is_true
 from tdelta.errors import Defect, ServerLost, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta.processes.jobs import LOAD, REBUILD, STEPS as KINDS_OF_STEP, TRACE, PopulateJob, TrialJob
+from tdelta.processes.jobs import LOAD, REBUILD, TRACE, PopulateJob, TrialJob
+from tdelta.processes.jobs import STEPS as KINDS_OF_STEP
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement
 from tdelta.session.planning import plan
@@ -350,7 +351,7 @@ def schemas_made(bench: Bench) -> Found:
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
             raise _missing("the schema, from another session,", name)
-        if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
+        if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask, schema.name):
             raise _missing("the run's mark in the schema", name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
             raise _missing("the schema's lock, from another session,", name)
@@ -495,7 +496,7 @@ _STEPS = ((LOAD, ""), (LOAD, "arrays"), (REBUILD, ""), ("warm", ""), ("cold", ""
 
 
 def loaded_and_rebuilt(bench: Bench) -> Found:
-    """A fact table is loaded in every way, rebuilt, and queried from memory and from disk; its rows stay as they are."""
+    """A fact table is loaded in every way, rebuilt, and queried from memory and from disk; its rows stay the same."""
     bench.lay_out("warehouse", (LOAD, REBUILD, "warm"))
     rows_loaded(bench)
     found: dict[str, str | int | float] = {}
@@ -592,7 +593,7 @@ def all_removed(bench: Bench) -> Found:
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
             raise _left("the schema", name)
-        if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask)):
+        if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask, schema.name)):
             raise _left("a schema with the mark of this run", name)
         if server.kind.marked_sessions(server.ask, schema.sessions):
             raise _left("a session with the mark of this run", name)

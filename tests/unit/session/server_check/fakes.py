@@ -62,7 +62,7 @@ class Server(ServerEngine):
     def has_schema(self, _ask: Any, schema: str) -> bool:
         return schema == self.schema and "schema unseen" not in self.broken
 
-    def own_schemas(self, _ask: Any) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, _ask: Any, *_named: str) -> tuple[LeftoverSchema, ...]:
         return (LeftoverSchema(self.schema, None if "mark" in self.broken else RUN),) if self.schema else ()
 
     def probe(self, name: str) -> Probe:
