@@ -372,7 +372,6 @@ SERVERS = {
     "server-check-left": "{what} still exists; remove it by hand",
     "server-check-tables-otherwise": "tables must be {wanted}; not so in the catalog: {tables}",
     "server-check-work-cut": "{found} of {operations} operations finished; errors: {errors}",
-    "server-check-conversion-stuck": "the schema was not {wanted} within {seconds:.0f} s: {said}",
     "server-check-kind": "the server's error must be recognized as {expected!r}, found {found!r}: {said}",
 }
 
