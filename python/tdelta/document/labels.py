@@ -1,4 +1,4 @@
-"""What conditions, metrics and transactions are called in front of people.
+"""Names of conditions, metrics and transactions for people.
 
 Only factors that vary in the run are named: a run at one thread does not say "1 thread" in every row.
 """
@@ -141,7 +141,7 @@ def metric_label(metric: Metric, settings: RunSettings) -> str:
 
 
 def scope_words(scope: Level) -> str:
-    """What is encrypted, in words: ``tables + redo log``."""
+    """The encrypted parts, in words: ``tables + redo log``."""
     return _SCOPES.get(str(scope), str(scope))
 
 
@@ -207,7 +207,7 @@ def build_label(condition: Condition, settings: RunSettings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What the baseline and the configurations judged over it are called, ``titles`` as columns of a table."""
+    """Names of the baseline and of the configurations judged over it, ``titles`` as columns of a table."""
 
     baseline: str
     judged: str
@@ -253,7 +253,7 @@ def compared_label(condition: Condition) -> str:
 
 
 def storage_words(storage: Level) -> str:
-    """What a twin lies on: ``fscrypt``, a folder of the user's by its path."""
+    """The storage of a twin, in words: ``fscrypt``, a folder of the user's by its path."""
     return "plain storage" if storage == PLAIN_STORAGE else str(storage)
 
 
@@ -291,7 +291,7 @@ def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
 
 
 def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
-    """What both have in common: the cipher, the scope, or that the AES instructions are off."""
+    """The levels that both have in common: the cipher, the scope, or that the AES instructions are off."""
     levels = dict(contrast.condition.levels)
     cipher = str(levels["cipher"])
     shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher_name(cipher)]

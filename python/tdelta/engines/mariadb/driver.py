@@ -272,7 +272,7 @@ class MariaDb(family.MySqlFamily):
         return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted, by the global variables; a key plugin must be active for any of it."""
+        """The encrypted parts by the global variables; a key plugin must be active for any of it."""
         variables = self.settings(ask)
         plugins = ask(
             "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
@@ -295,7 +295,7 @@ class MariaDb(family.MySqlFamily):
         )
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
+        """Statements that make the schema and mark it; new tables are as `innodb_encrypt_tables` says."""
         return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:

@@ -321,7 +321,7 @@ class MySql(family.MySqlFamily):
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted, by the global variables. With a keyring, tables are where the schema asks for it."""
+        """The encrypted parts by the global variables. With a keyring, tables are where the schema asks for it."""
         variables = self.settings(ask)
         plugins = ask(
             "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
@@ -348,7 +348,7 @@ class MySql(family.MySqlFamily):
         )
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema, its tables encrypted or not by default, and marks it."""
+        """Statements that make the schema, its tables encrypted or not by default, and mark it."""
         default = (
             "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
         )

@@ -145,7 +145,7 @@ class PrivateDriver(ServerDriver):
         )
 
     def _becomes(self, layout: RunLayout) -> str:
-        """What plain twins are encrypted with beside their load: the first of the run's ciphers, or the engine's."""
+        """The cipher of plain twins that are encrypted beside their load: the first of the run's, or the engine's."""
         if not layout.converts:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")

@@ -1,4 +1,4 @@
-"""What the profiles of MySQL's family have in common: data alone, so that asking for a profile imports no server."""
+"""Common parts of the profiles of MySQL's family: data alone, so that reading a profile imports no server."""
 
 from __future__ import annotations
 

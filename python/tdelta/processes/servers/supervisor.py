@@ -41,7 +41,7 @@ def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Pa
 
 
 def _core(cpu: int, root: Path) -> str:
-    """What the CPUs of one physical core have in common; where the system does not say, each is one."""
+    """The number that the CPUs of one physical core share; where the system does not say, each is one."""
     try:
         return (root / _SIBLINGS.format(cpu)).read_text(encoding="ascii").strip()
     except OSError:
