@@ -238,9 +238,9 @@ def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def actual_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
-    """The true quotient of an injected twin, from what its own trials spun on purpose; None where it is not known.
+    """The true quotient of an injected twin, from what its own trials lost on purpose; None where it is not known.
 
-    On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.
+    A server's client sleeps: that is in the response time, and in no CPU time.
     """
     found = [trial.measurement for trial in trials]
     is_server = any(m.client_cpu_seconds > 0.0 for m in found)

@@ -166,7 +166,7 @@ def _forgotten(store: Store, run_id: str) -> Iterator[None]:
 
 
 def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
-    """Keep the run's work, by its digest, and its settings; in full on a user's database, since it may be a proposal."""
+    """Keep the run's work, by its digest, and its settings; in full of a user's database: it may be a proposal."""
     state.fingerprint, state.library = plan.fingerprint(), plan.engine.identity()
     state.database = None if plan.source is None else plan.source.as_json()
     state.keep(store, plan.settings.run_id)

@@ -41,8 +41,8 @@ impl Clock {
     }
 }
 
-/// A planted cost: spins for a share of the statements' own CPU time, or of their elapsed time on a server
-/// (`Client::is_remote`): there most of the elapsed time is not the client's CPU time.
+/// A planted cost: spins for a share of the statements' own CPU time. A client of a server (`Client::is_remote`) sleeps
+/// for a share of their elapsed time instead, most of which is not its CPU time.
 ///
 /// A CPU clock is a system call, dear beside a short statement, and dearer in a real loop than in a tight one; reading it
 /// twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which tells what part
@@ -122,10 +122,11 @@ impl Plant {
         (result, if self.owed_ns < least_ns { end_ns } else { self.spin(end_ns) })
     }
 
-    /// Spins from `start_ns` (just read) until nothing is owed. Returns the time then.
+    /// Spins, or sleeps beside a server, from `start_ns` (just read) until nothing is owed. Returns the time then.
     fn spin(&mut self, start_ns: u64) -> u64 {
         let wanted = self.owed_ns.max(0.0) as u64;
-        if self.clock == Clock::Elapsed {
+        let is_asleep = self.clock == Clock::Elapsed;
+        if is_asleep {
             std::thread::sleep(Duration::from_nanos(wanted));
         }
         let mut now_ns = monotonic_ns();
@@ -133,10 +134,14 @@ impl Plant {
             now_ns = monotonic_ns();
         }
         let spun = now_ns - start_ns;
+        self.elapsed_ns += spun;
+        if is_asleep {
+            self.owed_ns -= spun as f64;
+            return now_ns;
+        }
         // If the core was taken away meanwhile, the wall clock ran on but no more CPU time than wanted was spent.
         let cpu = if spun > wanted + Self::PREEMPTED_NS { wanted } else { spun };
         self.cpu_ns += cpu;
-        self.elapsed_ns += spun;
         self.owed_ns -= cpu as f64;
         now_ns
     }

@@ -426,7 +426,7 @@ class PrivateTwin(ServerTwin):
         self._worker.server, self._worker.file_systems = server.pid, server.file_system_pids()
         is_loop = self._command is None and self._agents is None
         shares_a_cpu = is_loop and self._threads == 1
-        with _on_one_cpu(self._worker.pid, server.pid) if shares_a_cpu else contextlib.nullcontext():
+        with on_one_cpu(self._worker.pid, server.pid) if shares_a_cpu else contextlib.nullcontext():
             self._connect(self._threads if is_loop else 1)
 
     def _options(self) -> dict[str, Any]:
@@ -448,11 +448,11 @@ class PrivateTwin(ServerTwin):
 
 
 @contextlib.contextmanager
-def _on_one_cpu(client: int, server: int) -> Iterator[None]:
+def on_one_cpu(client: int, server: int) -> Iterator[None]:
     """Within the block connect one client, whose process and the thread or process that serves it then share a CPU.
 
     Each of the two sleeps while the other works. Left to the scheduler they are now on one CPU and now on two, where
-    each wake-up takes longer: that was most of the noise (benches/results/pinning.md). A new connection inherits the
+    each wake-up takes longer: that was most of the noise (benches/results/truth.md). A new connection inherits the
     CPUs of the server's first thread, which has its own back afterwards; the server's other threads go where they like.
     """
     allowed: set[int] = set()
