@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from tdelta import __version__
+from tdelta.design.layout import COMPARED
 from tdelta.document import plot
 from tdelta.document.blocks import (
     MARKER,
@@ -103,11 +104,10 @@ def series_name(series: Series, history: History) -> str:
     for one in history.series:
         for name, level in one.condition.levels:
             seen.setdefault(name, set()).add(level)
-    named = ("cipher", "scope", "storage", "during", "aes_instructions")
     more = [
         f"{name.replace('_', ' ')} {level}"
         for name, level in series.condition.levels
-        if name not in named and len(seen[name]) > 1 and str(level) not in compared_label(series.condition)
+        if name not in COMPARED and len(seen[name]) > 1 and str(level) not in compared_label(series.condition)
     ]
     injected = series.condition.injected
     kind = f"injected {share(injected)}" if injected is not None else compared_label(series.condition)

@@ -202,7 +202,10 @@ class MySql(family.MySqlFamily):
         "innodb_adaptive_hash_index",
         "innodb_change_buffering",
     )
-    keys_setting = _COMPONENT
+
+    def keys_setting(self, _settings: ServerSettings) -> str:
+        return _COMPONENT
+
     dump_encryption = DumpEncryption(
         "ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*", plain_sql=_LEFT_PLAIN
     )

@@ -788,8 +788,10 @@ class MySqlFamily(ServerEngine):
     """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
 
     dump_encryption: DumpEncryption
-    keys_setting: str
-    """What is loaded on encrypted twins to keep their keys, in the server's words."""
+
+    def keys_setting(self, _settings: ServerSettings) -> str:
+        """What is loaded on encrypted twins to keep their keys, in the server's words."""
+        raise NotImplementedError
 
     isolation_setting = "tx_isolation"
 
@@ -825,7 +827,7 @@ class MySqlFamily(ServerEngine):
         if not settings.is_encrypted:
             return ()
         switches = switched_on(self.switches, settings)
-        return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
+        return (self.keys_setting(settings), *(f"{name}={value}" for name, value in switches.items()))
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         target = client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
