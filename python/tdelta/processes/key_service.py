@@ -39,9 +39,9 @@ def versions(folder: Path) -> int:
         return 1
 
 
-def add_version(folder: Path) -> int:
-    """Give each key another version; returns its number."""
-    latest = versions(folder) + 1
+def add_versions(folder: Path, count: int = 1) -> int:
+    """Give each key so many more versions; returns the number of the last."""
+    latest = versions(folder) + count
     with private(folder / f"{VERSIONS}.new") as file:
         file.write(str(latest).encode())
     (folder / f"{VERSIONS}.new").replace(folder / VERSIONS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.processes.key_service import KEYS, OPTIONS, KeyService, add_version
+from tdelta.processes.key_service import KEYS, OPTIONS, KeyService, add_versions
 
 FIRST = "00112233445566778899aabbccddeeff"
 
@@ -38,7 +38,7 @@ def key(ask: Ask, path: str) -> tuple[str, int]:
 
 def test_a_new_version_is_the_latest_and_older_ones_stay_as_they_were(ask: Ask, tmp_path: Path) -> None:
     assert key(ask, "tdelta/data/1") == (FIRST, 1)
-    assert add_version(tmp_path) == 2
+    assert add_versions(tmp_path) == 2
     second, version = key(ask, "tdelta/data/1")
     assert (version, len(second)) == (2, len(FIRST))
     assert second != FIRST

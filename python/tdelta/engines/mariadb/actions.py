@@ -19,7 +19,7 @@ from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import OPTION_FILE, dumps
 from tdelta.processes.actions import Outcome
 from tdelta.processes.backups import BackupTool
-from tdelta.processes.key_service import add_version
+from tdelta.processes.key_service import add_versions
 from tdelta.processes.pipelines import Program
 
 _PACKAGE = "install mariadb-backup (Debian, Ubuntu, Fedora: mariadb-backup)"
@@ -155,12 +155,15 @@ class Encrypt(_Background):
 
 
 class Rotate(_Background):
-    """The key service has another version of each key, by which every page is encrypted again."""
+    """The key service has two more versions of each key, and every page is encrypted again by the second.
+
+    InnoDB leaves pages that are encrypted by the version before (innodb_encryption_rotate_key_age is 1).
+    """
 
     leaves = False
 
     def _convert(self) -> Mapping[str, int]:
-        version, size = add_version(self.site.recipe.place.keys), self.number(_BYTES)
+        version, size = add_versions(self.site.recipe.place.keys, 2), self.number(_BYTES)
         threads, iops = self._asked
         self.run("SET GLOBAL hashicorp_key_management_cache_version_timeout = 0")
         try:
