@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from replaying import Connection, Peer
+import replaying
 
 _CODES = {"table": 942, "constraint": 1, "gone": 28, "offline": 376}
+_THIN = {"slow": "DPY-4024", "unnamed": "DPY-4001", "plain": "DPY-6005"}
+_PLAIN_PORT = 1521
 
 
 class Error(Exception):
@@ -18,14 +21,46 @@ class Error(Exception):
 
 
 def _error(kind: str, words: str) -> Error:
-    code = _CODES[kind]
-    return Error(SimpleNamespace(code=code, full_code=f"ORA-{code:05}", message=f"ORA-{code:05}: {words}"))
+    code = _CODES.get(kind, 0)
+    full = _THIN.get(kind) or f"ORA-{code:05}"
+    return Error(SimpleNamespace(code=code, full_code=full, message=f"{full}: {words}"))
 
 
-_PEER = Peer("oracle", "oracle", _error)
+_PEER = replaying.Peer("oracle", "oracle", _error)
 
 
-def connect(*, host: str, user: str, service_name: str, **_more: Any) -> Connection:
+class Connection(replaying.Connection):
+    call_timeout = 0
+
+    def cursor(self) -> Cursor:
+        return Cursor(self)
+
+    def direct_path_load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Of rows as sequences, with names as the catalog has them."""
+        assert schema == schema.upper()
+        assert table == table.upper()
+        assert isinstance(rows, list)
+        marks = ", ".join("?" for _ in columns)
+        self.work(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows, many=True)
+        self.commit()
+        self.notes.execute("INSERT INTO ran (session, sql) VALUES (?, ?)", (self.id, f"direct path load of {table}"))
+
+
+class Cursor(replaying.Cursor):
+    connection: Connection
+
+    @property
+    def limit_seconds(self) -> float:  # type: ignore[override]
+        return self.connection.call_timeout / 1000
+
+
+def connect(
+    *, host: str, port: int, user: str, password: str | None, service_name: str, protocol: str, **_more: Any
+) -> Connection:
+    if protocol == "tcps" and port == _PLAIN_PORT:
+        raise _error("plain", "cannot connect to database: [SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
+    if not password:
+        raise _error("unnamed", "no credentials specified")
     if not user or not service_name:
         raise _error("gone", "no user, or no service")
-    return _PEER.connect(host)
+    return Connection(_PEER, host)

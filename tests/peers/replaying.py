@@ -6,7 +6,16 @@ statements of committed transactions on tables, and ``{group}`` of that pattern 
 have been run there before (and nothing that matches ``until`` since). ``sessions_with`` answers with the open sessions
 that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with from then on,
 ``copies`` has the tables of one schema in another, ``works`` is a statement that SQLite runs. ``shuts`` names a schema
-whose tables fail from then on, until an entry that ``opens`` it; ``takes`` is how many seconds an answer takes.
+whose tables fail from then on, until an entry that ``opens`` it; ``takes`` is how many seconds an answer takes, and
+``lasts`` how many it would on a large server, which passes no time here and goes past a limit of time. ``asks`` is a
+query of SQLite's that answers, in the tables of ``within``; ``analyzes`` names a table whose statistics are gathered.
+An entry with ``later`` answers a message first: it is carried out by ``nextset``, and not at all if another statement
+follows.
+
+As servers do, and more forgiving peers would not: where a connection does not commit each statement by itself, all
+statements are parts of a transaction, but for Oracle's definitions, and closing it rolls back; statistics wait for
+whoever defines tables; CHAR comes back padded (a blank stands for as many as the column would have).
+
 ``TDELTA_PEER_WRITTEN`` names a file that keeps statements as SQLite takes them, for the next process: a run has some
 twenty, and sqlglot is half of what one costs.
 
@@ -27,6 +36,11 @@ from pathlib import Path
 from typing import Any
 
 SYNTHETIC = Path(__file__).parent
+_DEFINES = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE) ", re.IGNORECASE)
+_READS = re.compile(r"(SELECT|WITH) ", re.IGNORECASE)
+_WAIT_MILLISECONDS = 200
+_PADDED = "PADDED_TEXT"
+sqlite3.register_converter(_PADDED, lambda value: f"{value.decode()} ")
 
 
 class Peer:
@@ -37,72 +51,80 @@ class Peer:
         self.dialect = dialect
         self.errors = errors
 
-    def connect(self, host: str, schema: str = "") -> Connection:
-        return Connection(self, host, schema)
-
 
 class Connection:
-    def __init__(self, peer: Peer, host: str, schema: str) -> None:
+    autocommit = False
+    is_begun = False
+    """Whether a statement began a transaction."""
+
+    def __init__(self, peer: Peer, host: str, schema: str = "") -> None:
         self.peer, self.host = peer, host
         self.schema = schema
-        self.notes = self._opened("notes")
-        self.tables = self._opened(f"tables-{schema}")
+        self.notes = self.opened("notes")
+        self.tables = self.opened(f"tables-{schema}")
         self.notes.execute("CREATE TABLE IF NOT EXISTS ran (id INTEGER PRIMARY KEY, session INTEGER, sql TEXT)")
         self.notes.execute("CREATE TABLE IF NOT EXISTS worked (statements INTEGER)")
         self.worked = 0
         self.notes.execute("CREATE TABLE IF NOT EXISTS sessions (id INTEGER PRIMARY KEY, state TEXT)")
         self.id = self.notes.execute("INSERT INTO sessions (state) VALUES ('open')").lastrowid
 
-    def _opened(self, what: str) -> sqlite3.Connection:
+    def opened(self, what: str) -> sqlite3.Connection:
         path = Path(os.environ["TDELTA_PEER"]) / f"{self.host}-{what}"
-        opened = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+        kinds = sqlite3.PARSE_DECLTYPES
+        opened = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30, detect_types=kinds)
         opened.execute("PRAGMA journal_mode = wal")
         opened.execute("PRAGMA synchronous = off")
         return opened
 
     def copy(self, schema: str, to: str) -> None:
         with (
-            contextlib.closing(self._opened(f"tables-{schema}")) as source,
-            contextlib.closing(self._opened(f"tables-{to}")) as target,
+            contextlib.closing(self.opened(f"tables-{schema}")) as source,
+            contextlib.closing(self.opened(f"tables-{to}")) as target,
         ):
             source.backup(target)
 
     def use(self, schema: str) -> None:
         self.schema = schema
         self.tables.close()
-        self.tables = self._opened(f"tables-{schema}")
+        self.tables = self.opened(f"tables-{schema}")
 
     def shut(self, schema: str) -> Path:
         """The file that is there while tables of a schema cannot be used."""
         return Path(os.environ["TDELTA_PEER"]) / f"{self.host}-shut-{schema.lower()}"
 
-    @property
-    def autocommit(self) -> bool:
-        return self.tables.isolation_level is None
+    def work(self, sql: str, *values: Any, many: bool = False) -> sqlite3.Cursor:
+        """Run a statement of SQLite's within the transaction that this connection is in, or is to begin."""
+        if self.peer.dialect == "oracle" and _DEFINES.match(sql) is not None:
+            self.commit()
+        elif (self.is_begun or not self.autocommit) and not (_READS.match(sql) or self.tables.in_transaction):
+            self.tables.execute("BEGIN IMMEDIATE")
+        return self.tables.executemany(sql, *values) if many else self.tables.execute(sql, *values)
 
-    @autocommit.setter
-    def autocommit(self, value: bool) -> None:
-        self.tables.isolation_level = None if value else "DEFERRED"
-
-    def direct_path_load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """As python-oracledb's: rows as sequences, names as the catalog has them."""
-        assert schema == schema.upper()
-        assert table == table.upper()
-        marks = ", ".join("?" for _ in columns)
-        self.tables.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
-        self.commit()
-        self.notes.execute("INSERT INTO ran (session, sql) VALUES (?, ?)", (self.id, f"direct path load of {table}"))
+    def analyze(self, table: str) -> None:
+        """Gather statistics of a table, which nobody else may have begun to change."""
+        self.tables.execute(f"PRAGMA busy_timeout = {_WAIT_MILLISECONDS}")
+        try:
+            self.tables.execute(f"ANALYZE {table}")
+        except sqlite3.OperationalError as error:
+            raise self.peer.errors("slow", str(error)) from error
+        finally:
+            self.tables.execute("PRAGMA busy_timeout = 30000")
 
     def cursor(self) -> Cursor:
         return Cursor(self)
 
     def commit(self) -> None:
-        self.tables.commit()
+        self.is_begun = False
+        if self.tables.in_transaction:
+            self.tables.execute("COMMIT")
         self.notes.execute("INSERT INTO worked VALUES (?)", (self.worked,))
         self.worked = 0
 
     def rollback(self) -> None:
-        self.tables.rollback()
+        self.is_begun = False
+        if self.tables.in_transaction:
+            self.tables.execute("ROLLBACK")
+        self.worked = 0
 
     def close(self) -> None:
         self.notes.execute("UPDATE sessions SET state = 'closed' WHERE id = ?", (self.id,))
@@ -110,6 +132,9 @@ class Connection:
 
 
 class Cursor:
+    limit_seconds = 0.0
+    """How long an answer may take; 0: as long as it takes."""
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.description: list[tuple[str]] | None = None
@@ -122,28 +147,22 @@ class Cursor:
             raise here.peer.errors("gone", "the session was ended")
         text = " ".join(sql.split())
         for entry in here.peer.entries:
-            if entry.get("host", here.host) == here.host and (found := re.search(entry["sql"], text)) is not None:
-                answer = self._answer(entry, found)
-                if answer is not None:
-                    self._ran(text)
-                    self._told(entry.get("columns"), answer)
-                    return
+            is_there = entry.get("host", here.host) == here.host
+            if is_there and (found := re.search(entry["sql"], text)) and self._is_carried_out(entry, found, text):
+                return
         self._work(text, parameters)
 
-    def executemany(self, sql: str, rows: Sequence[Any]) -> None:
-        self.connection.tables.executemany(self._written(" ".join(sql.split())), rows)
+    def _is_carried_out(self, entry: Mapping[str, Any], found: re.Match[str], text: str) -> bool:
+        """Carry out what an entry says; not where that needs another statement to have been run before."""
+        answer = self._answer(entry, found)
+        if answer is None:
+            return False
+        self._ran(text)
+        self._told(entry.get("columns"), answer)
+        return True
 
-    def bulkcopy(
-        self, table: str, rows: Sequence[Any], *, timeout: int, column_mappings: Sequence[str], table_lock: bool
-    ) -> None:
-        """As mssql-python's, on a connection of its own: what this one has not committed would keep it waiting."""
-        here = self.connection
-        assert (here.worked, timeout, table_lock) == (0, 0, True)
-        assert all(type(row) is tuple for row in rows)
-        marks = ", ".join("?" for _ in column_mappings)
-        here.tables.executemany(f"INSERT INTO {table} ({', '.join(column_mappings)}) VALUES ({marks})", rows)
-        here.tables.commit()
-        here.notes.execute("INSERT INTO ran (session, sql) VALUES (?, ?)", (here.id, f"bulk copy into {table}"))
+    def executemany(self, sql: str, rows: Sequence[Any]) -> None:
+        self.connection.work(self._written(" ".join(sql.split())), rows, many=True)
 
     def fetchall(self) -> list[Sequence[Any]]:
         return list(self._rows)
@@ -162,16 +181,19 @@ class Cursor:
             marked = {session for session, sql in rows if re.search(pattern, sql)}
             living = {row[0] for row in here.notes.execute("SELECT id FROM sessions WHERE state = 'open'")}
             return [[entry["rows"][0][0].format(id=session)] for session in sorted(marked & living)]
+        if 0 < self.limit_seconds < entry.get("lasts", 0):
+            raise here.peer.errors("slow", f"it lasts {entry['lasts']} seconds")
         if "schema" in entry:
             here.use(entry["schema"].format(**groups))
         if "copies" in entry:
             here.copy(*(name.format(**groups) for name in entry["copies"]))
         if "works" in entry:
-            here.tables.execute(entry["works"].format(**groups))
-        if "shuts" in entry:
-            here.shut(entry["shuts"].format(**groups)).touch()
-        if "opens" in entry:
-            here.shut(entry["opens"].format(**groups)).unlink(missing_ok=True)
+            here.work(entry["works"].format(**groups))
+        if "analyzes" in entry:
+            here.analyze(entry["analyzes"].format(**groups))
+        if "asks" in entry:
+            with contextlib.closing(here.opened(f"tables-{entry['within'].format(**groups)}")) as tables:
+                return [list(found) for found in tables.execute(entry["asks"])]
         time.sleep(entry.get("takes", 0))
         if "kills" in entry:
             here.notes.execute("UPDATE sessions SET state = 'ended' WHERE id = ?", (groups["id"],))
@@ -184,6 +206,10 @@ class Cursor:
                 known = groups | before.groupdict()
                 until = _filled(entry.get("until", "(?!)"), {name: re.escape(value) for name, value in known.items()})
                 if not any(re.search(until, later) for later in ran[at + 1 :]):
+                    if "shuts" in entry:
+                        here.shut(entry["shuts"].format(**known)).touch()
+                    if "opens" in entry:
+                        here.shut(entry["opens"].format(**known)).unlink(missing_ok=True)
                     rows += [row for row in _rows(entry, known) if row not in rows]
         return rows or None
 
@@ -200,11 +226,13 @@ class Cursor:
             raise self.connection.peer.errors("offline", "file 7 cannot be read at this time")
         self.connection.worked += 1
         try:
-            found = self.connection.tables.execute(self._written(text), parameters)
+            found = self.connection.work(self._written(text), parameters)
         except sqlite3.IntegrityError as error:
             raise self.connection.peer.errors("constraint", str(error)) from error
         except (sqlite3.Error, Unwritable) as error:
             raise self.connection.peer.errors("table", f"{error}: {text[:200]}") from error
+        if self.connection.autocommit and not self.connection.is_begun:
+            self.connection.commit()
         self._told(None if found.description is None else [column[0] for column in found.description], found)
 
     def _written(self, text: str) -> str:
@@ -260,7 +288,11 @@ def _transpiled(text: str, dialect: str) -> str:
     import sqlglot
 
     try:
-        written = sqlglot.transpile(text, read=dialect, write="sqlite", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
+        tree = sqlglot.parse_one(text, read=dialect)
+        for kind in [*tree.find_all(sqlglot.exp.DataType)]:
+            if kind.this in (sqlglot.exp.DataType.Type.CHAR, sqlglot.exp.DataType.Type.NCHAR):
+                kind.replace(sqlglot.exp.DataType.build(_PADDED, udt=True))
+        written = tree.sql("sqlite", unsupported_level=sqlglot.ErrorLevel.IGNORE)
     except sqlglot.errors.SqlglotError as error:
         raise Unwritable(str(error)) from error
     return re.sub(r" NULLS (FIRST|LAST)", "", written)

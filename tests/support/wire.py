@@ -16,11 +16,11 @@ BATCH, CALL, ATTENTION, TRANSACTION = 1, 3, 6, 14
 CANNOT_ENCRYPT, ENCRYPTS = 2, 1
 """What a server says of encryption ([MS-TDS] 2.2.6.5)."""
 
-_DONE, _ERROR, _CHANGE, _LET_IN, _COLUMNS, _ROW = 0xFD, 0xAA, 0xE3, 0xAD, 0x81, 0xD1
+_DONE, _ERROR, _INFO, _CHANGE, _LET_IN, _COLUMNS, _ROW = 0xFD, 0xAA, 0xAB, 0xE3, 0xAD, 0x81, 0xD1
 _TEXT, _TEXT_BYTES, _CAN_BE_NULL, _NULL = 0xE7, 8000, 9, b"\xff\xff"
 _BEGIN, _COMMIT, _ROLLBACK = 5, 7, 8
 _TRANSACTION = bytes(range(1, 9))
-_WITH_ERROR, _OF_ATTENTION = 2, 0x20
+_MORE, _WITH_ERROR, _OF_ATTENTION = 1, 2, 0x20
 _COLLATION = bytes([0x09, 0x04, 0xD0, 0x00, 0x34])
 _VERSION = bytes([16, 0, 16, 39])
 _LAST_PACKET = 1
@@ -78,9 +78,18 @@ def done(status: int = 0) -> bytes:
 
 def error(number: int, words: str) -> bytes:
     """A refusal in a server's words ([MS-TDS] 2.2.7.10), and the end of the answer."""
-    said = struct.pack("<iBB", number, 1, 14) + struct.pack("<H", len(words)) + words.encode("utf-16le")
+    return _said(_ERROR, number, 14, words) + done(_WITH_ERROR)
+
+
+def message(words: str) -> bytes:
+    """A message ([MS-TDS] 2.2.7.13), and the end of the part of an answer that it is; more follows."""
+    return _said(_INFO, 0, 0, words) + done(_MORE)
+
+
+def _said(token: int, number: int, severity: int, words: str) -> bytes:
+    said = struct.pack("<iBB", number, 1, severity) + struct.pack("<H", len(words)) + words.encode("utf-16le")
     said += _short("peer") + b"\0" + struct.pack("<i", 1)
-    return struct.pack("<BH", _ERROR, len(said)) + said + done(_WITH_ERROR)
+    return struct.pack("<BH", token, len(said)) + said
 
 
 def rows(columns: Sequence[str], values: Sequence[Sequence[str | None]]) -> bytes:

@@ -22,7 +22,7 @@ use tdelta_core::twin::{trial_within, Measured, Metered, Tables};
 use tdelta_core::value::Value;
 
 /// How a driver is spoken to.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Style {
     /// How parameters are written: PEP 249's `paramstyle`, or `dollar` (`$1`).
@@ -31,9 +31,19 @@ pub struct Style {
     /// they are statements like others.
     #[serde(default)]
     ends_by_methods: bool,
+    /// The statement that begins a transaction, where the server takes the scripts' `BEGIN` for something else.
+    #[serde(default)]
+    begin: Option<String>,
+    /// After how many rows a load commits: a transaction of all rows would need as much log or undo as there is data.
+    #[serde(default = "commit_rows")]
+    commit_rows: u64,
     /// Whether the engine works in threads of its own in this process.
     #[serde(default)]
     is_spread: bool,
+}
+
+const fn commit_rows() -> u64 {
+    100_000
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -149,9 +159,9 @@ struct Written {
 }
 
 impl Written {
-    fn new(py: Python<'_>, style: Style, statement: &Statement) -> Self {
-        let (sql, places) = style.parameters.write(&statement.sql, statement.parameters.len());
-        let names = if style.parameters.have_names() { places.len() } else { 0 };
+    fn new(py: Python<'_>, marks: Marks, statement: &Statement) -> Self {
+        let (sql, places) = marks.write(&statement.sql, statement.parameters.len());
+        let names = if marks.have_names() { places.len() } else { 0 };
         Self {
             sql: PyString::new(py, &sql).unbind(),
             slots: places.into_iter().map(|place| statement.parameters[place]).collect(),
@@ -218,6 +228,8 @@ pub struct Session {
     cursor: Py<PyAny>,
     execute: Py<PyAny>,
     fetchall: Py<PyAny>,
+    /// Where the driver has it: what a statement answers may come in parts.
+    nextset: Option<Py<PyAny>>,
     statements: Vec<Vec<Option<Written>>>,
     is_in_transaction: bool,
 }
@@ -226,8 +238,9 @@ impl Session {
     fn open(py: Python<'_>, given: Arc<Given>, old: Option<&Py<PyAny>>) -> PyResult<Self> {
         let cursor = given.connect.bind(py).call1((old,))?;
         let (execute, fetchall) = (cursor.getattr("execute")?.unbind(), cursor.getattr("fetchall")?.unbind());
+        let nextset = cursor.getattr_opt("nextset")?.map(Bound::unbind);
         let cursor = cursor.unbind();
-        Ok(Self { given, cursor, execute, fetchall, statements: Vec::new(), is_in_transaction: false })
+        Ok(Self { given, cursor, execute, fetchall, nextset, statements: Vec::new(), is_in_transaction: false })
     }
 
     /// Runs `work` with the GIL.
@@ -236,7 +249,17 @@ impl Session {
     }
 
     fn run(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.execute.bind(py).call1((sql,)).map(drop)
+        self.execute.bind(py).call1((sql,))?;
+        drain(py, self.nextset.as_ref())
+    }
+
+    fn begin(&mut self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        let style = &self.given.style;
+        if !style.ends_by_methods {
+            self.run(py, style.begin.as_deref().unwrap_or(sql))?;
+        }
+        self.is_in_transaction = true;
+        Ok(())
     }
 
     fn end(&mut self, py: Python<'_>, method: &str, sql: &str) -> PyResult<()> {
@@ -256,13 +279,7 @@ impl Session {
     ) -> Result<u64, Fault> {
         let ends_by_methods = self.given.style.ends_by_methods;
         match statement.kind {
-            Kind::Begin => {
-                if !ends_by_methods {
-                    self.run(py, &statement.sql)?;
-                }
-                self.is_in_transaction = true;
-                return Ok(0);
-            }
+            Kind::Begin => return Ok(self.begin(py, &statement.sql).map(|()| 0)?),
             Kind::Commit => return Ok(self.end(py, "commit", &statement.sql).map(|()| 0)?),
             Kind::Rollback => return Ok(self.end(py, "rollback", &statement.sql).map(|()| 0)?),
             Kind::Query | Kind::Write | Kind::Connect => {}
@@ -276,6 +293,7 @@ impl Session {
             written.answers = Some((!description.is_none(), columns(&description, statement)?));
         }
         let Some((true, into)) = &written.answers else {
+            drain(py, self.nextset.as_ref())?;
             if ends_by_methods && statement.kind == Kind::Write && !self.is_in_transaction {
                 self.end(py, "commit", "")?;
             }
@@ -283,6 +301,7 @@ impl Session {
         };
         let rows = self.fetchall.bind(py).call0()?;
         let count = rows.len()? as u64;
+        drain(py, self.nextset.as_ref())?;
         if statement.into.is_some() {
             if count == 0 {
                 return Err(no_row(statement));
@@ -294,6 +313,13 @@ impl Session {
         }
         Ok(if statement.kind == Kind::Query { count } else { 0 })
     }
+}
+
+/// Takes all that a statement still answers: the server may go on with it only then, and fail.
+fn drain(py: Python<'_>, nextset: Option<&Py<PyAny>>) -> PyResult<()> {
+    let Some(nextset) = nextset else { return Ok(()) };
+    while nextset.bind(py).call0()?.is_truthy()? {}
+    Ok(())
 }
 
 fn no_row(statement: &Statement) -> Fault {
@@ -316,9 +342,9 @@ fn columns(description: &Bound<'_, PyAny>, statement: &Statement) -> Result<Vec<
 
 impl Client for Session {
     fn prepare(&mut self, programs: &[Program]) -> Result<(), ClientError> {
-        let style = self.given.style;
+        let marks = self.given.style.parameters;
         self.statements = Python::attach(|py| {
-            let written = |one: &Statement| (one.kind != Kind::Connect).then(|| Written::new(py, style, one));
+            let written = |one: &Statement| (one.kind != Kind::Connect).then(|| Written::new(py, marks, one));
             programs.iter().map(|program| program.statements.iter().map(written).collect()).collect()
         });
         Ok(())
@@ -451,8 +477,15 @@ impl Twin {
 
     fn fill(session: &mut Session, table: &Table, seed: u64, threads: usize) -> Result<(), ClientError> {
         let sql = insert_into(table, session.given.style.parameters);
+        let mut uncommitted = 0;
+        session.with(|session, py| Ok(session.begin(py, "BEGIN")?))?;
         table.generate(seed, threads, |chunk: &Chunk| {
             session.with(|session, py| {
+                if uncommitted >= session.given.style.commit_rows {
+                    session.end(py, "commit", "COMMIT")?;
+                    session.begin(py, "BEGIN")?;
+                    uncommitted = 0;
+                }
                 let rows = PyList::empty(py);
                 for row in chunk.rows() {
                     let values = tuple(py, row.iter())?;
@@ -466,18 +499,21 @@ impl Twin {
                         rows.append(values)?;
                     }
                 }
+                uncommitted += rows.len() as u64;
                 session.cursor.bind(py).call_method1("executemany", (&sql, rows))?;
                 Ok(())
             })
-        })
+        })?;
+        session.with(|session, py| Ok(session.end(py, "commit", "COMMIT")?))
     }
 }
 
 impl tdelta_core::twin::Twin for Twin {
     fn text(&mut self, sql: &str) -> Result<String, ClientError> {
         self.connections.first().with(|session, py| {
-            session.run(py, sql)?;
+            session.execute.bind(py).call1((sql,))?;
             let rows = session.fetchall.bind(py).call0()?;
+            drain(py, session.nextset.as_ref())?;
             if rows.len()? == 0 {
                 return Ok(String::new());
             }
@@ -486,7 +522,8 @@ impl tdelta_core::twin::Twin for Twin {
         })
     }
 
-    /// By `executemany`, a few rows at once, in one order and one transaction.
+    /// By `executemany`, a few rows at once, in one order. Where a driver begins transactions by itself, indexes are made
+    /// in one, too.
     fn load(
         &mut self,
         plan: &Plan,
@@ -500,13 +537,12 @@ impl tdelta_core::twin::Twin for Twin {
             session.with(|session, py| Ok(statements.iter().try_for_each(|sql| session.run(py, sql))?))
         };
         all(tables)?;
-        let by_methods = session.given.style.ends_by_methods;
-        if !by_methods {
-            session.with(|session, py| Ok(session.run(py, "BEGIN")?))?;
-        }
         plan.tables.iter().try_for_each(|table| Self::fill(session, table, seed, threads))?;
-        session.with(|session, py| Ok(session.end(py, "commit", "COMMIT")?))?;
-        session.with(|session, py| Ok(indexes.iter().try_for_each(|sql| session.run(py, sql))?))
+        all(indexes)?;
+        if session.given.style.ends_by_methods {
+            session.with(|session, py| Ok(session.end(py, "commit", "COMMIT")?))?;
+        }
+        Ok(())
     }
 
     fn checksums(&mut self, tables: &Tables) -> Result<BTreeMap<String, TableChecksum>, ClientError> {
@@ -516,7 +552,8 @@ impl tdelta_core::twin::Twin for Twin {
             let mut sum = TableChecksum::default();
             let listed: Vec<_> = columns.iter().map(|name| quoted(name)).collect();
             self.connections.first().with(|session, py| {
-                session.run(py, &format!("SELECT {} FROM {}", listed.join(", "), quoted(table)))?;
+                let sql = format!("SELECT {} FROM {}", listed.join(", "), quoted(table));
+                session.execute.bind(py).call1((sql,))?;
                 loop {
                     let rows = session.cursor.bind(py).call_method1("fetchmany", (ROWS,))?;
                     for row in rows.try_iter()? {

@@ -34,9 +34,9 @@ SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 WORKLOAD_WORKS = ("warm", "cold")
 """The levels of ``work`` whose trials run the workload; a trial of any other level is one action."""
 
-WORKS = (*WORKLOAD_WORKS, "load", "rebuild", *WORK_ACTIONS)
+WORKS = (*WORKLOAD_WORKS, "load", "rebuild", "routine", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
-rebuild of the tables; one action."""
+rebuild of the tables; one call of the workload's stored routine; one action."""
 
 COMPRESSIONS = ("none", "zlib", "lz4")
 """How a server compresses the pages of its tables before it encrypts them."""
@@ -47,8 +47,10 @@ REPLICATIONS = ("none", "async", "semisync")
 KEYS = ("file", "vault", "vault-down")
 """Where a server has its keys from: a file, a key service, one that no longer answers once the server has started."""
 
-LOADED_BY = ("direct", "arrays")
-"""How a driver loads rows: past the server's SQL, as its own tools do, or by statements with arrays of values."""
+PROGRAM = "sqlldr"
+LOADED_BY = ("direct", "arrays", PROGRAM)
+"""How rows are loaded: by the driver past the server's SQL, by its statements with arrays of values, or by the vendor's
+own program from a file."""
 
 VERSIONS = ("server", "library")
 """Factors whose levels are programs or libraries, each under test: versions of the same product."""
@@ -344,6 +346,9 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
                 "fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads, Takes.ARRAYS
             ),
             _named("load_by", LOADED_BY, Takes.BULK_LOADS),
+            Factor(
+                "maxdop", "a whole number of CPUs that a statement may use, at least 1", _threads, Takes.PARALLELISM
+            ),
             Factor(
                 "rate",
                 "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",

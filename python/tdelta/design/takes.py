@@ -23,6 +23,7 @@ class Takes(Enum):
     TRACES = "for engines that meter single statements"
     ARRAYS = "for servers whose driver fetches rows in batches"
     BULK_LOADS = "for servers whose driver loads rows without SQL"
+    PARALLELISM = "for servers whose databases limit the parallelism of statements"
     AGENTS = "for servers, which several processes can reach"
     OWN_SERVERS = "for your own servers (--baseline and --encrypted)"
 

@@ -17,6 +17,8 @@ from tdelta.processes import AnyJob, TwinFolder, Twins, WorkloadSpec
 from tdelta.processes.own_data import UserData
 from tdelta.records import Condition, Level
 
+_DEFAULT_CIPHER = "aes-256"
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
@@ -60,6 +62,12 @@ class Engine(ABC):
     @abstractmethod
     def ciphers(self) -> Collection[str]:
         """The levels of the factor ``cipher``."""
+
+    @property
+    def default_ciphers(self) -> tuple[str, ...]:
+        """The encrypted levels where none are asked for: AES-256, or the first of an engine that has no such cipher."""
+        encrypting = [cipher for cipher in self.ciphers if cipher != "none"]
+        return (encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER,)
 
     @abstractmethod
     def versions(self) -> dict[str, str]:

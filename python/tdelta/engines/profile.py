@@ -45,15 +45,20 @@ class ServerAddress:
     Attributes:
         schemes: what its DSNs begin with.
         port: the usual one.
+        tls_port: the one that usually speaks TLS, where the usual one does not; then a DSN that says nothing of TLS is
+            of a connection without. 0 where one port speaks both.
         processes: what the process of a server is called.
         socket_name: what the file of a socket is called, with ``{port}``, where a DSN may name its folder; empty where
             a DSN names the file.
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
+        needs_service: whether it has to name one, which is a service of the server's.
         place: the parameter of a DSN that names where within the server tdelta's tables lie, so that two places of one
             server can be twins; empty where there is none.
         worker: the program of the workers that connect to them.
-        driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
+        clients: the programs for the values of ``client=`` in a DSN.
         takes: the groups of options that they take beside those that all of users' servers do.
+        takes_authority: whether a DSN may name the certificates to trust; else they are this machine's.
+        loader: the vendor's own program that loads rows from a file; empty where tdelta knows none.
         is_cooled: whether their caches can be emptied by SQL, for all who use them.
         needs: what it takes to run on them, sentence by sentence, where that is all that can be run.
         publishing: what the vendor's licence says of results.
@@ -63,12 +68,16 @@ class ServerAddress:
     schemes: tuple[str, ...]
     port: int
     processes: frozenset[str]
+    tls_port: int = 0
     socket_name: str = ""
     has_databases: bool = False
+    needs_service: bool = False
     place: str = ""
     worker: str = "tdelta.processes.worker"
-    driven: str = ""
+    clients: Mapping[str, str] = field(default_factory=dict)
     takes: frozenset[Takes] = frozenset()
+    takes_authority: bool = True
+    loader: str = ""
     is_cooled: bool = False
     needs: tuple[str, ...] = ()
     publishing: str = ""

@@ -33,7 +33,7 @@ from tdelta.records.trials import BACKUP, by_condition
 ROWS = "rows"
 """The counter that a bulk load or a rebuild has, and no transaction."""
 
-_STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew"}
+_STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew", "routine": "the workload's stored routine, once"}
 _ENCRYPTING = frozenset({"encrypt", "alter"})
 _CONVERTED = ("encrypted_bytes", "file_bytes")
 """Counters of the bytes that an operation converted."""

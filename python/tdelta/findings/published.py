@@ -13,6 +13,9 @@ from tdelta.document.wording import has_amount, is_invalid, label
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, Level, RunResult
 
+STATEMENT, METRIC = "statement", "metric"
+"""What a figure of one statement has in place of factors: its first word, and CPU or elapsed time."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:

@@ -62,16 +62,13 @@ def require_space(
 ) -> None:
     free = free_disk_bytes(directory)
     if free < needed_bytes:
-        raise StorageFault(
-            Refusal.of(
-                "disk-too-small",
-                folder=directory,
-                needed=_size(needed_bytes),
-                found=_size(free),
-                missing=_size(needed_bytes - free),
-                remedy=remedy,
-            )
-        )
+        raise StorageFault(too_small(directory, free, needed_bytes, remedy))
+
+
+def too_small(place: object, free_bytes: int, needed_bytes: int, remedy: str) -> Refusal:
+    missing = _size(needed_bytes - free_bytes)
+    said = {"needed": _size(needed_bytes), "found": _size(free_bytes), "missing": missing}
+    return Refusal.of("disk-too-small", folder=place, remedy=remedy, **said)
 
 
 def disk_refusal(said: object) -> Refusal:

@@ -136,7 +136,7 @@ CAUTIONS = {
         " hosts and repeat"
     ),
     "one-server-two-places": (
-        "both copies are on one server ({baseline}, {encrypted}) and share {shared}: counters and CPU time are of both"
+        "all copies are on one server ({baseline}, {encrypted}) and share {shared}: counters and CPU time are of all"
     ),
     "study-left-to-servers": "study {study} cannot set these on your own servers: {left}",
     "trace-without-cpu": "no CPU time of single statements: not reported by the server, whose threads are not visible",
@@ -144,9 +144,10 @@ CAUTIONS = {
     "servers-cpu-accounted": "CPU time is as reported by the servers and may exclude background work",
     "engine-untried": (
         "{product} is untested: tdelta's developers had no such server. Please send us the report of: tdelta"
-        " check-servers --baseline DSN --encrypted DSN --json"
+        " check-servers --baseline DSN --encrypted DSN"
     ),
     "results-licensed": "{said}",
+    "network-open": "the network to {server} is not encrypted; ?tls=require uses TLS, on port {port} if none is given",
     "schema-left": SCHEMA_LEFT,
     "own-tables": (
         "your tables were read in place, in read-only sessions; the controls read the same tables, so that the noise"
@@ -158,6 +159,7 @@ CAUTIONS = {
     "more-settings-differ": "{settings} more settings differ between the servers (--json lists all)",
     "replication-unseen": "stopped replication cannot be detected without the privilege {right}",
     "replicas-read": "{replicas} replicas read its log and receive all writes of tdelta",
+    "redo-archived": "the database archives its redo: each load adds at least the size of its data to the archive",
     "other-sessions": "{sessions} other sessions were active; their load affects the result",
     "encryption-assumed": "not verified: you stated that only one disk is encrypted (--assume-encrypted)",
     "tables-plain-on-both": "tables are unencrypted on both servers; encrypted is only: {encrypted}",

@@ -101,8 +101,8 @@ REQUESTS = {
     "study-on-own-servers": (
         "study {study} requires {needs} on servers created by tdelta; studies for your own servers: {known}"
     ),
-    "no-rebuild": (
-        "--vary work=rebuild: workload {workload} has statements for {known}; add rebuild.{dialect}.sql to its folder"
+    "no-such-step": (
+        "--vary work={step}: workload {workload} has statements for {known}; add {step}.{dialect}.sql to its folder"
     ),
     "steps-not-planned": (
         "`tdelta plan` does not support work {works}; use --vary work=warm,cold, or run without a plan"
@@ -326,6 +326,10 @@ SERVERS = {
     "server-refuses": "the server refuses a required statement: {said}",
     "server-changes": "the server changes its product between queries; it must be {products}",
     "server-unfit": "{why}; use a separate server",
+    "cold-among-others": (
+        "{sessions} other sessions were active, and cold trials empty the cache of the whole server; name the steps"
+        " with --vary work=…, with or without cold"
+    ),
     "read-only": "it is read-only; set {setting} off",
     "database-read-only": "the database is open {said}, but must be writable",
     "right-missing": "a privilege is missing: {grant}",
@@ -345,6 +349,7 @@ SERVERS = {
     "nothing-encrypted": "the encrypted server encrypts no more than the baseline: {said}; {remedy}",
     "encryption-unsettled": "table encryption is changing: {said}; wait until it ends, or open the keystore",
     "tables-otherwise": "tables of {schema} must be {wanted}; not so in the catalog: {tables}; {remedy}",
+    "indexes-missing": "the load of {schema} made indexes that the catalog does not have: {indexes}; run again",
     # schemas
     "schema-left": SCHEMA_LEFT,
     "schema-taken": "schema {schema} cannot be created: {said}; name another with --schema",
@@ -368,7 +373,6 @@ SERVERS = {
     "server-check-left": "{what} still exists; remove it by hand",
     "server-check-tables-otherwise": "tables must be {wanted}; not so in the catalog: {tables}",
     "server-check-work-cut": "{found} of {operations} operations finished; errors: {errors}",
-    "server-check-conversion-stuck": "the schema was not {wanted} within {seconds:.0f} s: {said}",
     "server-check-kind": "the server's error must be recognized as {expected!r}, found {found!r}: {said}",
 }
 

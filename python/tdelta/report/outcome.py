@@ -44,6 +44,7 @@ _TIMES = frozenset({"response time", "time per operation", "time"})
 _OPERATIONS = {
     "load": "a bulk load",
     "rebuild": "an index rebuild",
+    "routine": "the stored routine",
     "restart": "a restart",
     "recovery": "a start after a crash",
     "storm": "opening all connections at once",
@@ -245,7 +246,8 @@ def _name(condition: Condition, result: RunResult) -> str:
     if result.settings.compares_builds:
         return build_label(condition, result.settings)
     if result.settings.external_servers is not None and not condition.is_plain:
-        return "your encrypted server"
+        cipher = str(condition.level("cipher"))
+        return "your encrypted server" if cipher == _ENCRYPTED else cipher
     words = compared_words(condition)
     used = result.ciphers_in_force.get(str(condition.level("cipher")))
     name = "encryption" if words == _ENCRYPTED else words

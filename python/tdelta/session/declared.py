@@ -77,7 +77,8 @@ class Options:
     another in the next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the
     load instead of a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it
     prints. ``rate`` makes the loop open: operations per second over all threads, or the text of a share of the
-    baseline's capacity (``60%``). ``cold`` empties all caches before each trial.
+    baseline's capacity (``60%``). ``cold`` empties all caches before each trial; ``work_is_given``: that they are, or
+    are not, was typed.
 
     The copies. ``scope`` is what an engine encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's
     that is encrypted, in which PostgreSQL's encrypted copies live. ``cache`` is a share of the data size, or the text
@@ -361,6 +362,9 @@ class Options:
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
+    work_is_given: bool = option(
+        "", values.Flag(), "Whether --vary work was typed.", False, of_study=False, compare=False
+    )
     blocks_per_round_is_given: bool = option(
         "", values.Flag(), "Whether --blocks was typed.", False, of_study=False, compare=False
     )

@@ -25,14 +25,14 @@ from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import AnyJob, Checksums, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec, default_base
-from tdelta.processes.jobs import LoadAndRebuild, OwnTablesJob
+from tdelta.processes.jobs import OwnTablesJob
 from tdelta.processes.load_generator.command import LoadGenerator
 from tdelta.processes.own_data import StagedCopy
 from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
 from tdelta.ray.bridge import NodesRequest
 from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
-from tdelta.session.faults import available_levels, check_rebuild, check_request, load_generator
+from tdelta.session.faults import available_levels, check_request, check_steps, load_generator
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study, study_cautions
 from tdelta.workloads import Workload, load
@@ -82,7 +82,6 @@ class Source:
         }
 
 
-_DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
 ROWS_SEED = 1
 """Of generated rows and markers: the same for every run of a workload and size, so that loaded data can be kept. A
@@ -192,6 +191,8 @@ class Plan(RunLayout):
             tables_sql=self.workload.tables_sql(self.engine.profile.dialect),
             indexes_sql=self.workload.indexes_sql(self.engine.profile.dialect),
             tables=tables,
+            rebuild_sql=self.workload.rebuilds.get(self.engine.profile.dialect.name, ()),
+            routine_sql=self.workload.routines.get(self.engine.profile.dialect.name, ()),
         )
         return with_markers(job, self.markers(), self.engine.profile.dialect)
 
@@ -208,12 +209,12 @@ class Plan(RunLayout):
         variables = {**rows, **given, "scale": self.scale}
         return WorkloadSpec(transactions, variables, self.command, self.writes, self._steps())
 
-    def _steps(self) -> LoadAndRebuild | None:
+    def _steps(self) -> PopulateJob | None:
         """The steps of the run; None where all its trials are of transactions."""
         job = self.populate_job()
         if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
+        return job
 
     @property
     def command(self) -> LoadGenerator | None:
@@ -265,7 +266,7 @@ class Plan(RunLayout):
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        parts = [job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()]
+        parts = [job.plan, job.tables_sql, job.indexes_sql, job.rebuild_sql, self.workload.scripts()]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -306,8 +307,10 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
-    check_rebuild(vary, workload, chosen)
+    check_steps(vary, workload, chosen)
     vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
+    if servers is not None and "cold" in vary.get("work", ()) and not request.work_is_given:
+        servers.require_alone()
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed
     if workload.connects and not chosen.profile.connects:
@@ -384,9 +387,9 @@ def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]
     vary = dict(request.vary)
     if request.contrast != ENCRYPTION:
         return vary
-    has_default = _default_cipher(chosen) in chosen.ciphers
+    has_default = chosen.default_ciphers[0] in chosen.ciphers
     if not (request.self_test or request.inject) or (not vary and has_default):
-        vary.setdefault("cipher", (_default_cipher(chosen),))
+        vary.setdefault("cipher", chosen.default_ciphers)
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone
     return vary
@@ -395,9 +398,3 @@ def _varied(request: RunRequest, chosen: Engine) -> dict[str, tuple[Level, ...]]
 def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: Engine) -> Mapping[str, tuple[Level, ...]]:
     """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
     return {**vary, **{factor: tuple(builds) for factor, builds in chosen.versions_compared().items()}}
-
-
-def _default_cipher(chosen: Engine) -> str:
-    """AES-256, or what comes first of an engine that has none of that name."""
-    encrypting = [cipher for cipher in chosen.ciphers if cipher != "none"]
-    return encrypting[0] if encrypting and _DEFAULT_CIPHER not in encrypting else _DEFAULT_CIPHER

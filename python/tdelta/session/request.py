@@ -107,6 +107,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
     typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds", "blocks_per_round")}
+    typed["work_is_given"] = "work" in vary
     return {**usual, **settings, **typed, **given, "vary": {**factors, **vary}}
 
 

@@ -25,8 +25,9 @@ class Dialect:
     ``turned`` has another value of the same length by kind. ``new_key`` is a key above all that there are, and
     ``overriding`` has an insert take it where the column makes its own. ``has_types``: what is selected makes a table
     of the same types, and every derived table needs a name. ``explain`` goes before a statement to ask for its plan.
-    ``names_keys``: a key without a name is given one, since the engine's own differ from server to server, and plans
-    name them.
+    ``pads_char``: drivers answer CHAR with the blanks that pad it, and the engine compares them: such columns are made
+    VARCHAR, so that values are as they are everywhere else. ``names_keys``: a key without a name is given one, since
+    the engine's own differ from server to server, and plans name them.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Dialect:
     has_ordered_rows: bool = True
     doubles_backslashes: bool = False
     explain: str = ""
+    pads_char: bool = False
     names_keys: bool = False
 
     def text_literal(self, text: str) -> str:

@@ -19,6 +19,7 @@ from tdelta.workloads.scan import cut
 _INTEGERS = exp.DataType.INTEGER_TYPES
 _REALS = exp.DataType.FLOAT_TYPES
 _TEXTS = exp.DataType.TEXT_TYPES
+_UNPADDED = {exp.DType.CHAR: exp.DType.VARCHAR, exp.DType.NCHAR: exp.DType.NVARCHAR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Schema:
 
     def into(self, dialect: Dialect) -> Schema:
         read, write = self.dialect.sqlglot, dialect.sqlglot
-        tables = _turned(self.tables, read, write, names_keys=dialect.names_keys)
+        tables = _turned(self.tables, read, write, names_keys=dialect.names_keys, pads_char=dialect.pads_char)
         return Schema(dialect, tables, _turned(self.indexes, read, write))
 
 
@@ -110,8 +111,12 @@ def _try(reader: _Reader, faults: Faults) -> None:
 
 
 @cache  # a run asks for its schema again and again, and parsing takes a tenth of a second
-def _turned(statements: tuple[str, ...], read: str, write: str, *, names_keys: bool = False) -> tuple[str, ...]:
+def _turned(
+    statements: tuple[str, ...], read: str, write: str, *, names_keys: bool = False, pads_char: bool = False
+) -> tuple[str, ...]:
     trees = [_in_own_order(sqlglot.parse_one(text, read=read), write) for text in statements]
+    for kind in (kind for tree in trees if pads_char for kind in tree.find_all(exp.DataType)):
+        kind.set("this", _UNPADDED.get(kind.this, kind.this))
     return tuple((_with_named_key(tree) if names_keys else tree).sql(write) for tree in trees)
 
 

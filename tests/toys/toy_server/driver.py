@@ -42,7 +42,7 @@ class ToyServer(ServerEngine):
     def probe(self, name: str) -> Probe:
         return Probe(*(f"SELECT {what}({literal(name)}) AS found" for what in ("take", "is_held", "release")))
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
         rows = ask("SELECT value ->> 0 AS name, value ->> 1 AS mark FROM json_each(schemas())")
         return leftover_schemas(by_name(rows, "mark"))
 

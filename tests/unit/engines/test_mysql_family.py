@@ -224,6 +224,11 @@ def test_percona_has_switches_that_mysql_has_not() -> None:
     assert "innodb_sys_tablespace_encrypt" not in options(PERCONAS, ServerSettings("aes-256", "+temp"))
 
 
+def test_perconas_server_writes_nothing_for_its_makers() -> None:
+    assert options(PERCONAS, ServerSettings("none"))["loose_percona_telemetry_disable"] == "1"
+    assert "loose_percona_telemetry_disable" not in options(MYSQL, ServerSettings("none"))
+
+
 def test_mysqls_own_tables_are_encrypted_only_where_all_is() -> None:
     (database,) = MYSQL.schema_sql(ServerSettings("aes-256", "data"))
     assert "ENCRYPTION = 'Y'" in database

@@ -11,7 +11,18 @@ from typing import Any
 
 import pytest
 
-from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer, refuses_login, rows, talks_no_tls
+from support.wire import (
+    HEADER_BYTES,
+    answers,
+    done,
+    error,
+    knows_no_tls,
+    message,
+    peer,
+    refuses_login,
+    rows,
+    talks_no_tls,
+)
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
@@ -33,9 +44,11 @@ def refuses(number: int) -> Callable[[socket.socket], None]:
     return does
 
 
-def oracle(port: int, tls: str = "disable") -> tuple[str, str, bool]:
+def oracle(port: int, tls: str = "disable", *, has_password: bool = True) -> tuple[str, str, bool]:
     module = pytest.importorskip("oracledb")
     options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "database": "x", "tls": tls}
+    if not has_password:
+        del options["password"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the driver leaves sockets to the collector
         try:
@@ -60,6 +73,28 @@ def test_a_connection_that_is_cut_is_lost(does: Callable[[socket.socket], object
     with peer(does) as port:
         kind, words, _ = oracle(port)
     assert kind == "connection", words
+
+
+def test_without_a_password_one_is_wanted_before_anything_is_connected_to() -> None:
+    assert oracle(1, has_password=False)[0] == "auth"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (
+            "DPY-3001: Native Network Encryption is only supported in python-oracledb thick mode",
+            "client",
+        ),
+        ("DPY-3010: connections to this database server version are not supported by python-oracledb", "client"),
+        ("DPY-3015: password verifier type 0x939 is not supported by python-oracledb in thin mode", "client"),
+        ("DPY-6005: cannot connect to database. ORA-12660: Encryption or crypto-checksumming parameters", "client"),
+        ("DPY-4024: call timeout of 60000 ms exceeded", "endless"),
+    ],
+)
+def test_what_the_driver_cannot_do_alone_is_told_from_what_takes_too_long(words: str, kind: str) -> None:
+    module = pytest.importorskip("oracledb")
+    assert ORACLE.explained(module.DatabaseError(words))[0] == kind
 
 
 def test_letters_that_are_drawn_for_a_connection_say_nothing_of_tls() -> None:
@@ -91,6 +126,11 @@ def test_nobody_who_listens_is_no_connection() -> None:
         (1, "constraint", False),
         (942, "sql", False),
         (1653, "full", False),
+        (257, "full", False),
+        (30036, "full", False),
+        (65114, "full", False),
+        (28365, "keystore", False),
+        (28374, "keystore", False),
     ],
 )
 def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is_retried: bool) -> None:
@@ -111,6 +151,9 @@ def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is
         ("Client unable to establish connection; DDBC Error: [Microsoft]TCP Provider: 0x2749", "connection"),
         ("[Microsoft][ODBC Driver 18 for SQL Server]SSL Provider: certificate verify failed", "tls"),
         ("Driver Error: Communication link failure", "connection"),
+        ("Driver Error: Invalid authorization specification; DDBC Error: Fehler bei der Anmeldung", "auth"),
+        ("CREATE DATABASE permission denied in database 'master'.", "denied"),
+        ("There is insufficient system memory in resource pool 'default' to run this query.", "out_of_memory"),
         ("Transaction (Process ID 5) was deadlocked on lock resources", "conflict"),
         ("Violation of PRIMARY KEY constraint 'x'. Cannot insert duplicate key", "constraint"),
         ("Driver Error: Operation canceled", "endless"),
@@ -121,7 +164,7 @@ def test_what_sql_server_says_is_told_apart_by_its_words(words: str, kind: str) 
     class Error(Exception):
         pass
 
-    module: Any = SimpleNamespace(Error=Error)
+    module: Any = SimpleNamespace(Error=Error, ConnectionStringParseError=Error)
     found = SQLSERVER.said(module, Error(words))
     assert found is not None
     assert found[:2] == (kind, words)
@@ -190,8 +233,27 @@ def test_what_microsofts_driver_makes_of_an_answer(said: bytes | None, kind: str
 
 
 @pytest.mark.usefixtures("_in_rust")
+def test_what_a_server_says_after_a_message_is_taken_and_what_it_refuses_then_is_heard() -> None:
+    refused = error(3013, "BACKUP DATABASE is terminating abnormally.")
+    said = {
+        "SELECT": message("Warning: Null value is eliminated.") + rows(["a"], [["1"]]),
+        "BACKUP": message("Processed 8 pages.") + refused,
+    }
+    host = DrivenHost(SQLSERVER)
+    with peer(answers(lambda sql: said.get(sql.split()[0], done()))) as port:
+        options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": "disable"}
+        host.do_connect({"options": options, "connections": 1})
+        try:
+            assert host.do_rows({"sql": "SELECT a"})["rows"] == [["1"]]
+            with pytest.raises(SQLSERVER.load().Error, match="terminating abnormally"):
+                host.do_run({"statements": ["BACKUP DATABASE x"]})
+        finally:
+            host.do_close({})
+
+
+@pytest.mark.usefixtures("_in_rust")
 def test_transactions_run_through_microsofts_driver_as_the_server_remembers_them() -> None:
-    """Parameters become ``@P1``, by which plans are found; a transaction ends by the driver's methods."""
+    """Parameters become ``@P1``, by which plans are found; transactions are statements, and none begins by itself."""
     script = "BEGIN;\nSELECT name, value FROM t WHERE id = :number + 1;\nCOMMIT;"
     said: list[str] = []
 
@@ -215,9 +277,12 @@ def test_transactions_run_through_microsofts_driver_as_the_server_remembers_them
         finally:
             host.do_close({})
     assert (outcome["operations"], outcome["errors"]) == (2, {})
-    calls = [sql for sql in said if sql not in ("BEGIN", "COMMIT", "ROLLBACK")]
+    calls = [sql for sql in said if "SELECT name" in sql]
     assert len(calls) == 2
-    assert said.count("COMMIT") >= 2
+    assert [sql for sql in said if sql in ("BEGIN", "BEGIN TRANSACTION", "COMMIT", "ROLLBACK")] == [
+        "BEGIN TRANSACTION",
+        "COMMIT",
+    ] * 2
     ((_, remembered),) = named({"one": "SELECT name, value FROM t WHERE id = :number + 1;"})
     sent = re.search(r"SELECT name.*@P\d+ \+ 1", calls[0])
     assert sent is not None, calls

@@ -36,6 +36,9 @@ INSERT INTO drawn (op, a, b, c, d, t) VALUES (:op, :a, :b, :c, :d, :t);
 """
 
 
+_STYLE = ("parameters", "ends_by_methods", "begin", "commit_rows", "is_spread")
+
+
 class Cursor:
     def __init__(self, rows: Sequence[tuple[object, ...]] = (), columns: Sequence[str] | None = None) -> None:
         self.calls: list[tuple[object, ...]] = []
@@ -48,6 +51,9 @@ class Cursor:
         self.calls.append((sql, *parameters))
         self.does(sql)
 
+    def executemany(self, sql: str, rows: Sequence[object]) -> None:
+        self.calls.append((sql.split(" (")[0], len(rows)))
+
     def fetchall(self) -> list[tuple[object, ...]]:
         return self.rows
 
@@ -59,7 +65,7 @@ class Cursor:
 
 
 def twin_of(cursors: Sequence[object], script: str, **given: Any) -> _native.DbApiTwin:
-    style = {name: given.pop(name) for name in ("parameters", "ends_by_methods", "is_spread") if name in given}
+    style = {name: given.pop(name) for name in _STYLE if name in given}
     left = iter(cursors)
     connect = given.pop("connect", lambda _old: next(left))
     made = _native.DbApiTwin(json.dumps({"parameters": "qmark"} | style), connect, len(cursors), explained, **given)
@@ -126,6 +132,51 @@ def test_transactions_end_by_methods_where_the_driver_begins_them_itself() -> No
     outcome("BEGIN;\nUPDATE t SET x = 1;\nCOMMIT;\nDELETE FROM t;\nBEGIN;\nROLLBACK;", cursor, ends_by_methods=True)
     calls = [sql for sql, *_ in cursor.calls]
     assert calls == ["UPDATE t SET x = 1", "commit()", "DELETE FROM t", "commit()", "rollback()"]
+
+
+def test_transactions_begin_with_the_servers_own_word_where_it_has_one() -> None:
+    cursor = Cursor()
+    outcome("BEGIN;\nUPDATE t SET x = 1;\nCOMMIT;", cursor, begin="BEGIN TRANSACTION")
+    assert [sql for sql, *_ in cursor.calls] == ["BEGIN TRANSACTION", "UPDATE t SET x = 1", "COMMIT"]
+
+
+def test_what_a_server_says_in_a_later_part_of_its_answer_is_heard() -> None:
+    class InParts(Cursor):
+        parts = 0
+
+        def nextset(self) -> bool:
+            self.calls.append(("nextset()",))
+            self.parts += 1
+            if self.parts == 3:
+                raise ClientError("constraint", "no")
+            return self.parts == 1
+
+    cursor = InParts()
+    found = outcome("DELETE FROM t;\nDELETE FROM u;", cursor)
+    assert [sql for sql, *_ in cursor.calls] == [
+        *("DELETE FROM t", "nextset()", "nextset()"),
+        *("DELETE FROM u", "nextset()"),
+    ]
+    assert found["errors"] == {"constraint": 1}
+
+
+@pytest.mark.parametrize("by_methods", [False, True])
+def test_a_load_commits_every_so_many_rows_and_what_its_indexes_are_part_of(by_methods: bool) -> None:
+    cursor, job = Cursor(), job_of(load("point-select", dialects()))
+    made = twin_of([cursor], "SELECT 1;", ends_by_methods=by_methods, commit_rows=1500)
+    made.load(json.dumps(job.plan), job.seed, 1, ["CREATE TABLE t"], ["CREATE INDEX i"])
+    rows = [call[1] for call in cursor.calls if len(call) == 2]
+    assert rows == [1024, 976]
+    inserts = [('INSERT INTO "sbtest1"', number) for number in rows]
+    begin: list[tuple[object, ...]] = [] if by_methods else [("BEGIN",)]
+    commit: tuple[object, ...] = ("commit()",) if by_methods else ("COMMIT",)
+    last = [commit] if by_methods else []
+    assert cursor.calls == [("CREATE TABLE t",), *begin, *inserts, commit, ("CREATE INDEX i",), *last]
+    cursor.calls.clear()
+    twin_of([cursor], "SELECT 1;", ends_by_methods=by_methods, commit_rows=1000).load(
+        json.dumps(job.plan), job.seed, 1, [], []
+    )
+    assert [call for call in cursor.calls if len(call) == 1] == [*begin, commit, *begin, commit, *last]
 
 
 def test_a_conflict_is_tried_again_with_the_same_values() -> None:

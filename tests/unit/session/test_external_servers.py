@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -6,12 +7,13 @@ import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.mariadb.driver import MariaDb
+from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.server.base import DATA, Encryption, Identity, Scope
 from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.server.external_twins import Access
 from tdelta.engines.server.pairs import Difference, FurtherSchema, Pair, ReachedServers, external_dsns, reached
-from tdelta.errors import DsnFault, TdeltaError, UsageError
+from tdelta.errors import DsnFault, ExternalServerFault, TdeltaError, UsageError
 from tdelta.messages import Caution
 from tdelta.records import ENCRYPTION, Metric, Role, RunSettings
 from tdelta.session.planning import Plan, check, engine_of, plan
@@ -126,6 +128,21 @@ def test_a_bb_twin_has_a_schema_on_the_encrypted_server() -> None:
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
     assert with_bb_twin(planned(servers())).request.bb_control is True
+
+
+def test_caches_of_others_are_emptied_only_if_that_was_typed() -> None:
+    found = servers()
+    busy = (Caution.of("other-sessions", sessions=2).at("--baseline"), Caution.of("other-sessions", sessions=1))
+    both = [
+        dataclasses.replace(one, kind=Oracle(Identity("oracle", "Oracle Database", "19.27.0.0.0", "BENCH"), "TS"))
+        for one in found.both
+    ]
+    found.pair = Pair(*both, (), busy, is_encrypted=True)
+    asked = {"baseline": "oracle://bench@db1/P", "encrypted": "oracle://bench@db2/P", "study": "warehouse"}
+    with refused(ExternalServerFault, "cold-among-others", sessions=3):
+        planned(found, **asked)
+    works = {c.level("work") for c in planned(found, **asked, vary={"work": ("warm", "cold")}).conditions}
+    assert works == {"warm", "cold"}
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from support.fake_twins import FakeClock
 from support.refused import Coded, Part, check_messages, coded, has, refused
+from tdelta.engines.base import Engine
 from tdelta.engines.sqlite.libraries import SQLCIPHER, Library
 from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
-from tdelta.session import RunRequest, conduct, dry_run, plan, planning
+from tdelta.session import RunRequest, conduct, dry_run, plan
 
 SHARES = st.floats(0.001, 2.0)
 COUNTS = st.integers(1, 100)
@@ -329,7 +330,8 @@ def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
 )
 def test_the_default_is_aes_256_or_the_only_cipher_there_is(ciphers: tuple[str, ...], default: str) -> None:
     chosen: Any = SimpleNamespace(ciphers=ciphers)
-    assert planning._default_cipher(chosen) == default
+    default_ciphers: Any = Engine.default_ciphers
+    assert default_ciphers.fget(chosen) == (default,)
 
 
 @pytest.mark.parametrize("options", [{"self_test": True}, {"inject": (0.05,)}])

@@ -265,7 +265,7 @@ class EmbeddedTwins(SequentialTwins):
         if steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
         after = [self.engine.checkpoint] if self.engine.checkpoint else []
-        return steps.request(step, settings.threads) | {"after": after}, steps.rows
+        return steps.step_request(step, settings.threads) | {"after": after}, steps.rows
 
     def control(self, _settings: Any, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """A search of files known to be readable, which shows that the search would find plain rows."""

@@ -13,6 +13,7 @@ PROFILE = server_profile(
         bytes_type="RAW({})",
         bytes_literal="HEXTORAW('{}')",
         has_ordered_rows=False,
+        pads_char=True,
         names_keys=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
@@ -27,12 +28,16 @@ PROFILE = server_profile(
     address=ServerAddress(
         schemes=("oracle",),
         port=1521,
+        tls_port=2484,
         processes=frozenset(),  # an instance is many processes, none of which began the others: its own account serves
         has_databases=True,
+        needs_service=True,
         place="tablespace",
         takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY, Takes.ARRAYS, Takes.BULK_LOADS}),
+        loader="sqlldr",
         is_cooled=True,
         worker="tdelta.engines.oracle.worker",
+        clients={"thick": "tdelta.engines.oracle.worker"},
         needs=(
             "two tablespaces (?tablespace=NAME), two pluggable databases or two hosts; the default tablespace of the"
             " user, or the one that the DSN names, is encrypted on one of them",

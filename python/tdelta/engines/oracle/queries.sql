@@ -7,6 +7,10 @@ SYS_CONTEXT('USERENV', 'SERVER_HOST') AS machine
 FROM product_component_version
 WHERE product LIKE 'Oracle%';
 
+-- `version` is that of the release, whichever update of it is installed.
+-- name: update
+SELECT version_full AS version FROM product_component_version WHERE product LIKE 'Oracle%';
+
 -- name: sees_views
 SELECT COUNT(*) AS found FROM session_privs WHERE privilege = 'SELECT ANY DICTIONARY';
 
@@ -44,11 +48,34 @@ WHERE contents IN ('UNDO', 'TEMPORARY')
 GROUP BY contents;
 
 -- name: role
-SELECT database_role AS role, open_mode AS mode_of FROM v$database;
+SELECT database_role AS role, open_mode AS mode_of, SYS_CONTEXT('USERENV', 'CON_NAME') AS container FROM v$database;
+
+-- name: database_settings
+SELECT log_mode AS log_mode, force_logging AS force_logging, flashback_on AS flashback_on FROM v$database;
+
+-- name: tablespace_settings
+SELECT block_size AS block_size, logging AS logging, force_logging AS force_logging, bigfile AS bigfile,
+extent_management AS extent_management, allocation_type AS allocation_type,
+segment_space_management AS segment_space_management, def_tab_compression AS def_tab_compression
+FROM dba_tablespaces WHERE tablespace_name = {tablespace};
+
+-- name: room
+SELECT (m.tablespace_size - m.used_space) * t.block_size AS bytes
+FROM dba_tablespace_usage_metrics m JOIN dba_tablespaces t ON t.tablespace_name = m.tablespace_name
+WHERE m.tablespace_name = {tablespace};
+
+-- name: recovery_room
+SELECT SUM(space_limit - space_used + space_reclaimable) AS bytes FROM v$recovery_file_dest;
 
 -- name: sessions
 SELECT COUNT(*) AS sessions FROM v$session
 WHERE type = 'USER' AND status = 'ACTIVE' AND sid <> SYS_CONTEXT('USERENV', 'SID');
+
+-- name: long
+BEGIN DBMS_SESSION.SLEEP(70); END;;
+
+-- name: census
+SELECT username AS name FROM all_users UNION ALL SELECT tablespace_name AS name FROM dba_tablespaces;
 
 -- name: settings
 SELECT name AS name, display_value AS value FROM v$system_parameter;
@@ -70,26 +97,28 @@ SELECT 1 AS one FROM all_users WHERE username = UPPER({schema});
 CREATE USER {schema} NO AUTHENTICATION DEFAULT TABLESPACE {tablespace} QUOTA UNLIMITED ON {tablespace};
 
 -- name: make_tablespace
-DECLARE folder VARCHAR2(4000); BEGIN
-SELECT MAX(value) INTO folder FROM v$system_parameter WHERE name = 'db_create_file_dest';
-IF folder IS NULL THEN RAISE_APPLICATION_ERROR(-20001, 'DB_CREATE_FILE_DEST is not set: it says where the files of a new tablespace go'); END IF;
-EXECUTE IMMEDIATE 'CREATE TABLESPACE {schema} DATAFILE SIZE 64M AUTOEXTEND ON NEXT 64M';
-EXECUTE IMMEDIATE 'ALTER USER {schema} DEFAULT TABLESPACE {schema} QUOTA UNLIMITED ON {schema}'; END;;
+DECLARE said VARCHAR2(4000); BEGIN
+SELECT MAX(value) INTO said FROM v$system_parameter WHERE name = 'db_create_file_dest';
+IF said IS NULL THEN RAISE_APPLICATION_ERROR(-20001, 'DB_CREATE_FILE_DEST is not set: it says where the files of a new tablespace go'); END IF;
+EXECUTE IMMEDIATE 'CREATE TABLESPACE {tablespace} DATAFILE SIZE 64M AUTOEXTEND ON NEXT 64M';
+SELECT encrypted INTO said FROM dba_tablespaces WHERE tablespace_name = '{tablespace}';
+IF said <> 'NO' THEN RAISE_APPLICATION_ERROR(-20002, 'this database encrypts every new tablespace, so none can begin plain'); END IF;
+EXECUTE IMMEDIATE 'ALTER USER {schema} DEFAULT TABLESPACE {tablespace} QUOTA UNLIMITED ON {tablespace}'; END;;
 
 -- name: convert
-ALTER TABLESPACE {schema} ENCRYPTION {mode} {how};
+ALTER TABLESPACE {tablespace} ENCRYPTION {mode} {how};
 
 -- name: offline
-ALTER TABLESPACE {schema} OFFLINE NORMAL;
+ALTER TABLESPACE {tablespace} OFFLINE NORMAL;
 
 -- name: online
-ALTER TABLESPACE {schema} ONLINE;
+ALTER TABLESPACE {tablespace} ONLINE;
 
 -- name: own_tablespace
-SELECT COUNT(*) AS found FROM dba_users WHERE username = UPPER({schema}) AND default_tablespace = username;
+SELECT COUNT(*) AS found FROM dba_users WHERE username = UPPER({schema}) AND default_tablespace = {tablespace};
 
 -- name: executed
-SELECT value AS executed FROM v$sysstat WHERE name = 'execute count';
+SELECT value AS executed FROM v$con_sysstat WHERE name = 'execute count';
 
 -- name: make_mark
 CREATE TABLE {schema}.tdelta_mark (run VARCHAR2(64) PRIMARY KEY);
@@ -101,19 +130,20 @@ COMMENT ON TABLE {schema}.tdelta_mark IS {mark};
 SELECT LOWER(owner) AS name, comments AS mark FROM all_tab_comments WHERE table_name = 'TDELTA_MARK';
 
 -- name: unmarked
-SELECT LOWER(u.username) AS name FROM all_users u
-WHERE SUBSTR(u.username, 1, 7) = 'TDELTA_' AND u.username <> SYS_CONTEXT('USERENV', 'SESSION_USER')
-AND NOT EXISTS (SELECT 1 FROM all_tables t WHERE t.owner = u.username);
+SELECT LOWER(u.username) AS name FROM dba_users u
+WHERE SUBSTR(u.username, 1, 7) = 'TDELTA_' AND u.authentication_type = 'NONE' AND u.created > SYSDATE - 1
+AND NOT EXISTS (SELECT 1 FROM dba_objects o
+WHERE o.owner = u.username AND o.object_name <> 'TDELTA_MARK' AND o.object_type <> 'INDEX');
+
+-- name: drop_unmarked
+DROP USER {schema};
 
 -- name: drop_schema
-DROP USER {schema} CASCADE;
-
--- name: drop_converted
 DECLARE own NUMBER; BEGIN
-SELECT COUNT(*) INTO own FROM dba_users WHERE username = UPPER('{schema}') AND default_tablespace = username;
-IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {schema} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END; END IF;
+SELECT COUNT(*) INTO own FROM dba_tablespaces WHERE tablespace_name = '{tablespace}';
+IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {tablespace} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END; END IF;
 EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE';
-IF own > 0 THEN EXECUTE IMMEDIATE 'DROP TABLESPACE {schema}'; END IF; END;;
+IF own > 0 THEN EXECUTE IMMEDIATE 'DROP TABLESPACE {tablespace}'; END IF; END;;
 
 -- name: use_schema
 ALTER SESSION SET CURRENT_SCHEMA = {schema};
@@ -133,24 +163,35 @@ SELECT LOWER(t.table_name) AS name, s.encrypted AS encrypted
 FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_name
 WHERE t.owner = UPPER({schema}) AND t.table_name <> 'TDELTA_MARK';
 
+-- name: indexes
+SELECT LOWER(index_name) AS name FROM dba_indexes WHERE owner = UPPER({schema}) AND status <> 'UNUSABLE';
+
+-- The pluggable database's own, where sessions count; blocks and redo are written by processes of the whole instance.
 -- name: counters
-SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'physical writes' THEN 'pages_written'
-WHEN 'redo size' THEN 'log_bytes' WHEN 'redo writes' THEN 'log_writes' ELSE name END AS name, value AS value
+SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'redo size' THEN 'log_bytes' ELSE name END AS name,
+value AS value
+FROM v$con_sysstat
+WHERE name IN ('physical reads', 'physical read bytes', 'redo size', 'db block gets', 'consistent gets',
+'user commits', 'physical reads direct')
+UNION ALL SELECT CASE name WHEN 'physical writes' THEN 'pages_written' WHEN 'redo writes' THEN 'log_writes'
+ELSE name END AS name, value AS value
 FROM v$sysstat
-WHERE name IN ('physical reads', 'physical writes', 'physical read bytes', 'physical write bytes', 'redo size',
-'redo writes', 'db block gets', 'consistent gets', 'user commits', 'physical reads direct');
+WHERE name IN ('physical writes', 'physical write bytes', 'redo writes');
 
 -- name: temporary_counters
 SELECT 'temporary_bytes' AS name, s.value * p.value AS value
-FROM v$sysstat s JOIN v$system_parameter p ON p.name = 'db_block_size'
+FROM v$con_sysstat s JOIN v$system_parameter p ON p.name = 'db_block_size'
 WHERE s.name = 'physical writes direct temporary tablespace';
 
 -- name: block_counters
 SELECT 'pages_encrypted' AS name, SUM(blocks_encrypted) AS value FROM v$encrypted_tablespaces
 UNION ALL SELECT 'pages_decrypted' AS name, SUM(blocks_decrypted) AS value FROM v$encrypted_tablespaces;
 
+-- Blocks are encrypted by background processes, too, which serve all pluggable databases of the instance.
 -- name: cpu
-SELECT SUM(value) / 1000000 AS seconds FROM v$sys_time_model WHERE stat_name IN ('DB CPU', 'background cpu time');
+SELECT SUM(value) / 1000000 AS seconds
+FROM (SELECT value AS value FROM v$con_sys_time_model WHERE stat_name = 'DB CPU'
+UNION ALL SELECT value AS value FROM v$sys_time_model WHERE stat_name = 'background cpu time');
 
 -- name: checkpoint
 ALTER SYSTEM CHECKPOINT;

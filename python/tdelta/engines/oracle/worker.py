@@ -1,4 +1,4 @@
-"""Oracle Database by python-oracledb in thin mode, which needs no client libraries of the vendor's.
+"""Oracle Database by python-oracledb: in thin mode, which needs no client libraries of the vendor's, or with these.
 
 Started as ``python -m tdelta.engines.oracle.worker``.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tdelta.engines.server.dbapi import Driver, LoadsAside, Said, tls_context
+from tdelta.engines.oracle import loader
+from tdelta.engines.server.dbapi import Driver, Loaded, LoadsAside, Said, tls_context
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.processes.rpc import serve
 
@@ -40,18 +42,22 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-class DirectPath(LoadsAside):
-    def __init__(self, cursor: Any) -> None:
-        super().__init__(cursor)
-        self._schema = ""
+def current_schema(cursor: Any) -> str:
+    cursor.execute("SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual")
+    return str(cursor.fetchall()[0][0])
 
-    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+
+class DirectPath(LoadsAside):
+    rows_at_once = 200_000
+    """Each piece is a load of its own, with a commit, into new extents above all blocks that there are. The driver
+    takes a list, so that three or four pieces are in memory."""
+
+    def load(self, table: str, columns: Sequence[str], pieces: Iterator[list[tuple[Any, ...]]]) -> None:
         """Rows as sequences, names as the catalog has them."""
-        if not self._schema:
-            self._cursor.execute("SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual")
-            self._schema = str(self._cursor.fetchall()[0][0])
+        schema = current_schema(self._cursor)
         named = [name.upper() for name in columns]
-        self._cursor.connection.direct_path_load(self._schema, table.upper(), named, rows)
+        for rows in pieces:
+            self._cursor.connection.direct_path_load(schema, table.upper(), named, rows)
 
 
 def fetching(cursor: Any, rows: int) -> None:
@@ -68,9 +74,11 @@ _NUMBERS = {
     "conflict": (60, 8177),
     "offline": (372, 376, 1542),
     "endless": (1013,),
-    "auth": (1017, 28000, 28001),
+    "auth": (1005, 1017, 28000, 28001),
     "denied": (1031, 1045),
-    "full": (1536, 1652, 1653, 1654, 1688),
+    "full": (257, 1536, 1555, 1652, 1653, 1654, 1658, 1688, 19804, 19809, 30036, 65114),
+    "keystore": (28365, 28374),
+    "client": (12660,),
     "out_of_memory": (4030, 4031),
     "read_only": (16000,),
 }
@@ -78,11 +86,16 @@ _KINDS = {number: kind for kind, numbers in _NUMBERS.items() for number in numbe
 """Kinds by the number behind ``ORA-``: https://docs.oracle.com/error-help/db/."""
 
 _THIN = {
+    "ORA-12660": "client",
+    "DPY-3001": "client",
+    "DPY-3010": "client",
+    "DPY-3015": "client",
+    "DPY-4001": "auth",
+    "DPY-4024": "endless",
     "DPY-6001": "unknown_database",
     "DPY-6003": "unknown_database",
     "DPY-1001": "connection",
     "DPY-4011": "connection",
-    "DPY-4024": "connection",
     "DPY-6000": "connection",
     "DPY-6005": "connection",
 }
@@ -96,9 +109,13 @@ _OFFLINE_SECONDS = 0.02
 """How long a client waits before it tries again where a tablespace is offline: it would ask thousands of times else."""
 
 _MILLISECONDS = 1000
+_STATEMENTS_KEPT = 100
+"""More than the statements of any workload: none is parsed anew because another took its place."""
 
 
 def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
+    if options.get("client") == "thick":
+        module.init_oracle_client()
     is_open = options.get("tls", "disable") == "disable"
     connection = module.connect(
         user=options["user"],
@@ -110,10 +127,16 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         ssl_server_dn_match=options.get("tls") == "verify-full",
         ssl_context=None if is_open else tls_context(options),
         tcp_connect_timeout=float(options.get("answer_seconds", 60.0)),
+        stmtcachesize=_STATEMENTS_KEPT,
     )
     connection.call_timeout = round(options.get("answer_seconds", 0.0) * _MILLISECONDS)
     connection.autocommit = True
     return connection
+
+
+def _limited(cursor: Any, seconds: float) -> Any:
+    cursor.connection.call_timeout = round(seconds * _MILLISECONDS)
+    return cursor
 
 
 def _said(module: ModuleType, error: BaseException) -> Said | None:
@@ -134,6 +157,10 @@ def _named(sql: str) -> str:
     return sql.replace('"', "") if sql.startswith(('INSERT INTO "', 'SELECT "')) else sql
 
 
+def _by_program(cursor: Any, options: Mapping[str, Any], table: str, columns: Sequence[str], rows: Path) -> Loaded:
+    return loader.load(options, f"{current_schema(cursor)}.{table}", columns, rows)
+
+
 DRIVER = Driver(
     module="oracledb",
     distribution="oracledb",
@@ -143,8 +170,11 @@ DRIVER = Driver(
     dialect="oracle",
     script=written,
     named=_named,
+    needs_password=True,
+    limited=_limited,
     fetch=fetching,
     direct=DirectPath,
+    program=_by_program,
 )
 
 if __name__ == "__main__":

@@ -32,15 +32,18 @@ from tdelta.processes.servers.server import Server
 # Backups of a PostgreSQL server: pg_basebackup, which copies the files that the server sees, and pg_dump.
 #
 # Where a file system encrypts, what the server sees is plain, and so is a base backup. pg_tde's pages are in
-# it as they lie.
+# it as they lie, but since version 2.1 only its own pg_tde_basebackup reads clusters that it encrypts; of tar
+# files, it takes an encrypted WAL with --wal-method=fetch alone (docs.percona.com/pg-tde/how-to).
 
+_BASE_BACKUPS = ("pg_tde_basebackup", "pg_basebackup")
 _REMEDY = "it comes with PostgreSQL's server or client packages (Debian, Ubuntu: postgresql-client)"
 
 
 def tools(server: Path) -> Tools:
     """The tools beside a server's program, by name, the default first."""
+    copy = next((name for name in _BASE_BACKUPS if server.with_name(name).exists()), _BASE_BACKUPS[-1])
     base, dump, restore, client = (
-        Program(str(server.with_name(name)), _REMEDY) for name in ("pg_basebackup", "pg_dump", "pg_restore", "psql")
+        Program(str(server.with_name(name)), _REMEDY) for name in (copy, "pg_dump", "pg_restore", "psql")
     )
     tar = Program("tar", "install tar")
 
@@ -58,7 +61,7 @@ def tools(server: Path) -> Tools:
         how = ("--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
         return (client.name, *how, *reach(site), DATABASE)
 
-    physical = BackupTool("pg_basebackup: files as the server sees them", compresses=True, programs=(base, tar))
+    physical = BackupTool(f"{copy}: files as the server sees them", compresses=True, programs=(base, tar))
     logical = BackupTool("pg_dump: rows as COPY", True, compresses=True, programs=(dump, restore, client))
     return {
         "basebackup": ServerTool(physical, back_up, extract, plain=("gzip", "-d", "-c")),

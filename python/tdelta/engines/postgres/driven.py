@@ -48,7 +48,17 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         "sslrootcert": options.get("tls_ca"),
         "connect_timeout": int(options.get("answer_seconds", _CONNECT_SECONDS)),
     }
-    return module.connect(autocommit=True, **{name: value for name, value in given.items() if value is not None})
+    connection = module.connect(autocommit=True, **{name: value for name, value in given.items() if value is not None})
+    from psycopg.types.string import TextLoader  # where the driver is
+
+    class Trimming(TextLoader):
+        """Of CHAR(n), without the blanks that the server pads it with."""
+
+        def load(self, data: Any) -> Any:
+            return super().load(bytes(data).rstrip(b" "))
+
+    connection.adapters.register_loader("bpchar", Trimming)
+    return connection
 
 
 def _said(module: ModuleType, error: BaseException) -> Said | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ from tdelta.messages import Refusal
 
 _FUSE_DEVICE = Path("/dev/fuse")
 _ASK_SECONDS = 10.0
+_VERSION = re.compile(r"^default_version\s*=\s*'([^']*)'", re.MULTILINE)
+_FIRST_WITH_CIPHER = [2, 2]
 
 
 def protected(binary: ServerBinary, options: Mapping[str, Any]) -> Postgres:
@@ -31,16 +34,17 @@ def protected(binary: ServerBinary, options: Mapping[str, Any]) -> Postgres:
 
     Raises:
         UsageError: nothing is seen to encrypt that folder.
-        EngineUnavailable: gocryptfs is not installed.
+        EngineUnavailable: gocryptfs is not installed, or pg_tde is too old.
         EnvironmentFault: this machine cannot mount it.
     """
-    if "storage" in options.get("vary", ()) and not has_extension(binary, EXTENSION):
+    if "storage" in options.get("vary", ()) and extension_version(binary, EXTENSION) is None:
         return Postgres(binary)
     if options.get("encrypted_dir") is not None:
         folder = real_path(options["encrypted_dir"])
         return EncryptedFolder(binary, folder, require_encrypted(folder))
     for name in (EXTENSION, FORK):
-        if has_extension(binary, name):
+        if (version := extension_version(binary, name)) is not None:
+            _require_cipher(name, version)
             return PgTde(binary, name)
     return Gocryptfs(binary, gocryptfs_program())
 
@@ -75,10 +79,23 @@ def gocryptfs_program() -> Path:
     return Path(found)
 
 
-def has_extension(binary: ServerBinary, name: str) -> bool:
-    """Whether a server can load an extension: its control file is in the server's own share folder."""
+def extension_version(binary: ServerBinary, name: str) -> str | None:
+    """The version of an extension by its control file in the server's share folder, empty if it has none; None: it
+    cannot be loaded.
+    """
     folder = _share_folder(binary)
-    return folder is not None and (folder / "extension" / f"{name}.control").is_file()
+    if folder is None or not (control := folder / "extension" / f"{name}.control").is_file():
+        return None
+    found = _VERSION.search(control.read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+def _require_cipher(name: str, version: str) -> None:
+    """See that pg_tde has a setting for its cipher: an older server would not start with it."""
+    numbers = [int(part) for part in re.findall(r"\d+", version)]
+    if name == EXTENSION and numbers and numbers < _FIRST_WITH_CIPHER:
+        wanted = f"{'.'.join(map(str, _FIRST_WITH_CIPHER))} or newer"
+        raise EngineUnavailable(Refusal.of("out-of-range", what=name, wanted=wanted, found=version))
 
 
 def _share_folder(binary: ServerBinary) -> Path | None:

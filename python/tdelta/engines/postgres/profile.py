@@ -55,7 +55,7 @@ PROFILE = server_profile(
         processes=frozenset({"postgres", "postmaster"}),
         socket_name=".s.PGSQL.{port}",
         has_databases=True,
-        driven="tdelta.engines.postgres.driven",
+        clients={"dbapi": "tdelta.engines.postgres.driven"},
         takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
     ),
 )

@@ -249,6 +249,8 @@ class Postgres(ServerEngine):
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
 
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (f"SET lock_timeout = '{LOCK_SECONDS}s'",)
 
     in_force = InForce(
@@ -417,7 +419,7 @@ class Postgres(ServerEngine):
         method = "tde_heap" if schema.is_encrypted else "heap"
         return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
         return leftover_schemas(by_name(ask(SQL["marks"].format(like=literal(MARK + "%"))), "mark"))
 
     def mark_session_sql(self, mark: str) -> str:

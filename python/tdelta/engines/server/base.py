@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -51,6 +51,9 @@ MARK = "tdelta run "
 
 ANSWER_SECONDS = 60.0
 """Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
+
+LONG_SECONDS = 70
+"""How long `ServerEngine.long_sql` takes: longer than the limits that drivers and servers have of their own accord."""
 
 LOCK_SECONDS = 60
 """How long the session that drops schemas waits for whoever holds a table of them."""
@@ -387,13 +390,15 @@ class Conversion:
     """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes.
 
     ``percent_done`` is how far a change is, where the server says that; 0 where none goes on. ``is_possible`` is False
-    of a schema whose tables lie where others' may, too: it is never to be converted.
+    of a schema whose tables lie where others' may, too: it is never to be converted. ``key`` is another one after a
+    change of keys; empty where the statement for that ends with the change.
     """
 
     is_encrypted: bool | None
     said: str
     percent_done: float = 0.0
     is_possible: bool = True
+    key: str = ""
 
 
 class ServerEngine:
@@ -599,6 +604,13 @@ class ServerEngine:
     """Actions on a schema, by the names of `tdelta.design.actions`; beside its load only those that are
     `ConvertsSchemas`."""
 
+    long_sql = ""
+    """A statement that waits for `LONG_SECONDS`."""
+
+    census: tuple[str, ...] = ()
+    """Queries for what else is on the server, such as databases and devices: the same before tdelta came and after it
+    left."""
+
     explained_sql = ""
     """The query for the last plan that `explain_sql` explained; empty where one statement does both."""
 
@@ -615,8 +627,12 @@ class ServerEngine:
         """
         return self
 
-    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
+    def standing_faults(self, _ask: Ask) -> Iterable[Refusal]:
         """Reasons why the server cannot be a twin: a replica, read-only."""
+        return ()
+
+    def schema_faults(self, _ask: Ask, _schemas: Sequence[str], _data_bytes: int) -> Iterable[Refusal]:
+        """Reasons why schemas of these names, each with so many bytes of rows, cannot be made there."""
         return ()
 
     def disturbances(self, _ask: Ask, _option: str) -> tuple[Caution, ...]:
@@ -625,6 +641,10 @@ class ServerEngine:
 
     def missing_grants(self, _ask: Ask) -> tuple[str, ...]:
         """The statements that would give the rights that are missing, whichever schema is made."""
+        return ()
+
+    def missing_work_grants(self, _ask: Ask, _works: Collection[str]) -> tuple[str, ...]:
+        """The same of what trials do beside a load: names of actions, and ``cold`` where caches are emptied."""
         return ()
 
     def missing_schema_grants(self, _ask: Ask, _schema: str) -> tuple[str, ...]:
@@ -655,17 +675,25 @@ class ServerEngine:
         """How sessions work in it: by default they connect to it."""
         return SchemaSessions(database=schema.name)
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
-        """The schemas that tdelta made, of any run."""
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
+        """The schemas that tdelta made, of any run; with another prefix than its own only those that are named."""
         raise NotImplementedError
 
     def drop_sql(self, schema: str) -> str:
         """The statement that removes the schema and its content."""
         raise NotImplementedError
 
+    def drop_unmarked_sql(self, schema: str) -> str:
+        """The statement that removes one without a mark, which is to be empty."""
+        return self.drop_sql(schema)
+
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
         raise NotImplementedError
+
+    def indexes_sql(self, _schema: str) -> str:
+        """A query for the names of the indexes of a schema that can be used; empty where loads cannot lose any."""
+        return ""
 
     def statistics_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
         """The statements that gather the planner's statistics once tables are loaded."""
@@ -685,6 +713,10 @@ class ServerEngine:
     def memory_sql(self, _session_bytes: int) -> tuple[str, ...]:
         """The statements by which sorts and temporary tables of a session above these bytes go to files."""
         return ()
+
+    def parallel_sql(self, _cpus: int) -> str:
+        """The statement by which a statement in the session's schema uses so many CPUs at most."""
+        raise NotImplementedError
 
     def mark_session_sql(self, _mark: str) -> str:
         """The statement that marks a session, so that others find and end it without rights; or empty."""

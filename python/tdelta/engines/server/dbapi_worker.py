@@ -11,19 +11,23 @@ import contextlib
 import dataclasses
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tdelta import _native
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.redacting import Recorder, RecordingCursor, recorder
-from tdelta.measure.pressure import PressureMeter
+from tdelta.measure.pressure import PressureMeter, spent
 from tdelta.processes.dbapi import ClientError, differing, loop_cost
 from tdelta.processes.rpc import Reply, Request
 from tdelta.processes.worker import Host
 from tdelta.processes.worker_host import TwinHost
+
+_SECOND_NS = 1_000_000_000
+_ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +76,15 @@ class DrivenHost(Host):
         return {}
 
     def do_run(self, request: Request) -> Reply:
-        """Run statements one after another; what they answer is dropped."""
-        for statement in request["statements"]:
-            self._run(statement)
+        """Run statements one after another, which may take as long as they take; what they answer is dropped."""
+        with self._unlimited():
+            for statement in request["statements"]:
+                self._run(statement)
         return {}
 
     def do_rows(self, request: Request) -> Reply:
-        """All that one statement answers: the names of the columns, and rows of texts."""
-        self._execute(request["sql"])
-        described = self._open().description
-        columns = [] if described is None else [str(column[0]) for column in described]
-        rows = [] if described is None else [[as_text(cell) for cell in row] for row in self._open().fetchall()]
+        """The names of the columns of what one statement answers, and rows of texts."""
+        columns, rows = self._answer(request["sql"])
         if self._recorder is not None:
             self._recorder.asked(request["sql"], columns, rows)
         return {"columns": columns, "rows": rows}
@@ -130,13 +132,37 @@ class DrivenHost(Host):
         Rows are loaded past the server's SQL where the driver can and nothing else is asked.
         """
         self._loads_directly = self.driver.direct is not None and request.get("load_by", "direct") == "direct"
-        asking, self._asking = self._asking, self._cursor(None, is_limited=False)
         try:
-            return super().do_step(request)
+            with self._unlimited():
+                if "folder" in request:
+                    return self._load_by_program(request["load"], Path(request["folder"]))
+                return super().do_step(request)
         finally:
             self._loads_directly = False
-            self._asking.connection.close()
-            self._asking = asking
+
+    def do_write_rows(self, request: Request) -> Reply:
+        """Write the rows of a load into files, once a run."""
+        load, plan = request["load"], json.dumps(request["load"]["plan"])
+        for name in _in_files(load["plan"]):
+            if not (rows := Path(request["folder"]) / f"{name}.csv").exists():
+                _native.write_csv(plan, name, load["seed"], load["threads"], rows)
+        return {}
+
+    def _load_by_program(self, load: Mapping[str, Any], folder: Path) -> Reply:
+        """Make the tables, and have the vendor's program fill those that a file can have: the time is its own account.
+
+        Bytes come by the driver: in a file they would be text.
+        """
+        if self.driver.program is None:
+            raise ValueError("a driver without a program that loads")
+        tables, program = _in_files(load["plan"]), partial(self.driver.program, self._open(), self._options)
+        others = [table for table in load["plan"]["tables"] if table["name"] not in tables]
+        self.do_load({**load, "plan": {**load["plan"], "tables": others}, "indexes": []})
+        loads = [program(name, columns, folder / f"{name}.csv") for name, columns in tables.items()]
+        answer = spent(lambda: self.do_run({"statements": load["indexes"]}))
+        answer["elapsed_ns"] += round(sum(one.elapsed_seconds for one in loads) * _SECOND_NS)
+        answer["usage"]["cpu_user_seconds"] += sum(one.cpu_seconds for one in loads)
+        return answer
 
     def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
@@ -170,9 +196,11 @@ class DrivenHost(Host):
             self._asking = None
         return {}
 
-    def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
+    def _load_twin(
+        self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor, **style: object
+    ) -> Any:
         return _native.DbApiTwin(
-            json.dumps(self.driver.style),
+            json.dumps({**self.driver.style, **style}),
             lambda old: wrapped(self._loading(old)),
             max(1, connections),
             self.driver.explained,
@@ -198,7 +226,10 @@ class DrivenHost(Host):
             yield
             return
         named, kept = self.driver.named or str, self.twin
-        self.twin = self._load_twin(1, lambda cursor: RenamingCursor(direct(cursor) if direct else cursor, named))
+        style = {"commit_rows": _ALL_ROWS} if direct else {}  # they commit themselves
+        self.twin = self._load_twin(
+            1, lambda cursor: RenamingCursor(direct(cursor) if direct else cursor, named), **style
+        )
         try:
             yield
         finally:
@@ -212,6 +243,8 @@ class DrivenHost(Host):
         """
         if old is not None:
             old.connection.close()
+        if self.driver.needs_password and not self._options.get("password"):
+            raise ClientError("auth", "no password is given")
         limits = () if is_limited else ("answer_seconds",)
         options = {name: value for name, value in self._options.items() if name not in limits}
         cursor = self.driver.connect(self.driver.load(), options).cursor()
@@ -230,6 +263,8 @@ class DrivenHost(Host):
         cursor = self._cursor(old, is_limited=False)
         if self.driver.style.get("ends_by_methods"):
             cursor.connection.autocommit = False
+        if self.driver.loading is not None:
+            cursor = self.driver.loading(cursor)
         return cursor if self._recorder is None else RecordingCursor(cursor, self._recorder, self.driver.explained)
 
     def _open(self) -> Any:
@@ -240,13 +275,41 @@ class DrivenHost(Host):
     def _run(self, sql: str) -> None:
         self.do_rows({"sql": sql})
 
-    def _execute(self, sql: str) -> None:
+    @contextlib.contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        """Meanwhile what is done beside the load may take as long as it takes: statistics of large tables, for one."""
+        limit = self._options.get("answer_seconds", 0.0)
+        if self.driver.limited is None or not limit:
+            yield
+            return
+        self._asking = self.driver.limited(self._open(), 0.0)
         try:
-            self._open().execute(sql)
+            yield
+        finally:
+            self._asking = self.driver.limited(self._asking, limit)
+
+    def _answer(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """What a statement answers, in the first of its parts that has rows.
+
+        The others are taken, too: a server may go on with a statement, and refuse the rest of it, only as they are.
+        """
+        columns: list[str] = []
+        rows: list[list[str | None]] = []
+        cursor = self._open()
+        next_part = getattr(cursor, "nextset", lambda: None)
+        try:
+            cursor.execute(sql)
+            while True:
+                if cursor.description is not None and not columns:
+                    columns = [str(column[0]) for column in cursor.description]
+                    rows = [[as_text(cell) for cell in row] for row in cursor.fetchall()]
+                if not next_part():
+                    break
         except Exception as error:
             if self._recorder is not None:
                 self._recorder.refused(sql, *self.driver.explained(error)[:2])
             raise
+        return columns, rows
 
     def _written(self, request: Request) -> Reply:
         if self.driver.script is None:
@@ -279,6 +342,16 @@ class DrivenHost(Host):
                 with contextlib.suppress(TypeError, ValueError):  # one that is not there, or no number
                     found[name] = int(float(value))
         return found
+
+
+def _in_files(plan: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The tables of a plan whose rows are texts and numbers, with their columns."""
+    tables = {table["name"]: table["columns"] for table in plan["tables"]}
+    return {
+        name: [column["name"] for column in columns]
+        for name, columns in tables.items()
+        if all(column["distribution"] != "bytes" for column in columns)
+    }
 
 
 def _filled(query: str, stands: Mapping[str, str]) -> str:

@@ -69,6 +69,9 @@ def _said(refused: Refused) -> Refusal:
                 said=refused,
                 fix="use ?tls=disable for an unencrypted connection, or ?tls=require if the server demands TLS",
             )
+        case "client":
+            fix = "install the vendor's client libraries and add ?client=thick to the DSN, if the server cannot change"
+            return Refusal.of("database-answer", said=refused, fix=fix)
     return refused.refusal
 
 
@@ -115,7 +118,8 @@ class FoundServer:
 
 _STOPPED = {
     "read_only": "set read_only (default_transaction_read_only) off",
-    "full": "free space on the server's disk",
+    "full": "free space on the server (disk, tablespace, undo or recovery area)",
+    "keystore": "open the keystore",
     "auth": "grant the revoked privilege again",
     "denied": "grant the revoked privilege again",
     "unknown_database": "tdelta's schema was dropped: leave it alone,",

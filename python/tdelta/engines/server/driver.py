@@ -7,6 +7,7 @@ is configured: only the load varies.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from tdelta.design.actions import parse_action
+from tdelta.design.factors import LOADED_BY, PROGRAM
 from tdelta.design.takes import OWN_SERVERS_TAKE
 from tdelta.engines.base import Build, Engine, Template
 from tdelta.engines.estimates import of_connections, of_servers
@@ -35,7 +37,7 @@ from tdelta.engines.server.external_twins import (
     OwnTablesTwins,
 )
 from tdelta.engines.server.installed import build_of, find_servers, installed_servers, named_servers
-from tdelta.engines.server.pairs import ReachedServers, place_of
+from tdelta.engines.server.pairs import ReachedServers, further_ciphers, place_of, schema_role
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
 from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
@@ -44,7 +46,7 @@ from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.processes import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
 from tdelta.processes.backups import backup_checks
-from tdelta.processes.jobs import OwnTablesJob
+from tdelta.processes.jobs import LOAD, OwnTablesJob
 from tdelta.records import Condition, Level
 
 SERVER = "server"
@@ -371,7 +373,7 @@ def covered(parts: Parts, settings: ServerSettings, *, is_folder_encrypted: bool
     return frozenset().union(*(classes for part, classes in parts.items() if settings.covers(part)))
 
 
-SHARING = ("work", "fetch_size", "load_by")
+SHARING = ("work", "fetch_size", "load_by", "maxdop")
 """Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
@@ -424,7 +426,13 @@ class ExternalDriver(ServerDriver):
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        return PLAIN, OWN_CIPHER
+        return PLAIN, *self.default_ciphers
+
+    @property
+    def default_ciphers(self) -> tuple[str, ...]:
+        """Several encrypted places of one server are called by their names."""
+        places = self._dsns[1].each
+        return tuple(one.place or "" for one in places) if len(places) > 1 else (OWN_CIPHER,)
 
     def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
         """SQL cannot read program files, so two servers with the same version are named first and second."""
@@ -450,6 +458,7 @@ class ExternalDriver(ServerDriver):
         """The engine that the DSNs name, whether their caches can be emptied, and the numbers that actions take."""
         yield partial(_check_engine, options["engine"], self._dsns)
         yield partial(_check_cold, options, levels, self.profile)
+        yield partial(_check_loads, levels, self._dsns)
         yield partial(_check_numbers, levels.get("work", ()), self._actions)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
@@ -462,16 +471,18 @@ class ExternalDriver(ServerDriver):
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         cipher, levels = str(condition.level("cipher")), dict(condition.levels)
+        further = further_ciphers(self._dsns)
         is_other = cipher != PLAIN or levels.get(SERVER) in [*self.versions_compared().get(SERVER, ())][1:]
         return ExternalSettings(
             cipher=cipher,
-            place=place_of(condition, layout.options["inject"]),
+            place=place_of(condition, layout.options["inject"], further),
             threads=int(condition.level("threads")),
-            loaded=ENCRYPTED_PLACE if is_other else BASELINE_PLACE,
+            loaded=schema_role(ENCRYPTED_PLACE, cipher, further) if is_other else BASELINE_PLACE,
             is_cold=layout.is_cold(condition),
             session_bytes=layout.options["session_memory"] or 0,
             fetch_size=int(levels.get("fetch_size", 0)),
             load_by=str(levels.get("load_by", "")),
+            maxdop=int(levels.get("maxdop", 0)),
         )
 
     def template(self, settings: ExternalSettings) -> Template:
@@ -479,8 +490,9 @@ class ExternalDriver(ServerDriver):
         return Template((settings.cipher, settings.loaded), words)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
-        """Connections; the rows go to the user's own disks."""
-        return of_connections(self, layout)
+        """Connections; the rows go to the user's own disks, but for a file that a program loads."""
+        has_file = any(condition.get("load_by") == PROGRAM for condition in layout.conditions)
+        return replace(of_connections(self, layout), disk_bytes=layout.size_bytes if has_file else 0)
 
     def can_be_searched(self, _settings: ExternalSettings) -> bool:
         return False
@@ -509,15 +521,15 @@ class ExternalDriver(ServerDriver):
     def differing(self, settings: ExternalSettings) -> tuple[str, ...]:
         if settings.cipher == PLAIN:
             return ()
-        scopes = self._reached.pair.encrypted.encryption.scopes
+        scopes = self._reached.pair.encrypted_at(settings.cipher).encryption.scopes
         return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
 
-    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
         if isinstance(job, OwnTablesJob):
             return OwnTablesTwins(self._reached.schemas, self._reached.access, job, mix)
         if not isinstance(job, PopulateJob):
             raise Defect("a database of the user's cannot be loaded into a server of the user's")
-        return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)
+        return ExternalTwins(self._reached.schemas, self._reached.access, job, mix, folder.path)
 
     @property
     def _reached(self) -> ReachedServers:
@@ -537,6 +549,22 @@ def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]
     asked += ["--vary work=cold"] if "cold" in levels.get("work", ()) else []
     if asked:
         raise UsageError(Refusal.of("unsupported", what=", ".join(asked), by=f"your own {found.product} servers"))
+
+
+def _check_loads(levels: Mapping[str, Sequence[Level]], dsns: tuple[Dsn, Dsn]) -> None:
+    """The vendor's program is there; and no client loads past SQL that is not the engine's usual one."""
+    asked, address = levels.get("load_by", LOADED_BY[:1]), address_of(dsns[0].engine)
+    if PROGRAM in asked and address.loader != PROGRAM:
+        raise UsageError(
+            Refusal.of("unsupported", what=f"--vary load_by={PROGRAM}", by=profile(dsns[0].engine).product)
+        )
+    if PROGRAM in asked and shutil.which(PROGRAM) is None:
+        remedy = "install the vendor's tools, or name load_by=direct, the driver's own direct path load"
+        raise UsageError(Refusal.of("program-missing", program=PROGRAM, remedy=remedy))
+    further = next((dsn.client for dsn in dsns if dsn.client is not None), None)
+    if address.loader and further is not None and LOAD in levels.get("work", ()) and LOADED_BY[0] in asked:
+        other = f"loads by the driver's direct path; name --vary load_by={LOADED_BY[1]}"
+        raise UsageError(Refusal.of("conflict", one=f"?client={further}", other=other))
 
 
 def _check_numbers(works: Sequence[Level], actions: Mapping[str, ServerAction]) -> None:

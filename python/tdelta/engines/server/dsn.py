@@ -6,7 +6,7 @@ wrong is told without what was typed wherever that could be part of a password.
 
 ``localhost`` is TCP here, as everywhere but in MySQL's own clients; a Unix socket is named: ``?socket=/run/x.sock`` or,
 as PostgreSQL's clients have it, as a host with its slashes encoded (``%2Frun%2Fpostgresql``). What goes to another
-machine is encrypted (``tls=require``) unless the DSN says otherwise.
+machine is encrypted (``tls=require``) unless the DSN says otherwise, or the usual port of the engine speaks no TLS.
 
 `urllib.parse.urlsplit` is not used: it would stand in for one pattern (``_SHAPE``) and need more around it. Ahead of
 all other faults it raises for a bracket in a password, for a name in brackets and for what NFKC changes (and that
@@ -18,7 +18,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
@@ -41,9 +41,6 @@ _SHAPE = re.compile(
     re.DOTALL,
 )
 _HOST = re.compile(r"(?:\[(?P<six>[^\]]*)\]|(?P<host>[^:\[\]]*))(?::(?P<port>[^:]*))?\Z", re.DOTALL)
-DBAPI = "dbapi"
-"""The client that is a driver of Python's (PEP 249), where tdelta's own is the usual one."""
-
 _PARAMETERS = ("socket", "tls", "tls-ca", "password-env", "password-file", "client")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -78,9 +75,10 @@ def address_of(engine: str) -> ServerAddress:
 class Dsn:
     """A server of the user's, without the password.
 
-    ``database`` is PostgreSQL's only: the database in which tdelta makes its schema. ``socket`` is the socket's file,
-    and host and port then say nothing. ``client`` is `DBAPI`, or None for the engine's usual one. ``place`` is where
-    within the server tables are to lie, for engines whose DSNs say so (`tdelta.engines.profile.ServerAddress`).
+    ``database`` is the database in which tdelta makes its schema, or the service that answers. ``socket`` is the
+    socket's file, and host and port then say nothing. ``client`` is one of the engine's further clients, or None for
+    its usual one. ``place`` is where within the server tables are to lie, for engines whose DSNs say so
+    (`tdelta.engines.profile.ServerAddress`); several with commas between them are several encrypted conditions.
     """
 
     engine: str
@@ -99,7 +97,13 @@ class Dsn:
     @property
     def program(self) -> str:
         address = address_of(self.engine)
-        return address.worker if self.client is None else address.driven
+        return address.worker if self.client is None else address.clients[self.client]
+
+    @property
+    def each(self) -> tuple[Dsn, ...]:
+        """The same for each of its places."""
+        places: Sequence[str | None] = (None,) if self.place is None else self.place.split(",")
+        return tuple(replace(self, place=place) for place in places)
 
     @property
     def where(self) -> str:
@@ -150,6 +154,7 @@ class Dsn:
             "database": database if database is not None else self.database,
             "tls": self.tls,
             "tls_ca": self.tls_ca,
+            "client": self.client,
             "setup": list(setup),
             "in_force": in_force,
         }
@@ -213,7 +218,7 @@ class _Reader:
         given = self._parameters()
         userinfo, at, address = self.authority.rpartition("@")
         user = self._user(userinfo if at else "")
-        host, port = self._address(address)
+        host, port = self._address(address, has_tls=given.get("tls", "disable") != "disable" or "tls-ca" in given)
         socket = self._socket(host, given.get("socket"), port)
         database = self._database(user)
         tls = self._tls(host, socket, given)
@@ -280,8 +285,8 @@ class _Reader:
             self._wrong("a user: ENGINE://USER@HOST/")
         return self._decoded("user", name)
 
-    def _address(self, text: str) -> tuple[str, int]:
-        default = self.known.port
+    def _address(self, text: str, *, has_tls: bool) -> tuple[str, int]:
+        default = (self.known.tls_port if has_tls else 0) or self.known.port
         parts = _HOST.match(text)
         if parts is None or "," in text:
             self._wrong("one host, or an IPv6 address as in [::1]:3306")
@@ -328,6 +333,8 @@ class _Reader:
         if self.known.has_databases:
             if "/" in self.path:
                 self._wrong("%2F for '/' in its name", "database")
+            if self.known.needs_service and not name:
+                self._wrong("a service: ENGINE://USER@HOST/SERVICE", "database")
             return name or user  # as all clients of PostgreSQL have it
         if name:
             self._wrong("no database (--schema names tdelta's own)")
@@ -335,11 +342,14 @@ class _Reader:
 
     def _tls(self, host: str, socket: str | None, given: Mapping[str, str]) -> str:
         asked, authority = given.get("tls"), given.get("tls-ca")
-        tls = asked if asked is not None else _usual_tls(host, socket, authority)
+        tls = asked if asked is not None else self._usual_tls(host, socket, authority)
         if tls not in TLS:
             self._wrong(f"one of {', '.join(TLS)}", "tls")
         elif socket is not None and tls != "disable":
             self.faults.append(Refusal.of("conflict", one="?tls=", other="a Unix socket").at("tls"))
+        elif not self.known.takes_authority:
+            if authority is not None:
+                self.faults.append(Refusal.of("unsupported", what="?tls-ca=", by=self.engine).at("tls-ca"))
         elif tls.startswith("verify") and authority is None:
             self.faults.append(Refusal.of("requires", what=f"tls={tls}", needs="tls-ca=PATH (certificates, PEM)"))
         elif not tls.startswith("verify") and authority is not None:
@@ -355,17 +365,18 @@ class _Reader:
             self._wrong("an environment variable", "password-env")
 
     def _client(self, given: str | None) -> None:
-        if given is not None and not self.known.driven:
+        if given is not None and not self.known.clients:
             self.faults.append(Refusal.of("unsupported", what="?client=", by=self.engine).at("client"))
-        elif given not in (None, DBAPI):
-            self._wrong(f"{DBAPI}, a Python driver", "client")
+        elif given is not None and given not in self.known.clients:
+            self._wrong(" or ".join(self.known.clients), "client")
 
-
-def _usual_tls(host: str, socket: str | None, authority: str | None) -> str:
-    """None on this machine, where nobody listens; elsewhere encrypted, and verified where a DSN says against what."""
-    if socket is not None or _is_here(host):
-        return "disable"
-    return "require" if authority is None else "verify-full"
+    def _usual_tls(self, host: str, socket: str | None, authority: str | None) -> str:
+        """None on this machine, where nobody listens; elsewhere as the usual port has it, verified if it can be."""
+        if socket is not None or _is_here(host):
+            return "disable"
+        if authority is not None:
+            return "verify-full"
+        return "disable" if self.known.tls_port else "require"
 
 
 def _is_here(host: str) -> bool:

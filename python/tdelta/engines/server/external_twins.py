@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import parse_action
+from tdelta.design.factors import PROGRAM
 from tdelta.engines.server.base import ANSWER_SECONDS, PREFIX, ConvertsSchemas
 from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.discovery import FoundServer
@@ -30,7 +32,7 @@ from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
-from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.jobs import LOAD, REBUILD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
@@ -55,7 +57,7 @@ class ExternalSettings:
     `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first. ``is_cold``: caches are emptied before
     each trial. ``session_bytes`` is what sorts and temporary tables of a session have; 0: as the server has it.
     ``fetch_size`` is how many rows the driver fetches at once (0: as many as it does), ``load_by`` how it loads rows
-    (empty: the fastest way).
+    (empty: the fastest way), ``maxdop`` how many CPUs a statement may use (0: as the server has it).
     """
 
     cipher: str
@@ -68,6 +70,7 @@ class ExternalSettings:
     session_bytes: int = 0
     fetch_size: int = 0
     load_by: str = ""
+    maxdop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,19 @@ class ExternalTwins(SequentialTwins):
 
     Args:
         schemas: tdelta's schemas, by place.
+        folder: the run's, for files of rows.
     """
 
     def __init__(
-        self, schemas: Mapping[str, RunSchema], access: Access, job: PopulateJob | OwnTablesJob, mix: WorkloadSpec
+        self,
+        schemas: Mapping[str, RunSchema],
+        access: Access,
+        job: PopulateJob | OwnTablesJob,
+        mix: WorkloadSpec,
+        folder: Path = Path(),
     ) -> None:
         super().__init__(mix)
+        self._folder = folder
         self._schemas = schemas
         self._access = access
         self._job = job
@@ -152,7 +162,7 @@ class ExternalTwins(SequentialTwins):
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
         used = partial(self._used, settings.place)
-        return ExternalTwin(schema, self._access, settings, self._mix, self._tables, used)
+        return ExternalTwin(schema, self._access, settings, self._mix, self._tables, used, self._folder)
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -168,6 +178,7 @@ class ExternalTwins(SequentialTwins):
         with connected(schema, self._access) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             populate(worker, job)
+            schema.require_indexes(job.indexes_sql)
             _run(worker, schema, kind.statistics_sql(names))
             if statements := kind.presize_sql(schema.name, self.data_bytes(Path(place))):
                 _run(worker, schema, statements)
@@ -207,6 +218,7 @@ class ExternalTwin(ServerTwin):
 
     Args:
         used: told ahead of a trial, which may change rows.
+        folder: the run's, for files of rows.
     """
 
     def __init__(
@@ -217,12 +229,14 @@ class ExternalTwin(ServerTwin):
         mix: WorkloadSpec,
         tables: Tables,
         used: Callable[[], None],
+        folder: Path,
     ) -> None:
         server = schema.server
         agents = None if mix.agents is None else mix.agents.twin(server.failed, server.dsn.program)
         super().__init__(server.kind, mix, settings.threads, _worker_of(schema), agents, server.failed)
         self.schema = schema
         self._used = used
+        self._folder = folder
         self._access = access
         self._settings = settings
         self._tables = tables
@@ -285,6 +299,8 @@ class ExternalTwin(ServerTwin):
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
         self._used()
+        if self._settings.maxdop:  # of the database, which conditions share: others may have set it since
+            self._run((self.engine.parallel_sql(self._settings.maxdop),))
         yield
 
     def _cool(self, _job: TrialJob) -> None:
@@ -328,22 +344,26 @@ class ExternalTwin(ServerTwin):
 
         yield executed
 
-    def _empty(self, step: str, _before: list[str]) -> None:
-        if step == LOAD:
-            self._run(self.engine.drop_tables_sql([*reversed(self._names)]))
+    def _empty(self, step: str, before: list[str]) -> None:
+        self._run(self.engine.drop_tables_sql([*reversed(self._names)]) if step == LOAD else before)
+        if "folder" in (how := self._load_by(step)) and self._mix.steps is not None:
+            load = self._mix.steps.request(os.cpu_count() or 1)
+            self._worker.ask("write_rows", seconds=STEP_SECONDS, load=load, folder=how["folder"])
 
     def _load_by(self, step: str) -> Mapping[str, str]:
-        return {"load_by": self._settings.load_by} if step == LOAD and self._settings.load_by else {}
+        by = self._settings.load_by if step == LOAD else ""
+        return {"load_by": by, **({"folder": str(self._folder)} if by == PROGRAM else {})} if by else {}
 
     def _filled(self, step: str) -> None:
-        """Gather statistics of tables that were loaded."""
-        if step == LOAD:
+        """After a load, leave the tables as every other trial finds them: rebuilt, with statistics."""
+        if step == LOAD and self._mix.steps is not None:
+            self._worker.ask("step", seconds=STEP_SECONDS, **self._mix.steps.step_request(REBUILD, 1))
             self._run(self.engine.statistics_sql(self._names))
 
     @property
     def _names(self) -> list[str]:
         steps = self._mix.steps
-        return [] if steps is None else [name for name, _ in steps.job.tables]
+        return [] if steps is None else [name for name, _ in steps.tables]
 
     def _run(self, statements: Sequence[str]) -> None:
         _run(self._worker, self.schema, statements)

@@ -53,6 +53,12 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
     )
 
 
+def _limited(cursor: Any, seconds: float) -> Any:
+    """PyMySQL has no other way to change the limit of a connection that is open."""
+    cursor.connection._read_timeout = seconds or _DAY_SECONDS
+    return cursor
+
+
 def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("tls", "disable") == "disable":
         return {"ssl_disabled": True}
@@ -82,6 +88,7 @@ DRIVER = Driver(
     said=_said,
     dialect="mysql",
     named=_named,
+    limited=_limited,
 )
 
 if __name__ == "__main__":

@@ -808,6 +808,8 @@ class MySqlFamily(ServerEngine):
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
     )
 
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["schemas"],)
     waiting_sql: tuple[str, ...] = (f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",)
 
     def __init__(self, origin: ServerBinary | Identity) -> None:
@@ -897,7 +899,7 @@ class MySqlFamily(ServerEngine):
         rows = ask(SQL["schemas"])
         return any((row["name"] or "").lower() == schema.lower() for row in rows)
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask, *_named: str) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
         empty = [row["name"] or "" for row in ask(SQL["empty_schemas"])]
         named = [name for name in empty if name.startswith(PREFIX)]

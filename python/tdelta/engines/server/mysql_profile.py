@@ -41,7 +41,7 @@ _FUNCTIONS = Names(
     }
 )
 
-_DRIVEN = "tdelta.engines.server.mysql_dbapi"
+_CLIENTS = {"dbapi": "tdelta.engines.server.mysql_dbapi"}
 _PROCESSES = frozenset({"mysqld", "mariadbd"})
 """What servers are called: Debian links one name to the other's program."""
 
@@ -70,7 +70,7 @@ def mysql_profile(name: str, product: str, program: ServerProgram, *takes: Takes
             schemes=(name,),
             port=3306,
             processes=_PROCESSES,
-            driven=_DRIVEN,
+            clients=_CLIENTS,
             takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
         ),
     )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from tdelta.design.actions import NOTHING
+from tdelta.design.actions import NOTHING, parse_action
 from tdelta.engines.registry import profile
 from tdelta.engines.server.base import ANSWER_SECONDS, DATA, PREFIX
 from tdelta.engines.server.discovery import (
@@ -30,6 +32,7 @@ from tdelta.engines.server.discovery import (
 from tdelta.engines.server.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.server.external_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, reads_own_tables
 from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.schema_keeper import DROP_SECONDS
 from tdelta.engines.server.schemas import RunSchema, is_held, left_by_name, leftovers
 from tdelta.engines.server.sessions import LastingSession, Session, first
 from tdelta.errors import (
@@ -69,7 +72,8 @@ class Pair:
     """Two servers that can be twins, what differs between them, and what to tell about them.
 
     ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell. ``is_one``: both are
-    places of one server, so that their schemas need two names.
+    places of one server, so that their schemas need two names. ``others`` are further places of the encrypted server,
+    by the level of ``cipher`` that each is.
     """
 
     baseline: FoundServer
@@ -78,12 +82,22 @@ class Pair:
     cautions: tuple[Caution, ...]
     is_encrypted: bool | None
     is_one: bool = False
+    others: Mapping[str, FoundServer] = field(default_factory=dict)
+
+    @property
+    def servers(self) -> tuple[FoundServer, ...]:
+        return self.baseline, self.encrypted, *self.others.values()
+
+    def encrypted_at(self, cipher: str) -> FoundServer:
+        """The encrypted server, at the place that a level of ``cipher`` names."""
+        return self.others.get(cipher, self.encrypted)
+
+    def server_of(self, schema: FurtherSchema) -> FoundServer:
+        return self.encrypted_at(schema.cipher) if schema.is_there else self.baseline
 
     def expected(self, server: FoundServer) -> bool | None:
         """How the tables of a server are to be; None: the server cannot tell."""
-        if self.is_encrypted is None:
-            return None
-        return self.is_encrypted if server is self.encrypted else False
+        return False if server is self.baseline and self.is_encrypted is not None else self.is_encrypted
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +105,14 @@ class FurtherSchema:
     """A schema beside the two that twins are loaded into: ``place`` says what it is for (`place_of`).
 
     ``is_there``: it is on the encrypted server. ``is_plain``: its tables are to be plain, whichever server it is on.
+    ``cipher``: the level that its place is; the first one where it is empty.
     """
 
     place: str
     name: str
     is_there: bool = False
     is_plain: bool = False
+    cipher: str = ""
 
 
 def pair(
@@ -104,47 +120,54 @@ def pair(
     encrypted: FoundServer,
     schema: str,
     *,
+    others: Mapping[str, FoundServer] = MappingProxyType({}),
     further: Sequence[FurtherSchema] = (),
+    data_bytes: int = 0,
     assumed: bool = False,
     compares_builds: bool = False,
     is_own: bool = False,
+    works: Collection[str] = (),
 ) -> Pair:
     """See that two servers can be twins; nothing is made.
 
     Args:
         schema: the name of the schema that will be made on both.
+        others: see `Pair`.
         further: those that will be made on one only.
+        data_bytes: about how large the rows of each are.
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
         compares_builds: the other one is of another build, and neither encrypts its tables.
         is_own: the schema is the user's, there already, and only read.
+        works: what trials do beside a load: names of actions, and ``cold``.
 
     Raises:
         ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
         InvalidTwins: what is encrypted on them is not what a measurement needs.
     """
     is_one = _are_places_of_one(baseline, encrypted)
-    both = (baseline, encrypted)
+    for server, place in itertools.product((baseline, encrypted), others.values()):
+        _are_places_of_one(server, place)
     other = schema if is_own else _encrypted_name(schema, is_one=is_one)
-    look = _own_faults if is_own else _faults
-    here, there = ([one.name for one in further if one.is_there == is_there] for is_there in (False, True))
-    wanted = ((baseline, (schema, *here)), (encrypted, (other, *there)))
-    faults = [fault.at(server.name) for server, names in wanted for fault in look(server, names)]
+    look: _Look = _own_faults if is_own else partial(_faults, data_bytes=data_bytes, works=works)
+    found = Pair(baseline, encrypted, (), (), None, is_one, others)
+    wanted = {server.name: [schema] if server is baseline else [] for server in found.servers}
+    wanted[encrypted.name].append(other)
+    for one in further:
+        wanted[found.server_of(one).name].append(one.name)
+    faults = [fault.at(server.name) for server in found.servers for fault in look(server, wanted[server.name])]
     if faults:
         raise ExternalServerFault("the servers cannot be used as they are", *faults)
-    is_encrypted = _encrypts(baseline, encrypted, assumed=assumed, compares_builds=compares_builds)
-    cautions = [found for server in both for found in server.kind.disturbances(server.ask, server.option)]
-    return Pair(
-        baseline,
-        encrypted,
-        differences(baseline, encrypted),
-        (
-            *_shared_cautions(baseline, encrypted, is_one=is_one),
-            *cautions,
-            *(() if compares_builds else _encryption_cautions(baseline, encrypted, is_encrypted)),
-        ),
-        is_encrypted,
-        is_one,
+    encrypts = partial(_encrypts, baseline, assumed=assumed, compares_builds=compares_builds)
+    is_encrypted, *_ = [encrypts(server) for server in found.servers[1:]]
+    both = (baseline, encrypted)
+    disturbed = [said for server in both for said in server.kind.disturbances(server.ask, server.option)]
+    cautions = (
+        *_shared_cautions(found),
+        *disturbed,
+        *(() if compares_builds else _encryption_cautions(baseline, encrypted, is_encrypted)),
     )
+    compared = dict.fromkeys(one for server in found.servers[1:] for one in differences(baseline, server))
+    return replace(found, differences=tuple(compared), cautions=cautions, is_encrypted=is_encrypted)
 
 
 def differences(baseline: FoundServer, encrypted: FoundServer) -> tuple[Difference, ...]:
@@ -188,7 +211,7 @@ def own_schemas(
             *further,
         ]
         for one in wanted:
-            server = found.encrypted if one.is_there else found.baseline
+            server = found.server_of(one)
             schema = RunSchema(server, one.name, run_id, is_encrypted=False if one.is_plain else found.expected(server))
             schema.make(begins)
             made.append(schema)
@@ -241,11 +264,12 @@ def _are_places_of_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
     return True
 
 
-def _shared_cautions(baseline: FoundServer, encrypted: FoundServer, *, is_one: bool) -> Iterator[Caution]:
-    plain, other = baseline.kind, encrypted.kind
-    if is_one:
-        yield Caution.of("one-server-two-places", baseline=plain.place, encrypted=other.place, shared=plain.shared)
-    if not is_one and (hosts := hosts_of(baseline, encrypted)) is not None:
+def _shared_cautions(found: Pair) -> Iterator[Caution]:
+    plain, *others = (server.kind for server in found.servers)
+    if found.is_one:
+        encrypted = ", ".join(kind.place for kind in others)
+        yield Caution.of("one-server-two-places", baseline=plain.place, encrypted=encrypted, shared=plain.shared)
+    elif (hosts := hosts_of(found.baseline, found.encrypted)) is not None:
         yield Caution.of("hosts-differ", baseline=hosts[0], encrypted=hosts[1])
 
 
@@ -281,13 +305,17 @@ def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
         first(baseline.ask(probe.release))
 
 
-def _faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
+_Look: TypeAlias = Callable[[FoundServer, Sequence[str]], Iterator[Refusal]]
+
+
+def _faults(server: FoundServer, schemas: Sequence[str], data_bytes: int, works: Collection[str]) -> Iterator[Refusal]:
     with refusals_of(server.name):
         yield from server.kind.standing_faults(server.ask)
-        grants = [*server.kind.missing_grants(server.ask)]
+        yield from server.kind.schema_faults(server.ask, schemas, data_bytes)
+        grants = [*server.kind.missing_grants(server.ask), *server.kind.missing_work_grants(server.ask, works)]
         grants += [grant for name in schemas for grant in server.kind.missing_schema_grants(server.ask, name)]
         yield from (Refusal.of("right-missing", grant=grant) for grant in dict.fromkeys(grants))
-        left = left_by_name(server)
+        left = left_by_name(server, *schemas)
         for schema in schemas:
             if server.kind.has_schema(server.ask, schema):
                 yield (
@@ -401,6 +429,10 @@ class SchemaKeeper:
         self._child.kill()
         self._child.close(_END_SECONDS)
 
+    def outlive(self) -> None:
+        """Leave it alone, as the death of this process would: it drops what it has charge of, and ends."""
+        self._child.close(DROP_SECONDS + _END_SECONDS)
+
     def begins(self, schema: RunSchema) -> None:
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
 
@@ -438,19 +470,32 @@ def external_dsns(baseline: str | None, encrypted: str | None, contrast: str) ->
         except DsnFault as fault:
             faults.append(fault)
     raise_together(faults)
+    if len(dsns[0].each) > 1 or (len(dsns[1].each) > 1 and contrast != ENCRYPTION):
+        one = f"one {address_of(dsns[0].engine).place}; several can be encrypted conditions only"
+        raise UsageError(Refusal.of("dsn-malformed", expected=one).at(names[0]))
     if len({profile(dsn.engine).protocol for dsn in dsns}) > 1:
         found = " and ".join(dsn.engine for dsn in dsns)
         raise UsageError(Refusal.of("servers-of-two-engines", options=", ".join(names), found=found))
     return dsns[0], dsns[1]
 
 
-def place_of(condition: Condition, injected: Sequence[float]) -> str:
+def place_of(condition: Condition, injected: Sequence[float], further: Sequence[str] = ()) -> str:
+    """Which schema a condition's is.
+
+    Args:
+        further: the levels of ``cipher`` at which the encrypted server has further places.
+    """
     during = str(condition.get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
     if condition.role is Role.INJECTED:
         return _injected_schema_role(injected.index(condition.injected or 0.0))
-    return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
+    role = {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
+    return schema_role(role, str(condition.level("cipher")), further)
+
+
+def schema_role(role: str, cipher: str, further: Sequence[str]) -> str:
+    return re.sub("[^a-z0-9]", "_", f"{role}_{cipher}".lower()) if cipher in further else role
 
 
 def _injected_schema_role(number: int) -> str:
@@ -462,8 +507,13 @@ def _changed_schema_role(during: str) -> str:
     return re.sub("[^a-z0-9]", "_", during)
 
 
-def _further_schemas(options: Mapping[str, Any], schema: str, *, is_own: bool) -> tuple[FurtherSchema, ...]:
+def _further_schemas(
+    options: Mapping[str, Any], schema: str, ciphers: Sequence[str] = (), *, is_own: bool
+) -> tuple[FurtherSchema, ...]:
     """Those that a run needs. One whose encryption is changed beside its load is plain before each trial.
+
+    Args:
+        ciphers: the levels at which the encrypted server has further places.
 
     Raises:
         UsageError: the name of one is too long.
@@ -479,7 +529,9 @@ def _further_schemas(options: Mapping[str, Any], schema: str, *, is_own: bool) -
     def named(place: str) -> str:
         return schema if is_own else checked_name(f"{schema}_{place}")
 
+    roles = [(schema_role(role, cipher, ciphers), cipher) for cipher in ciphers for role in (ENCRYPTED_PLACE, *there)]
     return (
+        *(FurtherSchema(role, named(role), is_there=True, cipher=cipher) for role, cipher in roles),
         *(FurtherSchema(place, named(place)) for place in here),
         *(FurtherSchema(place, named(place), is_there=True) for place in there),
         *(FurtherSchema(place, named(place), is_there=True, is_plain=True) for place in changed),
@@ -532,7 +584,7 @@ class ReachedServers:
     def own(self) -> Mapping[str, RunSchema]:
         """The user's schema on each server, by place; nothing is made."""
         placed = {BASELINE_PLACE: self.pair.baseline, ENCRYPTED_PLACE: self.pair.encrypted}
-        placed |= {one.place: self.pair.encrypted if one.is_there else self.pair.baseline for one in self.further}
+        placed |= {one.place: self.pair.server_of(one) for one in self.further}
         return {
             place: RunSchema(server, self.schema, self.run_id, is_encrypted=self.pair.expected(server), is_own=True)
             for place, server in placed.items()
@@ -550,6 +602,17 @@ class ReachedServers:
             *self._cpu_cautions(),
             *self._vendor_cautions(),
         )
+
+    def require_alone(self) -> None:
+        """Check that tdelta is alone there: emptying caches slows down every other session.
+
+        Raises:
+            ExternalServerFault: another session is active.
+        """
+        active = [caution for caution in self.pair.cautions if caution.code == "other-sessions"]
+        if active:
+            others = Refusal.of("cold-among-others", sessions=sum(int(one.parameters["sessions"]) for one in active))
+            raise ExternalServerFault("the servers are in use", others)
 
     @property
     def meters_cpu(self) -> bool:
@@ -569,6 +632,9 @@ class ReachedServers:
             yield Caution.of("engine-untried", product=self.pair.baseline.identity.product)
         if address.publishing:
             yield Caution.of("results-licensed", said=address.publishing)
+        for server in self.both if address.tls_port else ():
+            if server.dsn.tls == "disable" and not server.dsn.is_here:
+                yield Caution.of("network-open", server=server.name, port=address.tls_port)
 
     def _difference_cautions(self) -> Iterator[Caution]:
         found = sorted(self.pair.differences, key=lambda difference: not self._is_important(difference))
@@ -582,7 +648,7 @@ class ReachedServers:
 
     def identity(self) -> str:
         """What must be the same when a run is resumed."""
-        return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.both)
+        return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.pair.servers)
 
     def facts(self) -> ServersFacts:
         baseline, encrypted = (self._facts_of(server) for server in self.both)
@@ -622,21 +688,25 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     """
     is_own = reads_own_tables(options["baseline"], options["schema"], options["workload"])
     schema = schema_name(run_id, options["schema"], is_own=is_own)
-    further = _further_schemas(options, schema, is_own=is_own)
+    ciphers = further_ciphers(dsns)
+    further = _further_schemas(options, schema, ciphers, is_own=is_own)
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:
         stack.callback(passwords.give_back)
         named = dict(zip(options_of(options["contrast"]), dsns, strict=True))
         passwords.read(named.items())
-        baseline, encrypted = _examined(named, passwords, stack)
+        baseline, encrypted, *others = _examined(named, passwords, stack)
         found = pair(
             baseline,
             encrypted,
             schema,
+            others=dict(zip(ciphers, others, strict=True)),
             further=further,
+            data_bytes=options["size_bytes"],
             assumed=options["assume_encrypted"],
             compares_builds=options["contrast"] != ENCRYPTION,
             is_own=is_own,
+            works=_works(options),
         )
         left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
         access = Access(lambda server: passwords.of(server.dsn), _processes(named))
@@ -644,21 +714,32 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         yield ReachedServers(found, run_id, schema, further, access, left, is_own=is_own)
 
 
-def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:
-    """Both servers, asked who they are; what keeps either from answering is told at once."""
+def _works(options: Mapping[str, Any]) -> frozenset[str]:
+    """What trials of a run do beside a load: names of actions, and ``cold`` where caches are emptied."""
+    varied = {parse_action(str(level)).name for level in options["vary"].get("work", ())}
+    return frozenset({*varied, "cold"} if options["cold"] else varied)
+
+
+def further_ciphers(dsns: tuple[Dsn, Dsn]) -> tuple[str, ...]:
+    """The levels of ``cipher`` that are further places of the encrypted server: their names."""
+    return tuple(one.place or "" for one in dsns[1].each[1:])
+
+
+def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> list[FoundServer]:
+    """Both servers at all their places, asked who they are; what keeps either from answering is told at once."""
     found, faults = [], []
     for option, dsn in named.items():
         try:
             connection = connect(option, dsn, passwords, partial(_lasting, dsn.program))
             stack.callback(connection.close)
-            found.append(examine(option, dsn, connection))
+            found += [examine(option, one, connection) for one in dsn.each]
         except ExternalServerFault as fault:
             faults.append(fault)
     if len(faults) == 1:
         raise faults[0]
     if faults:
         raise ExternalServerFault("neither server can be used", *(one for fault in faults for one in fault.refusals))
-    return found[0], found[1]
+    return found
 
 
 def _lasting(program: str, options: Mapping[str, object]) -> Session:

@@ -182,8 +182,9 @@ class Change(Act):
             if is_offline(self._site.asked):
                 self._convert_offline(is_encrypted=self._site.asked.name == ENCRYPT)
             elif self._site.asked.name == REKEY:
+                before = self._stands().key
                 self._change(self._kind.rekey_sql(self._schema.name))
-                self._await(is_encrypted=True)
+                self._await(is_encrypted=True, unlike=before)
             else:
                 pause_seconds = self._site.asked.knobs.get(PAUSE, 0)
                 counted |= self._convert(is_encrypted=self._site.asked.name == ENCRYPT, pause_seconds=pause_seconds)
@@ -229,9 +230,15 @@ class Change(Act):
             self._run(self._kind.resume_sql(self._schema.name))
         return {"suspended_ns": seconds * 1_000_000_000, "suspended_at_percent": percent}
 
-    def _await(self, *, is_encrypted: bool) -> None:
+    def _await(self, *, is_encrypted: bool, unlike: str = "") -> None:
+        """Wait for that state; after a change of keys with another key, as the state may be the same at first."""
+
+        def is_over() -> bool:
+            stands = self._stands()
+            return stands.is_encrypted is is_encrypted and not (unlike and stands.key == unlike)
+
         self._site.halt.wait_until(
-            lambda: self._stands().is_encrypted is is_encrypted,
+            is_over,
             f"the schema {self._schema.name} is {_WORDS[is_encrypted]}",
             look_again_seconds=_LOOK_AGAIN_SECONDS,
         )

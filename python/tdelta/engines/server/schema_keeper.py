@@ -7,8 +7,8 @@ the servers is in its memory alone.
 A schema is dropped only if the run was about to make it and it bears that run's mark, or is empty where mark and schema
 take two statements; and only once its lock could be taken: then the session that made it has gone, and whatever that
 was at has ended. The sessions of the load go with their workers, but for those whose server is at a statement and does
-not look: they are ended by their mark. What could not be dropped in time is found by the next run
-(`schemas.leftovers`).
+not look: they are ended by their mark. A drop that has begun may take an hour; what could not be begun in time
+is found by the next run (`schemas.leftovers`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ from tdelta.processes.supervisor import Supervisor
 from tdelta.processes.workers import Refused
 
 DROP_SECONDS = 30.0
+"""How long a server may take to let the keeper in and to free a schema."""
+
+_LONGEST_SECONDS = 3600.0
+"""How long it may take to drop one: a server that hangs would keep this process alive."""
+
 _LOCK_SECONDS = 2
 _LOOK_AGAIN_SECONDS = 0.1
 _FINAL = frozenset({"auth", "denied", "read_only", "tls", "unknown_database"})
@@ -44,6 +49,8 @@ class KeptServer:
     run_id: str
     options: Mapping[str, Any] = field(repr=False)
     schemas: dict[str, str] = field(default_factory=dict)
+    give_up: float = 0.0
+    """When to stop trying, by the monotonic clock; put off while a schema is dropped."""
 
     def session(self) -> Session:
         """A session with it.
@@ -73,25 +80,20 @@ class SchemaKeeperHost(Supervisor):
 
     def end(self) -> None:
         """Drop them, on all servers at once: one that is gone keeps the others from nothing."""
-        give_up = time.monotonic() + DROP_SECONDS
-        threads = [
-            threading.Thread(target=drop, args=(server, server.session, give_up), daemon=True)
-            for server in self._servers.values()
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(max(0.0, give_up - time.monotonic()))
+        threads = []
+        for server in self._servers.values():
+            server.give_up = time.monotonic() + DROP_SECONDS
+            threads.append((server, threading.Thread(target=drop, args=(server, server.session), daemon=True)))
+            threads[-1][1].start()
+        for server, thread in threads:
+            while thread.is_alive() and time.monotonic() < server.give_up:
+                thread.join(_LOOK_AGAIN_SECONDS)
 
 
-def drop(server: KeptServer, open_session: Callable[[], Session], give_up: float) -> None:
-    """Drop the schemas of a run whose tdelta is dead; what is done leaves ``server.schemas``.
-
-    Args:
-        give_up: when to stop trying, by the monotonic clock.
-    """
+def drop(server: KeptServer, open_session: Callable[[], Session]) -> None:
+    """Drop the schemas of a run whose tdelta is dead; what is done leaves ``server.schemas``."""
     session = None
-    while server.schemas and time.monotonic() < give_up:
+    while server.schemas and time.monotonic() < server.give_up:
         try:
             session = session or _hurried(server, open_session)
             _drop_free(server, session)
@@ -127,8 +129,16 @@ def _drop_free(server: KeptServer, session: LastingSession) -> None:
             with contextlib.suppress(Refused):  # one that has gone by itself
                 session.run(kind.end_session_sql(other))
         if is_true(ask(kind.probe(lock_name(name)).take)):
-            if {LeftoverSchema(name, server.run_id), LeftoverSchema(name, None)}.intersection(kind.own_schemas(ask)):
-                session.run(kind.drop_sql(name))
+            own = (LeftoverSchema(name, server.run_id), LeftoverSchema(name, None))
+            if not {*own}.isdisjoint(kind.own_schemas(ask, name)):
+                give_up, server.give_up = server.give_up, time.monotonic() + _LONGEST_SECONDS
+                try:
+                    session.run(kind.drop_sql(name))
+                    give_up = time.monotonic() + DROP_SECONDS
+                finally:
+                    server.give_up = give_up
+                if kind.has_schema(ask, name):
+                    continue
             del server.schemas[name]
 
 

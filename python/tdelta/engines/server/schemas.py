@@ -9,6 +9,7 @@ it by mark and free lock, and says what removes it.
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 from collections.abc import Callable, Sequence
 
@@ -21,6 +22,7 @@ from tdelta.processes.signals import held
 from tdelta.processes.workers import Refused
 
 _TOKEN_BYTES = 4
+_MAKES_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX (\w+)", re.IGNORECASE)
 
 
 class RunSchema:
@@ -111,6 +113,21 @@ class RunSchema:
                 ).at(self.server.name)
             )
 
+    def require_indexes(self, statements: Sequence[str]) -> None:
+        """See in the engine's own catalog that every index that these statements make is there.
+
+        Raises:
+            InvalidTwins: one is not: it would change what statements cost, and no answer.
+        """
+        if not (query := self.server.kind.indexes_sql(self.name)):
+            return
+        with self.server.translated_errors():
+            found = {(row["name"] or "").lower() for row in self.server.ask(query)}
+        wanted = {made[1].lower() for statement in statements if (made := _MAKES_INDEX.match(statement))}
+        if missing := sorted(wanted - found):
+            refusal = Refusal.of("indexes-missing", schema=self.name, indexes=", ".join(missing))
+            raise InvalidTwins(refusal.at(self.server.name))
+
     def drop(self) -> None:
         """Remove it with all that is in it, if the mark of this run is there.
 
@@ -122,7 +139,7 @@ class RunSchema:
             raise Defect("a schema of the user's is neither made nor dropped")
         drop = server.kind.drop_sql(self.name)
         try:
-            marked = LeftoverSchema(self.name, self.run_id) in server.kind.own_schemas(server.ask)
+            marked = LeftoverSchema(self.name, self.run_id) in server.kind.own_schemas(server.ask, self.name)
             if not marked and not server.kind.has_schema(server.ask, self.name):
                 return
             if not marked:
@@ -130,6 +147,11 @@ class RunSchema:
                     server.name, Refusal.of("schema-unmarked", run=self.run_id, schema=self.name, drop=drop)
                 )
             server.connection.run(drop)
+            if server.kind.has_schema(server.ask, self.name):
+                raise ExternalServerFault(
+                    server.name,
+                    Refusal.of("schema-not-dropped", said="it is still there", schema=self.name, drop=drop),
+                )
             first(server.ask(server.kind.probe(lock_name(self.name)).release))
         except (Refused, ServerLost, WorkerFault) as refusal:
             raise ExternalServerFault(
@@ -155,13 +177,13 @@ def leftovers(server: FoundServer) -> tuple[Caution, ...]:
         return tuple(caution.at(server.name) for caution in left_by_name(server).values())
 
 
-def left_by_name(server: FoundServer) -> dict[str, Caution]:
+def left_by_name(server: FoundServer, *named: str) -> dict[str, Caution]:
     left = {}
-    for found in server.kind.own_schemas(server.ask):
+    for found in server.kind.own_schemas(server.ask, *named):
         if not is_held(server, lock_name(found.schema)):
             killed = "a run that was killed as it made it (it is empty)"
             whose = killed if found.run_id is None else f"run {found.run_id}"
-            drop = server.kind.drop_sql(found.schema)
+            drop = (server.kind.drop_unmarked_sql if found.run_id is None else server.kind.drop_sql)(found.schema)
             left[found.schema] = Caution.of("schema-left", schema=found.schema, whose=whose, drop=drop)
     return left
 

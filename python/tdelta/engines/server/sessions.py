@@ -117,6 +117,10 @@ class Session:
         """The same as a whole number, 0 for nothing."""
         return int(float(self.text(sql) or 0))
 
+    def kill(self) -> None:
+        """End its process at once; the server finds out by itself."""
+        self._worker.kill()
+
     def close(self) -> None:
         if self._failed is failure:
             self._worker.kill()  # a connection to a frozen server would not close
@@ -143,7 +147,8 @@ Open: TypeAlias = Callable[[Mapping[str, object]], Session]
 class LastingSession(Session):
     """A session that is opened anew when it is lost: to a ``KILL``, a time limit of the server's, a restart.
 
-    What was lost is asked once more in the new one, so only what may be asked twice is put to it.
+    A query that was lost is asked once more in the new one. What `run` was given is not run again, since nobody knows
+    how far it came: whoever wants it done asks first how things stand, by a query.
 
     Raises:
         Refused: the server does not answer, or does not let the user in.
@@ -159,21 +164,21 @@ class LastingSession(Session):
         self._kept.append(sql)
 
     def run(self, sql: str) -> None:
-        self._asked(lambda session: session.run(sql))
+        self._asked(lambda session: session.run(sql), may_repeat=False)
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         return self._asked(lambda session: session.rows(sql))
 
-    def _asked(self, ask: Callable[[Session], _Answer]) -> _Answer:
+    def _asked(self, ask: Callable[[Session], _Answer], *, may_repeat: bool = True) -> _Answer:
         if self._session is not None:
             try:
                 return ask(self._session)
-            except Refused as refusal:
-                if refusal.kind != _LOST:
+            except (Refused, ServerLost, WorkerFault) as lost:  # the process that had the session, too
+                if isinstance(lost, Refused) and lost.kind != _LOST:
                     raise
-            except (ServerLost, WorkerFault):  # the process that had the session
-                pass
-            self.close()
+                self.close()
+                if not may_repeat:
+                    raise
         self._session = self._open()
         for statement in self._kept:
             self._session.rows(statement)

@@ -1,14 +1,15 @@
 """SQL Server instances of users, asked by SQL alone; the statements are in ``queries.sql``.
 
-A schema is a database. On the encrypted instance it gets a key by the certificate that encrypts a database there
-already, of that database's algorithm, and is awaited: state 3 is encrypted. tempdb is encrypted for the whole instance
-then, which is why twins are two instances.
+A schema is a database, whose recovery model and checkpoints tdelta sets itself. On the encrypted instance it gets a key
+by what encrypts a database there already, a certificate or a key of an external module, of that database's algorithm,
+and is awaited: state 3 is encrypted. tempdb is encrypted for the whole instance then, which is why twins are two
+instances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tdelta.engines.server.actions import ServerAction
@@ -36,7 +37,9 @@ from tdelta.engines.server.sessions import Ask, Row, by_name, first, literal, on
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.worker import DRIVER, bare, named
 from tdelta.errors import Defect
-from tdelta.messages import Caution
+from tdelta.measure.space import too_small
+from tdelta.messages import Caution, Refusal
+from tdelta.processes.workers import Refused
 
 SQL = statements("tdelta.engines.sqlserver")
 
@@ -50,6 +53,9 @@ _UNCOMPRESSED = "none"
 
 
 class _Backup(SchemaStep):
+    folders: Mapping[str, str] = MappingProxyType({})
+    """The instance's folders for ``data`` and ``log``, each with the separator that ends it."""
+
     def statements(self) -> tuple[str, ...]:
         return (self.to("DISK = N'NUL'"),)
 
@@ -66,8 +72,8 @@ class _Backup(SchemaStep):
 
     def filled(self, statement: str, **more: str) -> str:
         schema, restored = self.site.schema.name, self.restored
-        named = {"named": f"N{literal(schema)}", "restored_named": f"N{literal(restored)}"}
-        return SQL[statement].format(schema=schema, restored=restored, **named, **more)
+        given = {"schema": schema, "restored": restored, "named": _named(schema), **self.folders}
+        return SQL[statement].format(**given, **more)
 
     @property
     def restored(self) -> str:
@@ -76,13 +82,30 @@ class _Backup(SchemaStep):
 
 class _Restore(_Backup, SchemaRestore):
     def backup(self) -> tuple[str, ...]:
+        server = self.site.schema.server
+        with server.translated_errors():
+            self.folders = {name: _folder(path or "") for name, path in one(server.ask(SQL["folders"])).items()}
         return self.filled("make_device"), self.to(f"[{self.site.schema.name}]")
 
     def statements(self) -> tuple[str, ...]:
         return self.filled("restore"), self.filled("answer", first_table=self.site.tables[0][0])
 
     def remove(self) -> tuple[str, ...]:
-        return self.filled("drop_restored"), self.filled("drop_device")
+        return _dropped(self.restored), self.filled("drop_device")
+
+
+def _folder(path: str) -> str:
+    """A folder of the instance for use within N'…', ended by the separator of its system."""
+    path = path.replace("'", "''")
+    return path if path.endswith(("/", "\\")) else path + ("/" if "/" in path else "\\")
+
+
+def _named(name: str) -> str:
+    return f"N{literal(name)}"
+
+
+def _dropped(database: str) -> str:
+    return " ".join(SQL["drop_schema"].format(schema=database, named=_named(database)).split())
 
 
 _TRANSFER = MappingProxyType({"transfer": range(64, 4097, 64)})
@@ -101,15 +124,30 @@ is for how many seconds the scan that encrypts is suspended."""
 
 
 _UNENCRYPTED, _ENCRYPTED = "1", "3"
-_SUSPENDS = 15
-"""The first version whose scans can be suspended: SQL Server 2019."""
+_OLDEST, _OLDEST_NAME = (13, 0, 4001), "SQL Server 2016 SP1"
+"""With this one `sys.dm_server_services` says whether files are initialized at once."""
 
-_SESSION_SQL = ("off", "on", "rows", "text", "language", "isolation")
-_OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore", "nocount")
+_SUSPENDS = 15
+"""The first version whose scans can be suspended, and that has accelerated database recovery: SQL Server 2019."""
+
+_COOLS_BY_RIGHT = 16
+"""The first version that empties its buffers for a right, and not for administrators alone: SQL Server 2022."""
+
+_BOXED = frozenset({"2", "3", "4"})
+"""``EngineEdition`` of what is installed: Standard, Enterprise, Express. Others are services of Azure and of Fabric,
+where databases of a server cannot be made, asked and restored like this."""
+
+_ALGORITHMS = MappingProxyType(
+    {"AES_128": "AES_128", "AES_192": "AES_192", "AES_256": "AES_256", "TRIPLE_DES_192": "TRIPLE_DES_3KEY"}
+)
+"""What Transact-SQL calls the algorithm and the length that keys have in `sys.dm_database_encryption_keys`."""
+
+_SESSION_SQL = ("off", "counts", "on", "rows", "text", "language", "isolation")
+_OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore")
 _ON = ("ansi_nulls", "ansi_null_dflt_on", "ansi_padding", "ansi_warnings", "arithabort", "concat_null_yields_null")
 _SESSION = {
     **dict.fromkeys(_OFF, "0"),
-    **dict.fromkeys((*_ON, "quoted_identifier"), "1"),
+    **dict.fromkeys(("nocount", *_ON, "quoted_identifier"), "1"),
     "textsize": "2147483647",
     "language": "us_english",
     "isolation_level": "2",  # READ COMMITTED
@@ -122,17 +160,19 @@ _PAGE_BYTES = 8192
 _MEGABYTE = 1 << 20
 _LEAST_FILE_MB = 64
 _ROOM = 2
+_SPARE = 1.3
 _NEAREST = {
     "physical": (("session_reads",), "reads of the session's requests"),
     "logical": (("session_logical_reads",), "logical reads of the session's"),
     "current": (("session_writes",), "writes of the session's requests"),
 }
 _HELD = frozenset({"1", "t"})
+_COLD = "cold"
 _RIGHTS = {"state": "VIEW SERVER STATE", "makes": "CREATE ANY DATABASE", "ends": "ALTER ANY CONNECTION"}
 _RULE = SettingsRule(
     r"default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*",
     r"max server memory.*|min server memory.*|memory kB|CPUs",
-    r"instant file initialization: .*",
+    r"instant file initialization: .*|new databases: .*|files of tempdb|trace flag .*",
     r"max degree of parallelism|cost threshold for parallelism|max worker threads|affinity.*",
     r"backup compression default|recovery interval.*|lightweight pooling|priority boost|optimize for ad hoc.*",
 )
@@ -140,10 +180,28 @@ _RULE = SettingsRule(
 
 @dataclass(frozen=True, slots=True)
 class Encryptor:
-    """What encrypts databases there: a server certificate, and the algorithm of a database that it encrypts."""
+    """What encrypts databases there: the newest of ``known``.
 
-    certificate: str
+    ``name`` is that of a server certificate or of an asymmetric key of an external module, as ``kind`` says; empty
+    where this login may not see it. ``algorithm`` is that of a database that it encrypts.
+    """
+
+    kind: str
+    name: str
+    thumbprint: str
     algorithm: str
+    known: int = 1
+
+    @property
+    def within_text(self) -> str:
+        """The words for it in Transact-SQL within N'…'."""
+        return f"{self.kind} [{self.name.replace(']', ']]')}]".replace("'", "''")
+
+    @property
+    def said(self) -> str:
+        single = "a certificate" if self.kind == "CERTIFICATE" else "an asymmetric key"
+        newest = f"the newest of {self.known} encryptors" if self.known > 1 else single
+        return f"{newest} encrypts databases, {self.algorithm}"
 
 
 class SqlServer(ConvertsSchemas):
@@ -158,12 +216,14 @@ class SqlServer(ConvertsSchemas):
     schema_actions = ACTIONS
     session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
     in_force = InForce(SQL["in_force"], _SESSION)
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
-    counters: tuple[str, ...] = (SQL["counters"],)
+    counters: tuple[str, ...] = (SQL["counters"], SQL["statements"], SQL["own_session"])
     executed_sql: str = SQL["executed"]
     cpu_sql: str = SQL["cpu"]
-    tracing = Tracing("", (SQL["traced"],), _NEAREST, SQL["session"])
-    """By the session's own account, which has CPU time in milliseconds, as ``SET STATISTICS TIME`` has."""
+    tracing = Tracing("", (SQL["traced"],), _NEAREST, SQL["session"], SQL["traced_statements"])
+    """CPU time by the account of the statements' plans, in microseconds; a session's own is in milliseconds."""
 
     cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["drop_clean"])
 
@@ -174,22 +234,46 @@ class SqlServer(ConvertsSchemas):
     def quoted(self, name: str) -> str:
         return "[" + name.replace("]", "]]") + "]"
 
+    def schema_faults(self, ask: Ask, schemas: Sequence[str], data_bytes: int) -> Iterator[Refusal]:
+        """Too little room for the files of all schemas, as if their logs were on the volume of their data."""
+        found = ask(SQL["room"])
+        needed, free = round(_SPARE * 2 * _ROOM * data_bytes * len(schemas)), int(first(found) or 0)
+        if found and free < needed:
+            yield too_small("the instance's folder for data", free, needed, "or use a smaller --size")
+
     def disturbances(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         others = int(first(ask(SQL["others"])) or 0)
         return (Caution.of("other-sessions", sessions=others).at(option),) if others else ()
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        held = one(ask(SQL["rights"]))
-        if held["controls"] in _HELD:
+        held, user, encryptor = one(ask(SQL["rights"])), self.quoted(self.identity.user), self._encryptor
+        if held["administers"] in _HELD:
             return ()
         lacking = [right for column, right in _RIGHTS.items() if held[column] not in _HELD]
-        lacking += ["CONTROL SERVER"] if self._encryptor is not None else []  # a key by a certificate of master's
-        return (f"GRANT {', '.join(lacking)} TO {self.quoted(self.identity.user)}",) if lacking else ()
+        grants = [f"GRANT {', '.join(lacking)} TO {user}"] if lacking else []
+        if encryptor is not None and not encryptor.name:
+            seen = f"{encryptor.kind}::NAME TO {user} (NAME is that of the thumbprint {encryptor.thumbprint})"
+            grants.append(f"USE master; GRANT VIEW DEFINITION ON {seen}")
+        return tuple(grants)
+
+    def missing_work_grants(self, ask: Ask, works: Collection[str]) -> tuple[str, ...]:
+        """Rights that only membership gives are asked for where a trial needs them."""
+        held, user = one(ask(SQL["rights"])), self.quoted(self.identity.user)
+        has_backups = not {"backup", "restore"}.isdisjoint(works)
+        role = "ALTER SERVER ROLE {} ADD MEMBER " + user
+        cools = role.format("sysadmin") if self._major < _COOLS_BY_RIGHT else f"GRANT ALTER SERVER STATE TO {user}"
+        can_cool = self._major >= _COOLS_BY_RIGHT and held["alters"] in _HELD
+        wanted = {
+            cools: _COLD in works and not can_cool,
+            role.format("diskadmin"): "restore" in works and held["devices"] not in _HELD,
+            f"USE msdb; GRANT SELECT ON dbo.backupset TO {user}": has_backups and held["history"] not in _HELD,
+        }
+        return () if held["administers"] in _HELD else tuple(grant for grant, is_needed in wanted.items() if is_needed)
 
     def encryption(self, ask: Ask) -> Encryption:
-        """Whether a certificate encrypts a database there, with the algorithm read back; and tempdb."""
+        """Whether something encrypts a database there, with the algorithm read back; and tempdb."""
         found = self._encryptor
-        by = "no database is encrypted" if found is None else f"a certificate encrypts databases, {found.algorithm}"
+        by = "no database is encrypted" if found is None else found.said
         temp = first(ask(SQL["tempdb"]))
         return Encryption(
             (
@@ -201,59 +285,64 @@ class SqlServer(ConvertsSchemas):
         )
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        """All configuration in use, whether files are initialized at once, and what the machine has."""
-        found = by_name(ask(SQL["settings"]), "value")
+        """All configuration in use, what new databases are like, trace flags, and what the machine has."""
+        queries = ("settings", "model", "recovery") if self._major >= _SUSPENDS else ("settings", "model")
+        found = {name: value for query in queries for name, value in by_name(ask(SQL[query]), "value").items()}
+        found |= {f"trace flag {row['traceflag']}": row["status"] or "" for row in ask(SQL["flags"])}
         for row in ask(SQL["services"]):
             found[f"instant file initialization: {(row['name'] or '').split(' (')[0]}"] = row["value"] or ""
         machine = one(ask(SQL["machine"]))
         return found | {"CPUs": machine["cpus"] or "", "memory kB": machine["kilobytes"] or ""}
 
     def probe(self, name: str) -> Probe:
-        return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
+        return Probe(*(SQL[of].format(lock=_named(name)) for of in ("lock_take", "lock_seen", "lock_release")))
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
-        return bool(ask(SQL["has_schema"].format(schema=f"N{literal(schema)}")))
+        return bool(ask(SQL["has_schema"].format(schema=_named(schema))))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
         """What makes the database, marks it, and encrypts it and waits until it is."""
-        name, mark = schema.name, f"N{literal(MARK + schema.run_id)}"
-        made = (SQL["make_schema"].format(schema=name), SQL["write_mark"].format(schema=name, mark=mark))
+        given = {"schema": schema.name, "mark": _named(MARK + schema.run_id), "level": 10 * self._major}
+        made = tuple(SQL[name].format(**given) for name in ("make_schema", "write_mark", "options", "level"))
         if not schema.is_encrypted or self._encryptor is None:
             return made
         return (
             *made,
-            self.key_sql(name),
-            SQL["encrypt"].format(schema=name),
-            SQL["await_encrypted"].format(schema=f"N{literal(name)}"),
+            self.key_sql(schema.name),
+            SQL["encrypt"].format(schema=schema.name),
+            SQL["await_encrypted"].format(schema=_named(schema.name)),
         )
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
-        """Databases with tdelta's mark."""
-        names = [row["name"] or "" for row in ask(SQL["databases"])]
+    def own_schemas(self, ask: Ask, *named: str) -> tuple[LeftoverSchema, ...]:
+        """Databases with tdelta's mark, which is looked for only where the name says that it may be there."""
+        asked = SQL["databases"].format(named=", ".join(map(_named, named or ("",))))
+        names = [row["name"] or "" for row in ask(asked)]
         return leftover_schemas(
             {name: first(ask(SQL["mark"].format(schema=name.replace("]", "]]")))) for name in names}
         )
 
     def drop_sql(self, schema: str) -> str:
         """What ends the sessions in the database and removes it, once no conversion goes on that would forbid that."""
-        return SQL["drop_schema"].format(schema=schema, named=f"N{literal(schema)}")
+        given = {"schema": schema, "named": _named(schema)}
+        scanning = " AND encryption_scan_state <> 3" if self._can_suspend else ""
+        resume = f"{SQL['resume_left'].format(**given)}; " if self._can_suspend else ""
+        return f"{resume}{SQL['await_scan'].format(**given, scanning=scanning)}; {_dropped(schema)}"
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By the state of the database's encryption; None where it is of another algorithm than was asked for."""
-        rows = ask(SQL["tables"].format(schema=schema, named=f"N{literal(schema)}"))
+        rows = ask(SQL["tables"].format(schema=schema, named=_named(schema)))
         return {row["name"] or "": self._is_encrypted(row) for row in rows}
 
     def _is_encrypted(self, row: Row) -> bool | None:
         if row["state"] != _ENCRYPTED:
             return False
-        algorithm = f"{row['algorithm']}_{row['length']}"
-        return True if self._encryptor is None or algorithm == self._encryptor.algorithm else None
+        return True if self._encryptor is None or _algorithm(row) == self._encryptor.algorithm else None
 
     def key_sql(self, schema: str) -> str:
-        """A key by the certificate that encrypts databases there, of their algorithm."""
+        """A key by what encrypts databases there, of their algorithm."""
         if self._encryptor is None:
             raise Defect("a key was asked of a server where nothing encrypts databases")
-        key = {"algorithm": self._encryptor.algorithm, "certificate": self._encryptor.certificate}
+        key = {"algorithm": self._encryptor.algorithm, "encryptor": self._encryptor.within_text}
         return SQL["make_key"].format(schema=schema, **key)
 
     def rekey_sql(self, schema: str) -> str:
@@ -264,7 +353,7 @@ class SqlServer(ConvertsSchemas):
 
     def unkey_sql(self, schema: str) -> tuple[str, ...]:
         """The log is cut first, so that nothing which was written with the key stands in its active part."""
-        given = {"schema": schema, "named": f"N{literal(schema)}"}
+        given = {"schema": schema, "named": _named(schema)}
         return tuple(SQL[name].format(**given) for name in ("checkpoint_schema", "drop_key"))
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
@@ -277,22 +366,26 @@ class SqlServer(ConvertsSchemas):
         return SQL["resume"].format(schema=schema)
 
     @property
+    def _major(self) -> int:
+        return _version(self.identity.version)[0]
+
+    @property
     def _can_suspend(self) -> bool:
-        return int(self.identity.version.split(".")[0] or 0) >= _SUSPENDS
+        return self._major >= _SUSPENDS
 
     def conversion(self, ask: Ask, schema: str) -> Conversion:
         """By ``encryption_state``, with how far it is; encrypted by another algorithm is neither."""
-        given = {"named": f"N{literal(schema)}"}
+        given = {"named": _named(schema)}
         rows = ask(SQL["conversion"].format(**given))
         if not rows:
             return Conversion(is_encrypted=False, said="no key")
         row = rows[0]
-        algorithm = f"{row['algorithm']}_{row['length']}"
-        said = f"encryption_state={row['state']}, percent_complete={row['percent_done']}, {algorithm}"
+        said = f"encryption_state={row['state']}, percent_complete={row['percent_done']}, {_algorithm(row)}"
         if self._can_suspend:
             said += f", encryption_scan_state={first(ask(SQL['scan'].format(**given))) or 'none'}"
         states = {_UNENCRYPTED: False, _ENCRYPTED: self._is_encrypted(row)}
-        return Conversion(states.get(row["state"] or ""), said, float(row["percent_done"] or 0))
+        is_encrypted = states.get(row["state"] or "")
+        return Conversion(is_encrypted, said, float(row["percent_done"] or 0), key=row["regenerated"] or "")
 
     def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
         """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""
@@ -303,15 +396,21 @@ class SqlServer(ConvertsSchemas):
     def plan_hashes(self, ask: Ask, schema: str, scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """The ``query_plan_hash`` of every plan that the server remembers of a transaction's statements, by name."""
         known: dict[str, set[str]] = {}
-        for row in ask(SQL["plans"].format(named=f"N{literal(schema)}")):
+        for row in ask(SQL["plans"].format(named=_named(schema))):
             known.setdefault(bare(row["text"] or ""), set()).add(row["plan_hash"] or "")
         return {name: sorted(known[text]) for name, text in named(scripts) if text in known}
+
+    def indexes_sql(self, schema: str) -> str:
+        return SQL["indexes"].format(schema=schema)
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         return tuple(SQL["statistics"].format(table=table) for table in tables)
 
     def data_bytes_sql(self, schema: str) -> str:
         return SQL["data_bytes"].format(schema=schema)
+
+    def parallel_sql(self, cpus: int) -> str:
+        return SQL["parallel"].format(cpus=cpus)
 
     def mark_session_sql(self, mark: str) -> str:
         return SQL["mark_session"].format(mark=_hex(mark))
@@ -330,15 +429,26 @@ class SqlServer(ConvertsSchemas):
     @classmethod
     def answering(cls, ask: Ask) -> SqlServer:
         found = one(ask(SQL["identity"]))
-        keys = ask(SQL["encryptor"])
-        encryptor = None
-        if keys:
-            encryptor = Encryptor(
-                (keys[0]["certificate"] or "").replace("]", "]]"), f"{keys[0]['algorithm']}_{keys[0]['length']}"
-            )
         product = f"{PROFILE.product} {found['edition'] or ''}".strip()
         version, who, machine = (found[name] or "" for name in ("version", "who", "machine"))
+        if found["engine"] not in _BOXED or _version(version) < _OLDEST:
+            expected = f"{_OLDEST_NAME} or later, installed on a machine or in a container"
+            raise Refused("protocol", Refusal.of("unexpected", expected=expected, found=f"{product} {version}"))
+        keys = [
+            Encryptor(row["kind"] or "", row["name"] or "", row["thumbprint"] or "", _algorithm(row))
+            for row in ask(SQL["encryptor"])
+        ]
+        encryptor = replace(keys[0], known=len(dict.fromkeys(keys))) if keys else None
         return cls(Identity(PROFILE.name, product, version, who, machine), encryptor)
+
+
+def _algorithm(row: Row) -> str:
+    found = f"{row['algorithm']}_{row['length']}"
+    return _ALGORITHMS.get(found, found)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part or 0) for part in text.split("."))
 
 
 def _hex(mark: str) -> str:

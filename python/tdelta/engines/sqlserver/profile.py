@@ -13,6 +13,7 @@ PROFILE = server_profile(
         bytes_type="VARBINARY({})",
         bytes_literal="0x{}",
         has_ordered_rows=False,
+        pads_char=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
     unsearched="nothing of it is started by tdelta",
@@ -22,13 +23,15 @@ PROFILE = server_profile(
         port=1433,
         processes=frozenset({"sqlservr"}),
         worker="tdelta.engines.sqlserver.worker",
-        takes=frozenset({Takes.TRACES, Takes.BULK_LOADS}),
+        takes=frozenset({Takes.TRACES, Takes.BULK_LOADS, Takes.PARALLELISM}),
         is_cooled=True,
+        takes_authority=False,
         needs=(
-            "two instances, since one encrypted database encrypts tempdb for all; one with a server certificate that"
-            " encrypts a database already: tdelta's gets a key of that certificate and algorithm",
-            "rights: CONTROL SERVER, or VIEW SERVER STATE, CREATE ANY DATABASE and ALTER ANY CONNECTION",
-            "SQL Server 2016 or later",
+            "two instances, since one encrypted database encrypts tempdb for all; one with a server certificate (or a"
+            " key of an external module) that encrypts a database already: tdelta's gets a key by it, of its algorithm",
+            "rights: VIEW SERVER STATE, CREATE ANY DATABASE and ALTER ANY CONNECTION, on the encrypted instance VIEW"
+            " DEFINITION on the certificate",
+            "SQL Server 2016 SP1 or later",
         ),
         publishing=(
             "Microsoft's licence forbids disclosing results of benchmark tests without its prior written approval:"

@@ -1,9 +1,14 @@
-"""SQL Server by mssql-python, the vendor's driver. Started as ``python -m tdelta.engines.sqlserver.worker``."""
+"""SQL Server by mssql-python, the vendor's driver. Started as ``python -m tdelta.engines.sqlserver.worker``.
+
+Every session commits each statement by itself, and transactions are statements: with the driver's own, DDL would be
+part of one that nobody ends, and a session would sit in an open one between two of the load's.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -42,14 +47,51 @@ class BulkCopy(LoadsAside):
     The table is locked as a whole, which a minimally logged load takes, and there is no limit of time.
     """
 
-    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-        """What this connection did is committed first: the other one would wait for it."""
-        self._cursor.connection.commit()
-        self._cursor.bulkcopy(table, rows, timeout=0, column_mappings=list(columns), table_lock=True)
+    def load(self, table: str, columns: Sequence[str], pieces: Iterator[list[tuple[Any, ...]]]) -> None:
+        """One bulk copy of all rows, committed by batches: the log of one transaction would keep all of them."""
+        rows, into = chain.from_iterable(pieces), list(columns)
+        self._cursor.bulkcopy(table, rows, _BATCH_ROWS, timeout=0, column_mappings=into, table_lock=True)
+
+
+_BATCH_ROWS = 100_000
+_MOST_CHARACTERS = 4000
+_MOST_BYTES = 8000
+_VARCHAR, _NVARCHAR = (12, _MOST_CHARACTERS, 0), (-9, _MOST_CHARACTERS, 0)
+_SIZES = {int: (-5, 19, 0), float: (8, 15, 0), bytes: (-3, _MOST_BYTES, 0)}
+"""ODBC's numbers of types, with their sizes: BIGINT, DOUBLE, VARBINARY."""
+
+
+class Typed:
+    """A cursor whose parameters are of the same types however large their values are.
+
+    The driver would take the narrowest type that holds a value; each change of one is another statement to the server,
+    which compiles it and keeps its plan.
+    """
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def execute(self, sql: str, *parameters: Sequence[Any]) -> Any:
+        if parameters and None not in (sizes := [_size(value) for value in parameters[0]]):
+            self._cursor.setinputsizes(sizes)
+        return self._cursor.execute(sql, *parameters)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
+def _size(value: Any) -> tuple[int, int, int] | None:
+    """None for NULL, and for what is longer than a parameter that is sent at once."""
+    if not isinstance(value, (str, bytes)):
+        return _SIZES.get(type(value))
+    if isinstance(value, bytes):
+        return _SIZES[bytes] if len(value) <= _MOST_BYTES else None
+    return None if len(value) > _MOST_CHARACTERS else _VARCHAR if value.isascii() else _NVARCHAR
 
 
 _KINDS = (
     ("login failed", "auth"),
+    ("invalid authorization specification", "auth"),  # the driver's word for 28000; the server's are in its language
     ("cannot open database", "unknown_database"),
     ("ssl provider", "tls"),
     ("encryption not supported", "tls"),
@@ -59,11 +101,13 @@ _KINDS = (
     ("lock request time out", "locked"),
     ("snapshot isolation transaction aborted", "conflict"),
     ("permission was denied", "denied"),
+    ("permission denied in database", "denied"),
     ("does not have permission", "denied"),
     ("read-only", "read_only"),
     ("filegroup is full", "full"),
     ("transaction log for database", "full"),
     ("insufficient memory", "out_of_memory"),
+    ("insufficient system memory", "out_of_memory"),
     ("violation of primary key", "constraint"),
     ("violation of unique", "constraint"),
     ("duplicate key", "constraint"),
@@ -96,8 +140,6 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         "Encrypt": "no" if tls == "disable" else "yes",
         "TrustServerCertificate": "no" if tls.startswith("verify") else "yes",
     }
-    if "tls_ca" in options:
-        given["ServerCertificate"] = options["tls_ca"]
     text = ";".join(f"{name}={{{str(value).replace('}', '}}')}}}" for name, value in given.items())
     module.pooling(enabled=False)  # sessions are to end when they are closed
     connection = module.connect(text, autocommit=True, timeout=int(options.get("answer_seconds", 60)))
@@ -105,8 +147,14 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
     return connection
 
 
+def _limited(cursor: Any, seconds: float) -> Any:
+    """Another cursor of the same session: the driver takes the limit of one as it is made."""
+    cursor.connection.timeout = int(seconds)
+    return cursor.connection.cursor()
+
+
 def _said(module: ModuleType, error: BaseException) -> Said | None:
-    if not isinstance(error, (module.Error, RuntimeError)):
+    if not isinstance(error, (module.Error, module.ConnectionStringParseError, RuntimeError)):
         return None
     words = str(error).strip()
     lower = words.lower()
@@ -117,11 +165,14 @@ def _said(module: ModuleType, error: BaseException) -> Said | None:
 DRIVER = Driver(
     module="mssql_python",
     distribution="mssql-python",
-    style={"parameters": "qmark", "ends_by_methods": True},
+    style={"parameters": "qmark", "begin": "BEGIN TRANSACTION"},
     connect=_connect,
     said=_said,
     dialect="tsql",
     script=as_written,
+    needs_password=True,
+    limited=_limited,
+    loading=Typed,
     direct=BulkCopy,
 )
 

@@ -1,10 +1,12 @@
 """What an Oracle database says of a tablespace's encryption is asserted, and never taken from one view alone."""
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from tdelta.engines.oracle.driver import Oracle
+from tdelta.engines.oracle.driver import Oracle, own_tablespace
 from tdelta.engines.server.base import DATA, Identity, NewSchema
 from tdelta.engines.server.sessions import Ask, Row
 from tdelta.processes.workers import Refused
@@ -12,15 +14,27 @@ from tdelta.processes.workers import Refused
 SERVERS = Oracle(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
 
 
-def answering(encrypted: str, *accounted: tuple[str, str]) -> Ask:
-    """A primary with one tablespace, as the catalog has it and as V$ENCRYPTED_TABLESPACES accounts for it."""
+def answering(encrypted: str, *accounted: tuple[str, str], **other: Any) -> Ask:
+    """A primary with one tablespace, as the catalog has it and as V$ENCRYPTED_TABLESPACES accounts for it.
+
+    Args:
+        other: what is otherwise, by parameters, or by ``keystore``, ``container``, ``log_mode``, ``room``, ``archive``.
+    """
+    parameters = {"compatible": "19.0.0", "cluster_database": "FALSE", **other}
     answers: Mapping[str, Sequence[Row]] = {
-        "FROM v$database": [{"role": "PRIMARY", "mode_of": "READ WRITE"}],
-        "WHERE tablespace_name =": [{"encrypted": encrypted}],
+        "SELECT database_role": [
+            {"role": "PRIMARY", "mode_of": "READ WRITE", "container": other.get("container", "PDB1")}
+        ],
+        "SELECT log_mode": [{"log_mode": other.get("log_mode", "NOARCHIVELOG")}],
+        "SELECT encrypted": [{"encrypted": encrypted}],
         "FROM v$encrypted_tablespaces": [{"algorithm": name, "status": status} for name, status in accounted],
-        "FROM v$encryption_wallet": [{"status": "OPEN", "kind": "AUTOLOGIN"}],
+        "FROM v$encryption_wallet": [{"status": other.get("keystore", "OPEN"), "kind": "AUTOLOGIN"}],
         "'UNDO', 'TEMPORARY'": [{"contents": "UNDO", "encrypted": "NO"}],
         "contents = 'PERMANENT'": [{"tablespace": "PLAIN_TS"}, {"tablespace": "SECRET_TS"}, {"tablespace": "lower"}],
+        "FROM v$system_parameter": [{"name": name, "value": str(value)} for name, value in parameters.items()],
+        "dba_tablespace_usage_metrics": [{"bytes": other.get("room", "1e9")}],
+        "v$recovery_file_dest": [{"bytes": other.get("archive")}],
+        "product_component_version": [{"product": "Oracle", "version": "12.2.0.1.0", "who": "BENCH", "machine": "db1"}],
     }
 
     def ask(sql: str) -> Sequence[Row]:
@@ -30,13 +44,18 @@ def answering(encrypted: str, *accounted: tuple[str, str]) -> Ask:
     return ask
 
 
+ENCRYPTED = ("YES", ("AES256", "NORMAL"))
+
+
 @pytest.mark.parametrize(
     ("encrypted", "accounted", "faults"),
     [
         ("NO", (), []),
+        ("NO", (("NONE", "NORMAL"),), []),
         ("YES", (("AES256", "NORMAL"),), []),
         ("YES", (), ["encryption-unsettled"]),
         ("YES", (("", "NORMAL"),), ["encryption-unsettled"]),
+        ("YES", (("NONE", "NORMAL"),), ["encryption-unsettled"]),
         ("YES", (("AES256", "DECRYPTING"),), ["encryption-unsettled"]),
         ("NO", (("AES256", "ENCRYPTING"),), ["encryption-unsettled"]),
     ],
@@ -45,6 +64,58 @@ def test_a_tablespace_is_plain_or_encrypted_by_a_known_algorithm_or_it_is_no_twi
     encrypted: str, accounted: tuple[tuple[str, str], ...], faults: list[str]
 ) -> None:
     assert [fault.code for fault in SERVERS.standing_faults(answering(encrypted, *accounted))] == faults
+
+
+@pytest.mark.parametrize(
+    ("other", "faults"),
+    [
+        ({"keystore": "CLOSED"}, ["database-answer"]),
+        ({"keystore": "OPEN_NO_MASTER_KEY"}, ["database-answer"]),
+        ({"container": "CDB$ROOT"}, ["database-answer"]),
+        ({"cluster_database": "TRUE"}, ["server-unfit"]),
+    ],
+)
+def test_a_closed_keystore_the_root_and_a_cluster_are_refused(other: Any, faults: list[str]) -> None:
+    assert [fault.code for fault in SERVERS.standing_faults(answering(*ENCRYPTED, **other))] == faults
+
+
+def test_a_plain_tablespace_needs_no_keystore() -> None:
+    assert not [*SERVERS.standing_faults(answering("NO", keystore="NOT_AVAILABLE"))]
+
+
+LONG = "tdelta_20261122_abcd_encrypt_mode_offline"
+
+
+@pytest.mark.parametrize(
+    ("schema", "other", "faults"),
+    [
+        (LONG, {}, []),
+        (LONG, {"compatible": "12.1.0.2.0"}, ["too-large"]),
+        (LONG, {"tablespace_encryption": "AUTO_ENABLE"}, ["conflict"]),
+        (LONG, {"encrypt_new_tablespaces": "ALWAYS"}, ["conflict"]),
+        ("tdelta_r1", {"encrypt_new_tablespaces": "ALWAYS"}, []),
+        ("tdelta_r1", {"room": "129"}, ["disk-too-small"]),
+        ("tdelta_r1", {"archive": "129"}, []),
+        ("tdelta_r1", {"archive": "129", "log_mode": "ARCHIVELOG"}, ["disk-too-small"]),
+        ("tdelta_r1", {"archive": "130", "log_mode": "ARCHIVELOG"}, []),
+    ],
+)
+def test_what_a_schema_lacks_is_refused_before_it_is_made(schema: str, other: Any, faults: list[str]) -> None:
+    found = SERVERS.schema_faults(answering(*ENCRYPTED, **other), [schema], 100)
+    assert [fault.code for fault in found] == faults
+
+
+def test_that_redo_is_archived_is_said() -> None:
+    def ask(sql: str) -> Sequence[Row]:
+        return [{"sessions": "0"}] if "v$session" in sql else answering("NO", log_mode="ARCHIVELOG")(sql)
+
+    assert [caution.code for caution in SERVERS.disturbances(ask, "--baseline")] == ["redo-archived"]
+
+
+def test_a_release_without_schema_only_users_is_refused_by_its_number() -> None:
+    with pytest.raises(Refused) as refused:
+        Oracle.answering(answering("NO"))
+    assert refused.value.refusal.parameters["needs"] == "18c or later, found 12.2.0.1.0"
 
 
 def test_the_algorithm_is_the_databases_own_account() -> None:
@@ -81,15 +152,40 @@ def test_a_conversion_takes_rights_on_tablespaces_and_nothing_else_does(
     assert SERVERS.missing_schema_grants(lambda _sql: [{"privilege": right} for right in held], schema) == missing
 
 
+def test_altering_the_system_is_for_cold_trials_alone() -> None:
+    def ask(_sql: str) -> Sequence[Row]:
+        return []
+
+    assert "ALTER SYSTEM" not in str(SERVERS.missing_grants(ask))
+    assert SERVERS.missing_work_grants(ask, {"warm"}) == ()
+    assert SERVERS.missing_work_grants(ask, {"cold"}) == ("GRANT ALTER SYSTEM TO BENCH",)
+
+
 def test_a_tablespace_of_the_users_is_neither_converted_nor_dropped() -> None:
     def ask(sql: str) -> Sequence[Row]:
         assert "FROM dba_users" in sql
         return [{"found": "0"}]
 
     assert not SERVERS.conversion(ask, "tdelta_r1").is_possible
-    assert "TABLESPACE" not in SERVERS.drop_sql("tdelta_r1")
-    assert "IF own > 0 THEN" in SERVERS.drop_sql("tdelta_r1_encrypt")
-    assert "INCLUDING CONTENTS" not in SERVERS.drop_sql("tdelta_r1_encrypt")
+    dropped = SERVERS.drop_sql("tdelta_r1")
+    assert set(re.findall(r"TABLESPACE (\w+)", dropped)) == {own_tablespace("tdelta_r1")}
+    assert "INCLUDING CONTENTS" not in dropped
+    assert SERVERS.drop_unmarked_sql("tdelta_r1") == "DROP USER tdelta_r1"
+
+
+def test_the_name_of_a_tablespace_of_tdeltas_is_short_whatever_the_schema_is_called() -> None:
+    names = {own_tablespace(schema) for schema in (LONG, f"{LONG}_", "a" * 63)}
+    assert len(names) == 3
+    assert max(map(len, names)) <= 30
+
+
+def test_that_a_tablespace_was_encrypted_once_makes_it_no_tablespace_to_be_converted() -> None:
+    servers = Oracle(SERVERS.identity, "TS")
+    scope = servers.encryption(answering("NO", ("AES256", "NORMAL"))).scope(DATA)
+    assert scope is not None
+    assert not scope.is_encrypted
+    made = servers.make_sql(NewSchema("tdelta_r1", "r1", is_encrypted=False))
+    assert not any("CREATE TABLESPACE" in statement for statement in made)
 
 
 def test_only_a_plain_schema_where_tables_would_be_encrypted_gets_a_tablespace() -> None:

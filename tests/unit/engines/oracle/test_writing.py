@@ -7,7 +7,6 @@ import sqlglot
 from tdelta.engines.oracle.driver import Oracle
 from tdelta.engines.oracle.worker import DirectPath, fetching, written
 from tdelta.engines.registry import dialects, profile
-from tdelta.engines.server import dbapi as aside
 from tdelta.engines.server.base import Identity
 from tdelta.workloads import load
 
@@ -35,9 +34,6 @@ class Driver:
     def commit(self) -> None:
         self.said.append("commit")
 
-    def rollback(self) -> None:
-        self.said.append("rollback")
-
 
 @pytest.mark.parametrize(
     ("text", "told"),
@@ -63,28 +59,20 @@ def test_tables_are_named_without_as_and_columns_with_it(text: str, told: str) -
 def test_rows_are_loaded_by_the_direct_path_many_at_once_and_the_rest_at_the_commit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(aside, "_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(DirectPath, "rows_at_once", 3)
     driver = Driver()
     cursor = DirectPath(driver)
-    for number in range(2):
+    for number in range(3):
         cursor.executemany(INSERT, [{"p1": 2 * number, "p2": "a"}, {"p1": 2 * number + 1, "p2": "b"}])
     cursor.executemany("INSERT INTO lines (id) VALUES (:p1)", [{"p1": 7}])
     cursor.connection.commit()
     loads = [said for said in driver.said if isinstance(said, tuple)]
     assert loads == [
         ("TDELTA_R1", "ORDERS", ["ID", "WORD"], [(0, "a"), (1, "b"), (2, "a"), (3, "b")]),
+        ("TDELTA_R1", "ORDERS", ["ID", "WORD"], [(4, "a"), (5, "b")]),
         ("TDELTA_R1", "LINES", ["ID"], [(7,)]),
     ]
     assert driver.said[-1] == "commit"
-
-
-def test_what_was_not_loaded_yet_is_forgotten_by_a_rollback() -> None:
-    driver = Driver()
-    cursor = DirectPath(driver)
-    cursor.executemany(INSERT, [{"p1": 1, "p2": "a"}])
-    cursor.connection.rollback()
-    cursor.connection.commit()
-    assert driver.said == ["rollback", "commit"]
 
 
 def test_a_fetch_size_is_that_of_the_first_round_trip_too() -> None:

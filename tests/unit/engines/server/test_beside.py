@@ -27,6 +27,9 @@ class Server:
         self.stands = Conversion(stands, "", 41.6)
         self.connection = self
 
+    def now(self) -> Conversion:
+        return self.stands
+
     def run(self, sql: str) -> None:
         self.ran.append(sql)
         if sql == self.refuses:
@@ -45,9 +48,10 @@ def change(
         convert_sql=lambda _schema, *, is_encrypted: f"encrypted {is_encrypted}",
         suspend_sql=lambda _schema: suspend,
         resume_sql=lambda _schema: "resume",
+        rekey_sql=lambda _schema: "rekey",
         unkey_sql=lambda _schema: ("unkey",),
         data_bytes_sql=lambda _schema: "",
-        conversion=lambda _ask, _schema: server.stands,
+        conversion=lambda _ask, _schema: server.now(),
         **more,
     )
     kind = ConvertsSchemas(Identity("any", "product", "14.0", "me"))
@@ -88,6 +92,14 @@ def test_a_run_that_ends_during_a_pause_has_the_conversion_resumed() -> None:
         change(server, "encrypt:pause=100", halt).perform()
     assert [one.code for one in fault.value.refusals] == ["action-stopped"]
     assert server.ran == ["encrypted True", "suspend", "resume"]
+
+
+def test_a_change_of_keys_is_over_when_there_is_another_key_though_the_state_is_the_same_at_first() -> None:
+    server = Server()
+    looks = iter("aab")
+    server.now = lambda: Conversion(True, "", key=next(looks))  # type: ignore[method-assign]
+    change(server, "rekey", Halt()).perform()
+    assert (server.ran, [*looks]) == (["rekey"], [])
 
 
 @pytest.mark.parametrize(("stands", "ran"), [(False, ["unkey"]), (None, ["encrypted False"])])

@@ -2,7 +2,7 @@ import datetime
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,6 +112,15 @@ def test_what_pymysql_says_is_told_apart_by_its_number(arguments: Any, kind: str
     module = pytest.importorskip("pymysql")
     found = PYMYSQL.explained(module.err.OperationalError(*arguments))
     assert (found[0], found[2]) == (kind, is_retried)
+
+
+def test_psycopg_answers_char_without_the_blanks_that_pad_it() -> None:
+    pytest.importorskip("psycopg.types.string")
+    loaders: dict[str, Any] = {}
+    opened = SimpleNamespace(adapters=SimpleNamespace(register_loader=loaders.__setitem__))
+    module: Any = SimpleNamespace(connect=lambda **_options: opened)
+    assert PSYCOPG.connect(module, {"host": "db1", "port": 5432, "user": "app"}) is opened
+    assert loaders["bpchar"](1042).load(b" ab  ") == " ab"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ def faults(text: str) -> tuple[str, ...]:
             "mysql://app@db1?tls-ca=/etc/ca.pem&password-env=DB_PASSWORD",
             Dsn("mysql", "app", "db1", 3306, tls="verify-full", tls_ca="/etc/ca.pem", password_env="DB_PASSWORD"),  # noqa: S106
         ),
+        ("oracle://app@db1/PDB1", Dsn("oracle", "app", "db1", 1521, database="PDB1")),
+        ("oracle://app@db1/P?tls=require", Dsn("oracle", "app", "db1", 2484, database="P", tls="require")),
+        ("oracle://app@db1:99/P?tls=require", Dsn("oracle", "app", "db1", 99, database="P", tls="require")),
+        ("oracle://app@db1/P?tls-ca=c", Dsn("oracle", "app", "db1", 2484, database="P", tls="verify-full", tls_ca="c")),
+        ("oracle://app@[::1]/P?client=thick", Dsn("oracle", "app", "::1", 1521, database="P", client="thick")),
         ("postgres://app@[::1]/b?client=dbapi", Dsn("postgres", "app", "::1", 5432, database="b", client="dbapi")),
         (
             "mysql://app@db1?tls=verify-ca&tls-ca=ca.pem&password-file=pass%26word",
@@ -61,6 +66,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         ("mysql://app@db1?tls=yes", ["tls: expected one of disable, require, verify-ca, verify-full"]),
         ("mysql://app@db1?tls=verify-full", ["tls=verify-full requires tls-ca=PATH"]),
         ("mysql://app@db1?tls=require&tls-ca=x", ["?tls-ca= cannot be combined with tls=require"]),
+        ("sqlserver://app@db1?tls=verify-full&tls-ca=x", ["not supported by sqlserver: ?tls-ca="]),
         ("mysql://app@/?socket=/s&tls=require", ["?tls= cannot be combined with a Unix socket"]),
         ("mysql://app@db1?socket=/s", ["a host cannot be combined with ?socket="]),
         ("mysql://app@/?socket=s", ["socket: expected an absolute path"]),
@@ -68,6 +74,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         ("mysql://app@db1?sslmode=require", ["unknown parameter 'sslmode'. Did you mean tls?"]),
         ("mysql://app@db1?pasword-file=x", ["unknown parameter 'pasword-file'. Did you mean password-file?"]),
         ("mysql://app@db1?client=odbc", ["client: expected dbapi"]),
+        ("oracle://app@db1?client=dbapi", ["database: expected a service", "client: expected thick"]),
         ("mysql://app@db1?zzz=1", ["unknown parameter 'zzz'. Expected one of socket"]),
         ("mysql://app@db1?tls=require&tls=require", ["tls: it is given more than once"]),
         ("mysql://app@db1?tls", ["tls: expected a value"]),

@@ -54,8 +54,8 @@ class Session:
 
 
 def dropped(session: Session, *schemas: str, seconds: float = 60.0) -> KeptServer:
-    server = KeptServer("mariadb", "", "r1", {}, dict.fromkeys(schemas, "mark"))
-    drop(server, lambda: session, time.monotonic() + seconds)
+    server = KeptServer("mariadb", "", "r1", {}, dict.fromkeys(schemas, "mark"), time.monotonic() + seconds)
+    drop(server, lambda: session)
     return server
 
 
@@ -63,6 +63,21 @@ def test_a_schema_with_the_mark_of_the_run_is_dropped_and_no_other() -> None:
     session = Session(FREE, MARKED)
     assert dropped(session, "tdelta_r1", "tdelta_r2", "tdelta_r3").schemas == {}
     assert session.put("DROP") == ["DROP SCHEMA `tdelta_r1`"]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_drop_takes_as_long_as_it_takes_and_the_next_schema_has_its_time_then() -> None:
+    schemas = {"SELECT TABLE_SCHEMA": [["tdelta_r1", "tdelta run r1"], ["tdelta_r1_aa", "tdelta run r1"]]}
+
+    class Slow(Session):
+        def run(self, sql: str) -> None:
+            if sql.startswith("DROP"):
+                time.sleep(1000)
+            super().run(sql)
+
+    session = Slow(FREE, schemas)
+    assert dropped(session, "tdelta_r1", "tdelta_r1_aa", seconds=SOON_SECONDS).schemas == {}
+    assert len(session.put("DROP")) == 2
 
 
 def test_of_a_run_that_made_nothing_no_server_is_asked() -> None:
