@@ -1,4 +1,4 @@
-"""What was published for the levels of a run's conditions, beside what was measured."""
+"""Published figures for the levels of a run's conditions, beside the measured ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell(Finding):
-    """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
+    """A published figure for one condition of a study: ``ratio`` is a cost over the same without encryption."""
 
     FINDING = "published"
 

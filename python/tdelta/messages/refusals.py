@@ -199,6 +199,7 @@ MACHINE = {
     "server-disk-full": "the disk of {folder} is full: free some space, or use --dir ({said})",
     "supervisor-gone": "the supervisor of {server} died: {fault}",
     "folder-in-use": "{folder} is in use by another tdelta; wait until it finishes",
+    "plugin-missing": "{server} has no plugin {plugin}: {install}",
     "preload-missing": "{library} is missing in this installation; it is built with make setup and part of the wheel",
     "preload-unnamable": "LD_PRELOAD does not support the path {library}; install tdelta in a folder without ' :$'",
     "library-not-installed": "engine {engine!r}: {wheel} is not installed: {install}",

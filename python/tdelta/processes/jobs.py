@@ -1,4 +1,4 @@
-"""What a worker is told, as frozen values."""
+"""Requests to a worker, as frozen values."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What outcomes are compared with; ``budget`` is None without a gate."""
+    """The limit that outcomes are compared with; ``budget`` is None without a gate."""
 
     tolerance: float
     budget: float | None = None
@@ -208,7 +208,7 @@ def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
 
 
 def _side(estimate: Estimate, settings: RunSettings) -> Decision:
-    """What the 95% interval alone says of the tolerance."""
+    """The side of the tolerance by the 95% interval alone."""
     low, high = estimate.hdi95
     least, most = edges(settings.tolerance)
     if low > most or high < least:

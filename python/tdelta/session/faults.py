@@ -1,4 +1,4 @@
-"""What is wrong with a request: levels, ciphers, options that do not go together or are for other engines."""
+"""Faults of a request: levels, ciphers, options that do not go together or are for other engines."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _restore(request: RunRequest) -> Iterator[Refusal]:
 
 
 def _against_own_rows(request: RunRequest, option: str) -> Iterator[Refusal]:
-    """What does not go with rows that are there already."""
+    """Options that do not go with rows that are there already."""
     if request.study is not None:
         yield Refusal.of("conflict", one=f"STUDY {request.study}", other=option)
     if request.size_bytes != OPTIONS["size_bytes"].default:

@@ -210,7 +210,7 @@ class Plan(RunLayout):
         return WorkloadSpec(transactions, variables, self.command, self.writes, self._steps())
 
     def _steps(self) -> PopulateJob | None:
-        """What the run's steps are made of; None where all its trials are of transactions."""
+        """The steps of the run; None where all its trials are of transactions."""
         job = self.populate_job()
         if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
@@ -241,7 +241,7 @@ class Plan(RunLayout):
         return hosts_of(self.settings.seed, number, tuple(self.instances(number)), self.hosts.count)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
-        """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""
+        """Settings that a condition's twins are opened with, of the engine's type; the cache is a share of the data."""
         return self.engine.settings(self, condition, data_bytes)
 
     def data_templates(self) -> dict[tuple[str | int, ...], Condition]:
@@ -272,7 +272,7 @@ class Plan(RunLayout):
 
 
 def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
-    """What makes an instance large: its connections, then its cache."""
+    """The order of instances by size: connections, then cache."""
     levels = [dict(condition.levels) for condition in conditions]
     caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in levels]
     return sum(float(of["threads"]) for of in levels), max(caches)
@@ -351,7 +351,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
 
 
 def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Caution]:
-    """What a study leaves to servers of the user's, and what of their statements is not known."""
+    """Steps that a study leaves to the user's servers, and unknown facts about their statements."""
     name = request.study
     if name is not None:
         settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.study_size)

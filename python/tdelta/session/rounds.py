@@ -137,7 +137,7 @@ class RoundRunner:
             raise ServerLost(Refusal.of("losses-too-many", losses=self._checks.losses, loss=loss))
 
     def seconds_for(self, blocks: int) -> float:
-        """What a further round of so many blocks takes."""
+        """Seconds of a further round of so many blocks."""
         around = self._start_seconds + self._lap_seconds + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
         return around + self._pace.blocks(blocks)
 
@@ -352,7 +352,7 @@ class RoundRunner:
     def _measure(
         self, named: Sequence[tuple[str, Twin]], jobs: Sequence[TrialJob], order: Sequence[int]
     ) -> tuple[list[Measurement], str]:
-        """What the trials measured, that of the storage below them included, and what stood still meanwhile."""
+        """The measurements of the trials, that of the storage below them included, and a standstill meanwhile."""
         twins, usage = [twin for _, twin in named], self._ready.housing.usage
         before = [usage(name) for name, _ in named]
         with self._interruption.watching(*twins), watching("tdelta", *self._beside()) as own:

@@ -128,7 +128,7 @@ class Study:
 
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
-        """What was published, figure by figure, with its source; empty where nothing comparable was."""
+        """Published figures, one by one, with their source; empty where nothing comparable was published."""
         of_table = _OF_TABLES.get(self.name)
         return (*self.facts, *(of_table(table(self.name)) if of_table else ()))
 

@@ -107,8 +107,10 @@ class ServerSettings:
     (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
     since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
-    encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
-    the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs it may use; 0 for all.
+    encrypted, ``none`` among them; empty in runs that do not vary it. ``keys`` is the source of an encrypted twin's
+    keys (`tdelta.design.factors.KEYS`); empty where that is not varied, and on plain twins. ``server`` is which of
+    several versions it is, by the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs
+    it may use; 0 for all.
     """
 
     cipher: str
@@ -126,6 +128,7 @@ class ServerSettings:
     replication: str = ""
     is_buffered: bool = False
     compression: str = ""
+    keys: str = ""
     server: str = ""
     cores: int = 0
 
@@ -507,6 +510,13 @@ class ServerEngine:
 
     compressions: tuple[str, ...] = ()
     """The levels of the factor ``compression`` that it has, ``none`` among them."""
+
+    rotation_needs = ""
+    """The level of the factor ``keys`` without which a key has no other version; empty: none."""
+
+    def key_store_fault(self, _keys: str, _ciphers: Sequence[str]) -> Refusal | None:
+        """Why it cannot have keys of these ciphers from there; None if it can."""
+        return None
 
     compresses_new_tables = False
     """Whether a setting decides for every new table; else each has to be changed once it is there."""

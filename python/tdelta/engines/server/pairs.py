@@ -715,7 +715,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
 
 
 def _works(options: Mapping[str, Any]) -> frozenset[str]:
-    """What trials of a run do beside a load: names of actions, and ``cold`` where caches are emptied."""
+    """The works of trials beside a load: names of actions, and ``cold`` where caches are emptied."""
     varied = {parse_action(str(level)).name for level in options["vary"].get("work", ())}
     return frozenset({*varied, "cold"} if options["cold"] else varied)
 

@@ -68,7 +68,7 @@ class ServerTwin(Twin):
         raise NotImplementedError
 
     def _observed(self) -> dict[str, object]:
-        """What the worker looks at around each trial."""
+        """The quantities that the worker observes around each trial."""
         raise NotImplementedError
 
     def _connected(self) -> contextlib.AbstractContextManager[None]:
@@ -140,7 +140,7 @@ class ServerTwin(Twin):
         raise NotImplementedError
 
     def _waits(self, _level: str) -> Mapping[str, Any]:
-        """What a trial's job has otherwise beside such an action."""
+        """The job of a trial beside such an action if it has no other."""
         return {}
 
     @contextlib.contextmanager

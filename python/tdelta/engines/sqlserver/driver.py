@@ -140,7 +140,7 @@ where databases of a server cannot be made, asked and restored like this."""
 _ALGORITHMS = MappingProxyType(
     {"AES_128": "AES_128", "AES_192": "AES_192", "AES_256": "AES_256", "TRIPLE_DES_192": "TRIPLE_DES_3KEY"}
 )
-"""What Transact-SQL calls the algorithm and the length that keys have in `sys.dm_database_encryption_keys`."""
+"""Transact-SQL's words for the algorithm and the length of keys in `sys.dm_database_encryption_keys`."""
 
 _SESSION_SQL = ("off", "counts", "on", "rows", "text", "language", "isolation")
 _OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore")
@@ -180,7 +180,7 @@ _RULE = SettingsRule(
 
 @dataclass(frozen=True, slots=True)
 class Encryptor:
-    """What encrypts databases there: the newest of ``known``.
+    """The newest of ``known`` encryptors of databases there.
 
     ``name`` is that of a server certificate or of an asymmetric key of an external module, as ``kind`` says; empty
     where this login may not see it. ``algorithm`` is that of a database that it encrypts.
@@ -208,7 +208,7 @@ class SqlServer(ConvertsSchemas):
     """SQL Server instances of users. Databases of tdelta's are in no availability group, so that any can be a twin.
 
     Args:
-        encryptor: what encrypts databases there; None where nothing does.
+        encryptor: the one of databases there; None where none is encrypted.
     """
 
     profile = PROFILE
@@ -257,7 +257,7 @@ class SqlServer(ConvertsSchemas):
         return tuple(grants)
 
     def missing_work_grants(self, ask: Ask, works: Collection[str]) -> tuple[str, ...]:
-        """Rights that only membership gives are asked for where a trial needs them."""
+        """Rights that only some trials need; one for backups and cold caches may take the membership in a role."""
         held, user = one(ask(SQL["rights"])), self.quoted(self.identity.user)
         has_backups = not {"backup", "restore"}.isdisjoint(works)
         role = "ALTER SERVER ROLE {} ADD MEMBER " + user
