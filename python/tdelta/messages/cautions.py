@@ -144,7 +144,7 @@ CAUTIONS = {
     "servers-cpu-accounted": "CPU time is as reported by the servers and may exclude background work",
     "engine-untried": (
         "{product} is untested: tdelta's developers had no such server. Please send us the report of: tdelta"
-        " check-servers --baseline DSN --encrypted DSN --json"
+        " check-servers --baseline DSN --encrypted DSN"
     ),
     "results-licensed": "{said}",
     "network-open": "the network to {server} is not encrypted; ?tls=require uses TLS, on port {port} if none is given",

@@ -207,7 +207,10 @@ class MySql(family.MySqlFamily):
         "innodb_adaptive_hash_index",
         "innodb_change_buffering",
     )
-    keys_setting = _COMPONENT
+
+    def keys_setting(self, _settings: ServerSettings) -> str:
+        return _COMPONENT
+
     dump_encryption = DumpEncryption(
         "ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*", plain_sql=_LEFT_PLAIN
     )
@@ -327,7 +330,7 @@ class MySql(family.MySqlFamily):
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted, by the global variables. With a keyring, tables are where the schema asks for it."""
+        """The encrypted parts by the global variables. With a keyring, tables are where the schema asks for it."""
         variables = self.settings(ask)
         plugins = ask(
             "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
@@ -354,7 +357,7 @@ class MySql(family.MySqlFamily):
         )
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema, its tables encrypted or not by default, and marks it."""
+        """Statements that make the schema, its tables encrypted or not by default, and mark it."""
         default = (
             "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
         )

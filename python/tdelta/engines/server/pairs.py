@@ -32,6 +32,7 @@ from tdelta.engines.server.discovery import (
 from tdelta.engines.server.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.server.external_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, reads_own_tables
 from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.schema_keeper import DROP_SECONDS
 from tdelta.engines.server.schemas import RunSchema, is_held, left_by_name, leftovers
 from tdelta.engines.server.sessions import LastingSession, Session, first
 from tdelta.errors import (
@@ -427,6 +428,10 @@ class SchemaKeeper:
     def __exit__(self, *_: object) -> None:
         self._child.kill()
         self._child.close(_END_SECONDS)
+
+    def outlive(self) -> None:
+        """Leave it alone, as the death of this process would: it drops what it has charge of, and ends."""
+        self._child.close(DROP_SECONDS + _END_SECONDS)
 
     def begins(self, schema: RunSchema) -> None:
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)

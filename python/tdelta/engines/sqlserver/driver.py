@@ -216,6 +216,8 @@ class SqlServer(ConvertsSchemas):
     schema_actions = ACTIONS
     session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
     in_force = InForce(SQL["in_force"], _SESSION)
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"], SQL["statements"], SQL["own_session"])
     executed_sql: str = SQL["executed"]

@@ -17,6 +17,12 @@ WHERE k.encryption_state = 3 AND k.database_id <> 2 ORDER BY k.create_date DESC;
 -- name: tempdb
 SELECT encryption_state AS state FROM sys.dm_database_encryption_keys WHERE database_id = 2;
 
+-- name: long
+WAITFOR DELAY '00:01:10';
+
+-- name: census
+SELECT name AS name FROM sys.databases UNION ALL SELECT name AS name FROM sys.backup_devices;
+
 -- name: settings
 SELECT name AS name, CAST(value_in_use AS NVARCHAR(256)) AS value FROM sys.configurations;
 
