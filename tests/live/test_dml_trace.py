@@ -22,6 +22,17 @@ def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield engine, ran.document
 
 
+def test_servers_run_the_procedure_as_a_routine(traced: tuple[str, Any]) -> None:
+    engine, document = traced
+    routines = [one for one in document["actions"] if one["action"] == "routine"]
+    if engine == "sqlite":
+        assert not routines
+        return
+    assert {one["condition"]["cipher"] == "none" for one in routines} == {True, False}
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in routines)
+    assert {cell["condition"]["work"] for cell in document["published"]} == {"routine"}
+
+
 def statements(document: Any) -> dict[tuple[str, str], Any]:
     return {(one["statement"], one["condition"]["cipher"]): one for one in document["traces"]["statements"]}
 

@@ -1,4 +1,4 @@
-"""What each statement costs on each twin, and its ratio over the plain twins.
+"""The cost of each statement on each twin, and its ratio over the plain twins.
 
 CPU time, reads and rows are of extra trials, one a block, whose statements were metered one by one; elapsed time is of
 the measured trials, where nothing stood between the statements. Both are compared block by block with the model of the
@@ -80,12 +80,16 @@ class Traces(Finding):
 
 
 def of_run(run: FinishedRun) -> Iterator[Traces]:
-    """The statements in their order in the scripts, ``NAME/N`` with N from 1; nothing where none was traced."""
-    traced = {name for trial in run.trials for name in trial.measurement.traced}
+    """The statements in their order in the scripts, ``NAME/N`` with N from 1; nothing where none was traced.
+
+    Those of a routine follow, by the names that the server's own trace gives them.
+    """
+    traced = dict.fromkeys(name for trial in run.trials for name in trial.measurement.traced)
     if not traced:
         return
     numbered = ((f"{name}/{n}", text) for name, of in run.scripts.items() for n, text in enumerate(of, start=1))
     sql = {name: " ".join(text.split()) for name, text in numbered if name in traced}
+    sql |= {name: name for name in traced if name not in sql}
     ratios = [
         inference.typical_ratios(run.trials, run.settings, {name: partial(of, name) for name in sql})
         for of in (_cpu_us, _elapsed_us)
@@ -121,8 +125,10 @@ def _cpu_us(name: str, measured: Measurement) -> float:
 
 
 def _elapsed_us(name: str, measured: Measurement) -> float:
-    spans = measured.statements.get(name)
-    return spans.total_ns / spans.count / _US if spans and spans.count else 0.0
+    if spans := measured.statements.get(name):
+        return spans.total_ns / spans.count / _US if spans.count else 0.0
+    cost = measured.traced.get(name)  # of a routine, by the server's own trace
+    return cost.elapsed_ns / cost.calls / _US if cost and cost.calls and "/" not in name else 0.0
 
 
 def _trace(
@@ -147,7 +153,9 @@ def _trace(
         sql=sql,
         calls=calls,
         cpu_us=sum(cost.cpu_ns for cost in costs) / calls / _US,
-        elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US,
+        elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US
+        if spans
+        else sum(cost.elapsed_ns for cost in costs) / calls / _US,
         rows=fetched + changed if changed is not None else fetched or None,
         reads=counted,
         log_bytes=_counted(costs, (_LOG,)) / calls if tells_log else None,
@@ -161,7 +169,7 @@ def _counted(costs: Iterable[StatementCost], counters: Sequence[str]) -> int:
 
 
 def blocks(found: Sequence[Traces], result: RunResult) -> Iterator[Block]:
-    """What each statement cost on each twin, twins below one another, and the ratios."""
+    """The cost of each statement on each twin, twins below one another, and the ratios."""
     (traces,) = found
     reads = [heading for heading in _READS if heading in traces.headings]
     has_log = any(one.log_bytes is not None for one in traces.statements)
@@ -220,7 +228,7 @@ def _over(ratio: Estimate | None) -> str:
 
 
 def _heading_words(traces: Traces) -> str:
-    """What the engine has under each heading of reads; and that it has none."""
+    """The engine's figures under each heading of reads, and headings without any."""
     shown = [f"{heading}: {traces.headings[heading]}" for heading in _READS if heading in traces.headings]
     if missing := [heading for heading in _READS if heading not in traces.headings]:
         shown.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")

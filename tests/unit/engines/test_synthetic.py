@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,11 @@ def test_every_study_of_oracles_goes_through_to_an_answer(
     SHOWN.get(study, lambda _: None)(result)
     ran_there = statements_of(tmp_path / "peer" / "db2-notes")
     assert all(any(text in statement for statement in ran_there) for text in SAID.get(study, ()))
+    if study == "warehouse":
+        marks = ("path load of FACT_SALES", "INDEX fact_sales_pk REBUILD")
+        loads = [mark is marks[0] for said in ran_there for mark in marks if mark in said]
+        assert loads.count(True) >= 2
+        assert not any(one and other for one, other in pairwise([*loads, True])), "every load is followed by a rebuild"
 
 
 def statements_of(notes: Path) -> list[str]:
@@ -222,6 +228,9 @@ def trace_shown(result: Any) -> None:
     assert {verdict["condition"]["work"] for verdict in result["verdicts"]} == {"routine", "warm"}
     assert set(result["traces"]["headings"]) == {"physical", "logical", "current"}
     assert all(one["calls"] > 0 and one["cpu_us"] > 0 for one in result["traces"]["statements"])
+    of_routine = {one["statement"] for one in result["traces"]["statements"] if one["condition"]["work"] == "routine"}
+    assert of_routine == {"INSERT execute", "INSERT parse", "SELECT execute", "SELECT fetch"}
+    assert round(result["traces"]["published"]["INSERT"]["CPU"], 2) == 2.19
 
 
 def spill_shown(result: Any) -> None:
