@@ -177,6 +177,8 @@ class Bench:
             for process in (worker, maker):
                 process.kill()
             keeper.outlive()
+        worker.end()
+        maker.close()
         return not kind.has_schema(server.ask, name)
 
     def remove(self) -> None:
@@ -280,12 +282,13 @@ def converted(bench: Bench) -> Found:
     levels = [level for schema in bench.changed for level in _changes(schema)]
     if not levels or not bench.expected(bench.both[1]):
         raise _unsupported("encrypting and decrypting a schema with rows")
+    bench.end_twins()
     found: dict[str, str | int | float] = {}
     with bench.started(bench.settings[0]) as plain, bench.started(bench.settings[1], place=CHANGED) as changed:
         for stream, level in enumerate(levels, start=2):
             job = replace(bench.trial, stream=stream, first_op=stream * bench.trial.operations)
             for twin, during in ((plain, ""), (changed, level)):
-                _require_whole(twin.trial(replace(job, during=during)), job, level)
+                _require_whole(twin.trial(replace(job, during=during)), job, f"encrypted, {level}")
             found[level] = "done"
         sums = [twin.checksums(bench.job.tables) for twin in (plain, changed)]
     if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
