@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _lacking() -> str | None:
-    """What limits of this process do not leave room for: the modules, which would die without a word."""
+    """The limits of this process that leave no room for the modules, which would die without a word."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY and addresses < _LEAST_ADDRESSES:
         wanted, found = _LEAST_ADDRESSES >> 10, addresses >> 10

@@ -54,7 +54,7 @@ _FRAME = (
 
 
 class _Answered(ABC):
-    """What a run and an analysis have in common: an answer, and how a notebook shows it."""
+    """Common base of a run and an analysis: an answer, and how a notebook shows it."""
 
     @property
     @abstractmethod
@@ -67,7 +67,7 @@ class _Answered(ABC):
 
     @abstractmethod
     def _text(self) -> str:
-        """What the command line prints."""
+        """The text that the command line prints."""
 
     def __str__(self) -> str:
         return self.answer

@@ -75,7 +75,7 @@ class Defect(TdeltaError):
 
 
 class UsageError(TdeltaError):
-    """What was asked cannot be done as asked."""
+    """The request cannot be carried out as given."""
 
     exit_code = 2
 

@@ -26,7 +26,7 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """What a path leads to is not a regular file; ``strerror`` says so, ``kind`` what it is."""
+    """The path leads to something that is not a regular file; ``strerror`` says so, ``kind`` names it."""
 
     def __init__(self, kind: str, path: Path) -> None:
         self.kind = kind

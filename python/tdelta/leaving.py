@@ -14,7 +14,7 @@ _CLASS = "PanicException"
 
 
 def panic_words(error: BaseException) -> str | None:
-    """What is to be said where this exception is a panic; None where it is anything else."""
+    """The words for an exception that is a panic; None where it is anything else."""
     if type(error).__name__ != _CLASS:
         return None
     report = _native.panic_report()

@@ -193,7 +193,7 @@ class Cursor:
             here.analyze(entry["analyzes"].format(**groups))
         if "asks" in entry:
             with contextlib.closing(here.opened(f"tables-{entry['within'].format(**groups)}")) as tables:
-                return [list(row) for row in tables.execute(entry["asks"])]
+                return [list(found) for found in tables.execute(entry["asks"])]
         time.sleep(entry.get("takes", 0))
         if "kills" in entry:
             here.notes.execute("UPDATE sessions SET state = 'ended' WHERE id = ?", (groups["id"],))

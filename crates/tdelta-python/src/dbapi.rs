@@ -533,12 +533,12 @@ impl tdelta_core::twin::Twin for Twin {
         indexes: &[String],
     ) -> Result<(), ClientError> {
         let session = self.connections.first();
-        let mut all = |statements: &[String]| {
+        let all = |session: &mut Session, statements: &[String]| {
             session.with(|session, py| Ok(statements.iter().try_for_each(|sql| session.run(py, sql))?))
         };
-        all(tables)?;
+        all(session, tables)?;
         plan.tables.iter().try_for_each(|table| Self::fill(session, table, seed, threads))?;
-        all(indexes)?;
+        all(session, indexes)?;
         if session.given.style.ends_by_methods {
             session.with(|session, py| Ok(session.end(py, "commit", "COMMIT")?))?;
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,17 +23,18 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
     params=click_options(replace(OPTIONS[name], default=None) for name in _TAKEN),
 )
 @click.option(
-    "--record",
+    "--report",
     type=FILE,
     metavar="FILE",
-    help="Also write the conversation with the servers, redacted, to FILE (DB-API client only).",
+    default=Path("tdelta-check.json"),
+    help="File to send: the report, and what the servers answered to a Python driver. [tdelta-check.json]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON (docs/json.md).")
-def check_servers(as_json: bool, record: Path | None, **given: object) -> int:
-    """Check that tdelta works with your unencrypted server and your encrypted one, within ten minutes.
+def check_servers(as_json: bool, report: Path, **given: object) -> int:
+    """Check that tdelta works with your unencrypted server and your encrypted one, in about eight minutes.
 
-    Creates its own schema on both, works in it, and removes it. The report has no data and no secrets. Please send it
-    to the maintainers, especially for Oracle and SQL Server, which are untested.
+    Creates its own schemas on both, works in them, and removes them. The file has no data and no secrets. Please send
+    it to the maintainers, especially for Oracle and SQL Server, which are untested.
 
     Example: tdelta check-servers --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
     """
@@ -40,7 +42,10 @@ def check_servers(as_json: bool, record: Path | None, **given: object) -> int:
     from tdelta.session.server_check.conducting import check_servers
 
     with drawn_progress() as observer:
-        found = check_servers(request_of(given), observer, record)
+        found = check_servers(request_of(given), observer, report)
     code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
-    show(server_check_blocks(found), server_check_document(found, code), as_json=as_json)
+    document = server_check_document(found, code)
+    said = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    report.write_text(json.dumps({**document, "conversation": said}, indent=1), encoding="utf-8")
+    show(server_check_blocks(found, report), document, as_json=as_json)
     return code

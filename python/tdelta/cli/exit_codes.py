@@ -1,4 +1,4 @@
-"""What the process ends with. ``docs/cli.md`` lists the same."""
+"""Exit codes of the process. ``docs/cli.md`` lists the same."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Option(click.Option):
 
 
 class _Explained(click.Command):
-    """What explains itself with examples before its options, and its options in groups if it has several."""
+    """A command whose help gives examples before its options, and groups of options if it has several."""
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """``-h`` is an option of its own for commands with a short help."""
@@ -112,7 +112,7 @@ dry_run_option = common_option("--dry-run", is_flag=True, help="Show the time, d
 
 
 def described(command: click.Command) -> list[str]:
-    """What a command does: the paragraphs of its help but for the examples."""
+    """The paragraphs of a command's help, without the examples."""
     return [part for part in _paragraphs(command) if not part.startswith(_EXAMPLE)]
 
 

@@ -67,7 +67,7 @@ def _key(option: Option) -> str:
 
 
 def _value(option: Option, parsed: Any) -> object:
-    """What the file has for an option that was typed."""
+    """The value in the file for an option that was typed."""
     value = option.value
     if isinstance(value, Flag):
         return True
@@ -89,7 +89,7 @@ _QUESTIONS = {
 
 
 def _asked(path: Path) -> dict[str, object]:
-    """What a user answers; each question is asked until a run with the answers so far would not be refused."""
+    """The user's answers; each question is repeated until a run with the answers so far would not be refused."""
     found: dict[str, object] = {}
     for key, question in _QUESTIONS.items():
         found[key] = _ask(key, question, found, path)

@@ -173,7 +173,7 @@ def guarded(command: Callable[[], object], *, as_json: bool = False) -> int:
 
 
 def _failure(error: BaseException) -> TdeltaError | None:
-    """What was raised, as an exception of tdelta's; None where it is not for this place to answer."""
+    """The exception that was raised, as one of tdelta's; None if another place must answer it."""
     match error:
         case TdeltaError():
             return error
@@ -196,14 +196,14 @@ def _failure(error: BaseException) -> TdeltaError | None:
 
 
 def _said(error: click.ClickException) -> Refusal:
-    """What is wrong with the command line: as tdelta says it, or as click does."""
+    """The fault of the command line, in tdelta's words or click's."""
     if isinstance(error, Mistyped | BadValue):
         return error.said
     return Refusal.of("command-line", said=error.format_message())
 
 
 def _lacking(error: Exception) -> Refusal | None:
-    """What the machine, or a limit of this process, does not give; None where that is not what went wrong."""
+    """The resource that the machine, or a limit of this process, lacks; None if something else went wrong."""
     if isinstance(error, MemoryError):
         return _BY_ERRNO[errno.ENOMEM]
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Answer(click.ParamType[str]):
-    """What a run's answer is called; a name of two words may be typed with ``-`` between them."""
+    """The name of a run's answer; a name of two words may be typed with ``-`` between them."""
 
     name = "name"
 

@@ -1,4 +1,4 @@
-"""What is varied, in which order it runs, and what is randomized: the design of an experiment.
+"""The design of an experiment: factors, the order of trials, and randomization.
 
 Pure functions of a seed and a request: nothing here reads a clock, a disk or a database, so a run can be laid out
 before anything is made (``--dry-run``) and again when it is resumed. The only entropy ever taken is in

@@ -1,4 +1,4 @@
-"""What can be done to a database beside its load: a restart, a start after a crash, encryption.
+"""Actions on a database beside its load: a restart, a start after a crash, encryption.
 
 An action is a level of one of two factors. As a level of ``work`` it *is* the trial, by itself (``work=restart``); as a
 level of ``during`` it goes on while a trial's transactions run (``during=encrypt``). Which of them an engine has, and

@@ -34,15 +34,18 @@ SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 WORKLOAD_WORKS = ("warm", "cold")
 """The levels of ``work`` whose trials run the workload; a trial of any other level is one action."""
 
-WORKS = (*WORKLOAD_WORKS, "load", "rebuild", *WORK_ACTIONS)
+WORKS = (*WORKLOAD_WORKS, "load", "rebuild", "routine", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
-rebuild of the tables; one action."""
+rebuild of the tables; one call of the workload's stored routine; one action."""
 
 COMPRESSIONS = ("none", "zlib", "lz4")
 """How a server compresses the pages of its tables before it encrypts them."""
 
 REPLICATIONS = ("none", "async", "semisync")
 """What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
+
+KEYS = ("file", "vault", "vault-down")
+"""Where a server has its keys from: a file, a key service, one that no longer answers once the server has started."""
 
 PROGRAM = "sqlldr"
 LOADED_BY = ("direct", "arrays", PROGRAM)
@@ -57,6 +60,7 @@ MOST_LEVELS, MOST_CONDITIONS = 100, 1000
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RATE = re.compile(rf"{_NUMBER}(?:\s*/\s*s)?")
+_LATENCY = re.compile(r"vault:latency=([1-9][0-9]{0,4})ms")
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
 _BYTES = {
     "": 1,
@@ -264,6 +268,19 @@ def _during(text: str) -> str:
     return level
 
 
+def _keys(text: str) -> str:
+    level = text.lower()
+    if level not in KEYS and not _LATENCY.fullmatch(level):
+        raise ValueError(text)
+    return level
+
+
+def key_latency_ms(keys: str) -> int:
+    """How long a key service holds each answer back, by a level of ``keys``."""
+    found = _LATENCY.fullmatch(keys)
+    return int(found[1]) if found else 0
+
+
 def _server(text: str) -> str:
     if "/" not in text or not text.isprintable():
         raise ValueError(text)
@@ -324,6 +341,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             ),
             Factor("library", "a library's name, or its path with a slash in it", _library),
             _named("compression", COMPRESSIONS, Takes.PAGE_COMPRESSION),
+            Factor("keys", f"one of {', '.join(KEYS)}, or vault:latency=20ms", _keys, Takes.KEY_SERVICE),
             Factor(
                 "fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads, Takes.ARRAYS
             ),

@@ -1,11 +1,11 @@
 """From the levels that were asked for to the conditions that will run: a full factorial with its controls.
 
-The cipher, what it is applied to (a server's scope), what the twin lies on, what goes on beside the load and the CPU's
-AES instructions are what is compared; every combination of the other factors is a *stratum*. It has a plain baseline of
-its own (with the instructions, where both levels run, and with nothing beside its load), so that no comparison crosses
-threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor. Beside each
-encrypted condition there can be a B/B twin of it: the noise floor of what is encrypted, of which a round has one
-(`tdelta.design.drawn_twin`).
+The cipher, what it is applied to (a server's scope), where keys come from, what the twin lies on, what goes on beside
+the load and the CPU's AES instructions are what is compared; every combination of the other factors is a *stratum*. It
+has a plain baseline of its own (with the instructions, where both levels run, and with nothing beside its load), so
+that no comparison crosses threads, cache or page size, and by default an A/A twin of it, so that every comparison has a
+noise floor. Beside each encrypted condition there can be a B/B twin of it: the noise floor of what is encrypted, of
+which a round has one (`tdelta.design.drawn_twin`).
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ INJECTED_SHARE_MAX = 5.0
 """The largest cost that can be injected: +500%, near what software AES costs a scan."""
 
 UNSCOPED = "none"
-"""The scope level of every plain twin: nothing is encrypted."""
+"""The level of ``scope`` and ``keys`` of every plain twin: nothing is encrypted."""
 
-COMPARED = (ENCRYPTION, "scope", "storage", "during", "aes_instructions")
+_OF_ENCRYPTED = ("scope", "keys")
+"""The factors that plain twins have no level of."""
+
+COMPARED = (ENCRYPTION, "scope", "keys", "storage", "during", "aes_instructions")
 """The factors whose levels are compared within a stratum; all others make strata.
 
 Where the contrast is another factor, its levels are compared, of which the first is the baseline, and nothing encrypts.
@@ -92,8 +95,8 @@ def lay_out(
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
-        with its B/B twin behind it. Their levels are ``cipher``, ``scope``, ``storage``, ``during`` and
-        ``aes_instructions`` where they are varied, ``threads``, then the other varied factors in the order of ``vary``.
+        with its B/B twin behind it. Their levels are those of `COMPARED` where they are varied, ``threads``,
+        then the other varied factors in the order of ``vary``.
 
     Raises:
         UsageError: an injected share outside (0, 5] or given twice (all such at once), or nothing to judge.
@@ -128,9 +131,10 @@ def _compared(vary: Mapping[str, tuple[Level, ...]], contrast: str, *, self_test
     if contrast != ENCRYPTION:
         return [(("cipher", PLAIN), (contrast, level)) for level in vary[contrast]]
     ciphers = [level for level in vary.get("cipher", ()) if level != PLAIN and not self_test]
-    plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
-    scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]
-    encrypted: list[Levels] = [(("cipher", cipher), *scope) for cipher in ciphers for scope in scopes]
+    names = [name for name in _OF_ENCRYPTED if name in vary]
+    plain: Levels = (("cipher", PLAIN), *((name, UNSCOPED) for name in names))
+    varied = [tuple(zip(names, levels, strict=True)) for levels in itertools.product(*(vary[name] for name in names))]
+    encrypted: list[Levels] = [(("cipher", cipher), *levels) for cipher in ciphers for levels in varied]
     if "storage" in vary:
         asked = [PLAIN_STORAGE, *(level for level in vary["storage"] if level != PLAIN_STORAGE and not self_test)]
         plain, *encrypted = [(*levels, ("storage", on)) for on in asked for levels in (plain, *encrypted)]

@@ -15,6 +15,7 @@ class Takes(Enum):
     LIBRARY = "for SQLite"
     SERVER = "for servers that tdelta starts"
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
+    KEY_SERVICE = "for MariaDB, which can have its keys from a service"
     CACHE = "for engines whose cache can be limited"
     SCOPE = "for engines with a choice of encrypted files"
     SESSION_MEMORY = "for engines with separate memory for sorts and joins"

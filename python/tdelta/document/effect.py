@@ -24,7 +24,7 @@ from tdelta.records import Estimate, Metric, RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a change is a change of.
+    """The quantity that a change is a change of.
 
     Attributes:
         words: ``response time``, ``CPU time per transaction``.

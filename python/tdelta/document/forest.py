@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What rows are held against: edges of a band, or a single line; and the quotients that figures must not cross."""
+    """The limits of a forest plot: edges of a band, or a single line; and the quotients that figures must not cross."""
 
     tolerance: tuple[float, float] | None = None
     budget: float | None = None
@@ -250,7 +250,7 @@ def verdict_row(verdict: Verdict, name: str) -> Row:
 
 
 def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:
-    """What verdicts are held against: the budget decides primary ones only."""
+    """The limits that verdicts are compared with: the budget decides primary ones only."""
     if is_primary and settings.budget is not None:
         return Limits(budget=1 + settings.budget)
     return Limits(tolerance=(1 - settings.tolerance, 1 + settings.tolerance))

@@ -1,4 +1,4 @@
-"""What conditions, metrics and transactions are called in front of people.
+"""Names of conditions, metrics and transactions for people.
 
 Only factors that vary in the run are named: a run at one thread does not say "1 thread" in every row.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tdelta.design.actions import NOTHING, parse_action
-from tdelta.design.factors import VERSIONS, share_of_capacity
+from tdelta.design.factors import VERSIONS, key_latency_ms, share_of_capacity
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.document.quantities import amounts, counted, interval, percent, share
 from tdelta.engines.registry import profile, servers
@@ -84,7 +84,13 @@ _SCOPES = {
     "+binlog": "tables + binary log",
     "all": "everything",
 }
-"""What is encrypted, by the level of the factor ``scope``."""
+"""The encrypted parts, by the level of the factor ``scope``."""
+
+_KEYS = {
+    "file": "keys in a file",
+    "vault": "keys from a service",
+    "vault-down": "keys from a service that is down",
+}
 
 
 def metric_name(metric: Metric, settings: RunSettings) -> str:
@@ -141,7 +147,7 @@ def metric_label(metric: Metric, settings: RunSettings) -> str:
 
 
 def scope_words(scope: Level) -> str:
-    """What is encrypted, in words: ``tables + redo log``."""
+    """The encrypted parts, in words: ``tables + redo log``."""
     return _SCOPES.get(str(scope), str(scope))
 
 
@@ -207,7 +213,7 @@ def build_label(condition: Condition, settings: RunSettings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What the baseline and the configurations judged over it are called, ``titles`` as columns of a table."""
+    """Names of the baseline and of the configurations judged over it, ``titles`` as columns of a table."""
 
     baseline: str
     judged: str
@@ -243,17 +249,26 @@ def compared_label(condition: Condition) -> str:
         on = storage_words(levels["storage"])
         cipher = on if cipher == PLAIN else f"{cipher} on {on}"
     name = "plain" if cipher == PLAIN and is_without else cipher
-    scope = f", {scope_words(levels['scope'])}" if "scope" in levels and levels.get("cipher") != PLAIN else ""
+    of_encrypted = ""
+    if levels.get("cipher") != PLAIN:
+        of_encrypted += f", {scope_words(levels['scope'])}" if "scope" in levels else ""
+        of_encrypted += f", {keys_words(levels['keys'])}" if "keys" in levels else ""
     during = str(levels.get("during", NOTHING))
     if during != NOTHING:
         name = f"{'plain' if cipher == PLAIN else cipher}, during {action_label(during)}"
     if name == PLAIN and condition.role is Role.TREATMENT:
         name = next((str(levels[factor]) for factor in VERSIONS if factor in levels), name)
-    return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
+    return f"{name}{of_encrypted}{f' {_WITHOUT}' if is_without else ''}"
+
+
+def keys_words(keys: Level) -> str:
+    """The place that keys come from: ``keys in a file``, ``keys from a service 20 ms away``."""
+    latency = key_latency_ms(str(keys))
+    return f"keys from a service {latency} ms away" if latency else _KEYS[str(keys)]
 
 
 def storage_words(storage: Level) -> str:
-    """What a twin lies on: ``fscrypt``, a folder of the user's by its path."""
+    """The storage of a twin, in words: ``fscrypt``, a folder of the user's by its path."""
     return "plain storage" if storage == PLAIN_STORAGE else str(storage)
 
 
@@ -291,12 +306,14 @@ def contrast_label(contrast: Contrast, settings: RunSettings) -> str:
 
 
 def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
-    """What both have in common: the cipher, the scope, or that the AES instructions are off."""
+    """The levels that both have in common: the cipher, the scope, or that the AES instructions are off."""
     levels = dict(contrast.condition.levels)
     cipher = str(levels["cipher"])
     shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher_name(cipher)]
     if contrast.factor != "scope" and "scope" in levels:
         shared.append(scope_words(levels["scope"]))
+    if contrast.factor != "keys" and "keys" in levels and cipher != PLAIN:
+        shared.append(keys_words(levels["keys"]))
     if contrast.factor != "storage" and "storage" in levels:
         shared.append(storage_words(levels["storage"]))
     if contrast.factor != "aes_instructions" and levels.get("aes_instructions") == "off":
@@ -305,13 +322,14 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
 
 
 def _level_name(factor: str, level: Level) -> str:
-    names = {"during": action_label, "storage": storage_words, "scope": scope_words}
+    names = {"during": action_label, "storage": storage_words, "scope": scope_words, "keys": keys_words}
     return names.get(factor, cipher_name)(str(level))
 
 
 _TITLES = {
     "aes_instructions": "effect of the AES instructions",
     "scope": "effect of the scope alone",
+    "keys": "one source of keys over another",
     "storage": "one storage over another",
     "during": "one operation during the workload over another",
     "compression": "effect of page compression alone",

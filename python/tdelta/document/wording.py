@@ -100,7 +100,7 @@ def label(condition: Condition, settings: RunSettings) -> str:
 
 
 def limit_words(settings: RunSettings) -> str:
-    """What the shaded band or the dashed line of a figure stands for."""
+    """The meaning of the shaded band or the dashed line of a figure."""
     if settings.budget is not None:
         return f"dashed line: the budget of {share(settings.budget)}"
     return f"shaded band: the tolerance, ±{share(settings.tolerance)}"

@@ -22,7 +22,7 @@ _DEFAULT_CIPHER = "aes-256"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What makes two twins copies of the same loaded data: a key, its cipher first, and words for it."""
+    """The properties that make two twins copies of the same loaded data: a key, its cipher first, and words for it."""
 
     key: tuple[str | int, ...]
     words: str
@@ -46,7 +46,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def profile(self) -> Profile:
-        """What is known of it."""
+        """The facts known of the engine in advance."""
 
     @property
     def product(self) -> str:
@@ -71,15 +71,15 @@ class Engine(ABC):
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
-        """What belongs among a run's versions, by name."""
+        """Versions recorded with a run, by name."""
 
     @abstractmethod
     def identity(self) -> str:
-        """What must be the same when a run is resumed."""
+        """Facts that must be the same when a run is resumed."""
 
     @abstractmethod
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> Any:
-        """What a condition's twins are made and opened with, the cache being a share of ``data_bytes``."""
+        """Settings that a condition's twins are made and opened with, the cache being a share of ``data_bytes``."""
 
     @abstractmethod
     def template(self, settings: Any) -> Template:
@@ -87,7 +87,7 @@ class Engine(ABC):
 
     @abstractmethod
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
-        """What a run takes of the machine."""
+        """Resources of the machine that a run needs."""
 
     @abstractmethod
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> Twins[Any]:
@@ -95,11 +95,11 @@ class Engine(ABC):
 
     @abstractmethod
     def described(self, settings: Any, facts: Mapping[str, str]) -> str:
-        """What a twin says of its cipher, for people."""
+        """The cipher in use on a twin, in words for people."""
 
     @abstractmethod
     def fault(self, settings: Any, facts: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the cipher in force; None if it is the one asked for."""
+        """The fault of the cipher in force; None if it is the one requested."""
 
     @abstractmethod
     def differing(self, settings: Any) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class Engine(ABC):
     def option_checks(
         self, _options: Mapping[str, Any], _levels: Mapping[str, Sequence[Level]]
     ) -> Iterable[Callable[[], object]]:
-        """What must not raise ``UsageError`` for a run of these options and levels, ciphers aside."""
+        """Checks that must not raise ``UsageError`` for a run of these options and levels, ciphers aside."""
         return ()
 
     def check_layout(self, layout: RunLayout) -> None:  # noqa: B027 - nothing more by default
@@ -159,15 +159,15 @@ class Engine(ABC):
         return True
 
     def cautions(self, _settings: Any) -> tuple[Caution, ...]:
-        """What must be said beside every figure of such a twin."""
+        """Cautions that go with every figure of such a twin."""
         return ()
 
     def settings_compared(self) -> str:
-        """What a comparison found of servers that their owner configured; empty of twins that tdelta configures."""
+        """Differences between servers that their owner configured; empty for twins that tdelta configures."""
         return ""
 
     def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
-        """What loaded data of a cipher was found to be, for people."""
+        """The encryption found in loaded data of a cipher, in words for people."""
         return f"{cipher} {'hides' if is_encrypted else 'shows'} {self.profile.shown}"
 
 

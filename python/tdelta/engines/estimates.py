@@ -1,4 +1,4 @@
-"""What a run takes of a machine, estimated before anything is made: rough on purpose, and said to be estimates."""
+"""Estimates of the resources that a run needs, made before anything else: rough on purpose, labeled as estimates."""
 
 from __future__ import annotations
 

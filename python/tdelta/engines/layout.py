@@ -60,7 +60,7 @@ class RunLayout:
         return condition.get(factor, self.options.get(factor))
 
     def work(self, condition: Condition) -> str:
-        """What a condition's trials do: a level of the factor of that name."""
+        """The work of a condition's trials: a level of the factor of that name."""
         return str(condition.get("work", "cold" if self.options["cold"] else "warm"))
 
     def is_cold(self, condition: Condition) -> bool:
@@ -73,16 +73,16 @@ class RunLayout:
         return "" if work in TRANSACTIONS else work
 
     def during(self, condition: Condition) -> str:
-        """What goes on beside a condition's load: a level of the factor of that name; empty where it is not varied."""
+        """The action beside a condition's load: a level of the factor of that name; empty where it is not varied."""
         return str(condition.get("during", ""))
 
     def replication(self, condition: Condition) -> str:
-        """What the replica of a condition's server does beside its load; empty where it has none."""
+        """The state of the replica beside a condition's load; empty where the server has none."""
         return str(condition.get("replication", ""))
 
     @cached_property
     def storages(self) -> tuple[str, ...]:
-        """What twins lie on: every level of the factor ``storage``; none where it is not varied."""
+        """Storages of twins: every level of the factor ``storage``; none where it is not varied."""
         levels = (condition.get("storage") for condition in self.conditions)
         return tuple(dict.fromkeys(str(level) for level in levels if level is not None))
 
@@ -108,13 +108,13 @@ class RunLayout:
         return self.workload.connects or connects(self.work(condition) for condition in self.conditions)
 
     def cache_bytes(self, condition: Condition, data_bytes: int) -> int:
-        """What a condition's twins have for their cache: a share of the data, or as large as was asked."""
+        """Cache of a condition's twins, bytes: a share of the data, or the requested size."""
         return cache_bytes(self.level(condition, "cache"), data_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceEstimate:
-    """What a run takes. ``disk_bytes`` and ``memory_bytes`` are what is there at once at most.
+    """Resources that a run needs. ``disk_bytes`` and ``memory_bytes`` are the largest amounts in use at once.
 
     ``open_files`` is the most that one process has; 0 where there are few. The seconds are of stages, in their order: a
     user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
@@ -147,7 +147,7 @@ class ResourceEstimate:
 
 
 def instance_key(condition: Condition, client_factors: tuple[str, ...]) -> object:
-    """What makes two conditions share an instance: all but what a twin does not see; the condition itself if it does.
+    """Two conditions with the same key share an instance: all levels that a twin sees; the condition if it sees all.
 
     An A/A or injected twin has an instance of its own.
     """

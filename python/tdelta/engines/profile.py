@@ -1,4 +1,4 @@
-"""What is known of an engine before anything of it is found, opened or asked: data alone."""
+"""Facts about an engine that are known before anything of it is found, opened or queried: data alone."""
 
 from __future__ import annotations
 

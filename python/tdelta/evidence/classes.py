@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FileClass(StrEnum):
-    """What a file is for: the words are the engines' own, and one word is one thing on all engines that have it.
+    """The purpose of a file: the words are the engines' own, and one word is one thing on all engines that have it.
 
     ``database``, ``wal`` and ``journal`` are what SQLite has. On a server rows lie in ``tables``; ``system tablespace``
     is InnoDB's ``ibdata1`` with all that no other file was made for (MariaDB keeps undo and doublewrite in it),

@@ -1,4 +1,4 @@
-"""What the first bytes of a file say of the rest: a database anyone can read, an encrypted one, or nothing.
+"""The kind of a file by its first bytes: a database anyone can read, an encrypted one, or nothing.
 
 Only headers that are sure are used: a magic number of at least three bytes, or several fields that must agree. A header
 that the same program writes before plain and before encrypted content is ``neutral``. Sources beside each.

@@ -1,4 +1,4 @@
-"""What it means that markers were found, or not found, in a class of files.
+"""The meaning of markers that were found, or not found, in a class of files.
 
 Finding nothing says something only where there was something to find: in each class the plain twins are the positive
 control. An encrypted twin's class is ``encrypted`` only if a plain twin's files of that class did show markers; else it
@@ -25,7 +25,7 @@ _HOMES = {FileClass.DATABASE: "database file", FileClass.TABLES: "tables", FileC
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What the search of one twin found. ``covered`` are the classes that its encryption covers; None: every one."""
+    """The search of one twin. ``covered`` are the classes that its encryption covers; None: every one."""
 
     condition: Condition
     found: tuple[MarkerHit, ...]
@@ -121,7 +121,7 @@ def _leak(one: FileEvidence) -> Detail:
 
 
 def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
-    """What each scope leaves in the clear, as it says, and what storage shows as long as it is mounted."""
+    """Parts that each scope leaves in the clear, in its own words, and that storage shows as long as it is mounted."""
     for condition, classes in _by_condition(evidence, EvidenceState.UNCOVERED):
         yield Detail.of("left-in-the-clear", condition=condition, classes=classes)
     for condition, classes in _by_condition(evidence, EvidenceState.MOUNTED):

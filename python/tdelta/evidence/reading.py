@@ -36,7 +36,7 @@ Tick = Callable[[str, int], object]
 
 
 class ReadState(StrEnum):
-    """What can be said of a file: see docs/evidence.md."""
+    """The verdict on a file: see docs/evidence.md."""
 
     PLAIN = "plain"
     ENCRYPTED = "encrypted"
@@ -47,7 +47,7 @@ class ReadState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the user knows to be in the rows, with the byte strings that it may be stored as, by encoding."""
+    """A value that the user knows to be in the rows, with the byte strings that it may be stored as, by encoding."""
 
     text: str
     needles: tuple[tuple[str, bytes], ...]
@@ -83,7 +83,7 @@ class BlockKinds:
 
 @dataclass(frozen=True, slots=True)
 class ByteStatistics:
-    """What kind of bytes a file holds. ``by_block`` is for blocks of 4 KiB and of 64 KiB."""
+    """Statistics of a file's bytes. ``by_block`` is for blocks of 4 KiB and of 64 KiB."""
 
     zero_bytes: int
     entropy_bits: float | None

@@ -90,7 +90,7 @@ class OpenFile:
 
 @dataclass(frozen=True, slots=True)
 class MarkerHit:
-    """What was found in one file: how many markers, in how many bytes."""
+    """Markers found in one file: how many, in how many bytes."""
 
     name: str
     file_class: FileClass

@@ -33,7 +33,7 @@ from tdelta.records.trials import BACKUP, by_condition
 ROWS = "rows"
 """The counter that a bulk load or a rebuild has, and no transaction."""
 
-_STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew"}
+_STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew", "routine": "the workload's stored routine, once"}
 _ENCRYPTING = frozenset({"encrypt", "alter"})
 _CONVERTED = ("encrypted_bytes", "file_bytes")
 """Counters of the bytes that an operation converted."""
@@ -56,7 +56,7 @@ _LEFT_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class LeftInClear:
-    """What a search of a class of a database's files found in the clear after an action: markers, at most in any trial.
+    """Readable markers in a class of a database's files after an action, at most in any trial.
 
     ``there`` are of rows that are in the database, ``deleted`` of rows that were deleted before.
     """
@@ -157,7 +157,7 @@ def _left(measured: Iterable[Measurement]) -> tuple[LeftInClear, ...]:
 
 
 def while_ratios(run: FinishedRun) -> dict[tuple[str, str], Estimate]:
-    """What each action costs the load while it goes on, over plain twins, by the key of its condition.
+    """The cost of each action to the load while it goes on, over plain twins, by the key of its condition.
 
     Nothing of runs whose database does not count what loads have it do, or with fewer than two blocks that tell.
     """
@@ -171,7 +171,7 @@ def _while_cost(measured: Measurement) -> float:
 
 
 def cautions(found: Iterable[ActionMeasure], _run: FinishedRun) -> Iterator[Caution]:
-    """What can still be read in a database after it was encrypted, by action."""
+    """Data that can still be read in a database after it was encrypted, by action."""
     by_action = _by_action(one for one in found if one.name in _ENCRYPTING)
     for action, left in by_action.items():
         if there := [one.file_class for one in left if one.there]:
@@ -212,7 +212,7 @@ def lines(found: Sequence[ActionMeasure], _result: RunResult) -> Iterator[Line]:
 
 
 def blocks(found: Sequence[ActionMeasure], result: RunResult) -> Iterator[Block]:
-    """What each action took, plain and encrypted one below the other; what it cost meanwhile; what it left."""
+    """Duration of each action, plain and encrypted one below the other; its cost meanwhile; readable remains."""
     has_load = any(one.load_seconds is not None for one in found)
     rows: list[Sequence[str | Cell]] = []
     for _, group in groupby(found, key=lambda one: one.name):
@@ -244,7 +244,7 @@ def blocks(found: Sequence[ActionMeasure], result: RunResult) -> Iterator[Block]
 
 
 def _title(measures: Sequence[ActionMeasure]) -> str:
-    """What the action is; with its knobs where there is one setting of them, else the lines below have those."""
+    """The name of the action; with its knobs where there is one setting of them, else the lines below have those."""
     settings = {action_label(one.action) for one in measures}
     name = measures[0].name
     return (

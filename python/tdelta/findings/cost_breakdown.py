@@ -111,7 +111,7 @@ def _counted(line: CostComponent) -> str:
 
 
 def note(found: Sequence[CostBreakdown], result: RunResult) -> str:
-    """What components are, and which costs have none: with the conditions, where that is not so of all."""
+    """The meaning of components, and costs that have none: with the conditions, where that is not so of all."""
     sentences = [NOTE]
     absent: dict[str, list[str]] = {}
     for one in found:

@@ -1,4 +1,4 @@
-"""What a search for planted plaintext found: a row for each twin, a column for each class of files.
+"""The search for planted plaintext: a row for each twin, a column for each class of files.
 
 A cell never says more than was shown: *not found* stands only where a plain twin's files of that class show markers.
 """
@@ -44,7 +44,7 @@ _NOTES = {
 
 
 def blocks(found: Sequence[FileEvidence], result: RunResult) -> Iterator[Block]:
-    """What was found, leaks first."""
+    """Findings, leaks first."""
     for one in found:
         if one.state is EvidenceState.LEAK:
             more = f" and {len(one.leaking) - _NAMED} more" if len(one.leaking) > _NAMED else ""

@@ -1,4 +1,4 @@
-"""What was published for the levels of a run's conditions, beside what was measured."""
+"""Published figures for the levels of a run's conditions, beside the measured ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from tdelta.document.quantities import percent, ratio_cells
 from tdelta.document.wording import has_amount, is_invalid, label
 from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, Level, RunResult
+
+STATEMENT, METRIC = "statement", "metric"
+"""What a figure of one statement has in place of factors: its first word, and CPU or elapsed time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell(Finding):
-    """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
+    """A published figure for one condition of a study: ``ratio`` is a cost over the same without encryption."""
 
     FINDING = "published"
 

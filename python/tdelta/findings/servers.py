@@ -1,4 +1,4 @@
-"""What a server and its client did under each condition, and what held the load back. Descriptive, no intervals.
+"""Counters of server and client under each condition, and the load's bottleneck. Descriptive, no intervals.
 
 Medians over the trials of complete blocks, the same that the verdicts rest on. Where the time goes: the CPU time of the
 server (its whole process tree, background threads and coming to rest included) and of the client over the time of all
@@ -74,7 +74,7 @@ _NOTE = (
 
 
 class Bottleneck(StrEnum):
-    """What holds a load back. ``waiting``: locks, network, scheduling."""
+    """The resource that limits a load. ``waiting``: locks, network, scheduling."""
 
     SERVER_CPU = "server CPU"
     CLIENT_CPU = "client CPU"
@@ -115,7 +115,7 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True)
 class ServerMeasures(Finding):
-    """What a server and its client did under one condition, over the trials that the verdicts rest on. Descriptive.
+    """Counters of a server and its client under one condition, over the trials that the verdicts rest on. Descriptive.
 
     ``throughput`` is operations per second, times are µs of one operation. ``cache`` is None where the engine does not
     count requests. ``counted`` are pages and bytes of one operation, medians over trials, of `COUNTERS` those that the
@@ -212,7 +212,7 @@ def _median(measured: Sequence[Measurement], name: str) -> float | None:
 
 
 def bottleneck(spent: TimeSpent, cpus: int, server_cpus: int | None = None) -> Bottleneck:
-    """What holds a load back.
+    """The resource that limits a load.
 
     If the server keeps more than `SATURATED` of the CPUs busy that it is kept to (``server_cpus``): its CPU. If server
     and client keep more than that of all CPUs busy: the CPU, of whichever uses more. Else the largest
@@ -372,7 +372,7 @@ def _groups(found: Iterable[ServerMeasures], result: RunResult) -> dict[str, lis
 
 
 def _names(measured: Sequence[ServerMeasures], settings: RunSettings) -> list[str]:
-    """What servers are called within their group: ``16 threads, plain``, ``aes-256, tables only``."""
+    """Names of servers within their group: ``16 threads, plain``, ``aes-256, tables only``."""
     plain = baseline_label(settings)
     kinds = [plain if m.condition.role is Role.BASELINE else kind_label(m.condition, settings) for m in measured]
     threads = [m.condition.level(_THREADS) for m in measured]
@@ -413,7 +413,7 @@ def _figure(
 
 
 def _bar(measured: ServerMeasures, words: Sequence[str], middle: float) -> Iterator[Markup]:
-    """What worked, of what could; of its own sum, where background threads make that larger."""
+    """The busy part of the CPUs; of its own sum, where background threads make that larger."""
     first = middle + 4.5 - _LINE * (len(words) - 1) / 2
     yield from (text(0.0, first + _LINE * at, line, "label") for at, line in enumerate(words))
     look = "plain-" if measured.condition.role is Role.BASELINE else ""

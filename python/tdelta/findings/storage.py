@@ -25,7 +25,7 @@ _NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class StorageLayer(Finding):
-    """What encrypts the twins of one condition that is judged: its storage, the engine's cipher, or both.
+    """The encrypting layer of the twins of one judged condition: its storage, the engine's cipher, or both.
 
     ``driver`` is the kernel's of AES-XTS, empty where the kernel does not encrypt. ``in_clear`` says what the storage
     leaves in the clear, ``protects`` what it protects from; both are declared for its kind (`tdelta.design.storages`).
@@ -88,7 +88,7 @@ def _cells(one: StorageLayer, result: RunResult) -> tuple[str, ...]:
 
 
 def _layer(storage: str) -> str:
-    """What the words of a storage are about: of plain storage the engine's own cipher."""
+    """The layer that the words of a storage describe: of plain storage the engine's own cipher."""
     words = storage_words(storage)
     return f"the engine's cipher on {words}" if words != storage else words
 

@@ -145,7 +145,7 @@ def _bad(measure: TailMeasure) -> BadTrials | None:
 
 
 def _missed(found: BadTrials) -> str:
-    """What so few bad trials cannot exclude; empty where the interval leaves 1 out."""
+    """Ratios that so few bad trials cannot exclude; empty where the interval leaves 1 out."""
     low, high = found.low or 0.0, found.high
     if low > 1.0 or (high is not None and high < 1.0):
         return ""
@@ -156,7 +156,7 @@ def _missed(found: BadTrials) -> str:
 
 
 def note(found: Sequence[TailMeasure], shown: Sequence[TailMeasure], result: RunResult) -> str:
-    """What figures are of, and their intervals; of bad trials only where those ``shown`` have any."""
+    """The scope of the figures, and their intervals; of bad trials only where those ``shown`` have any."""
     parts = []
     if exceeding := [m.exceedance for m in found if m.exceedance is not None]:
         parts.append(f"Shares are of transactions, counted from {time_text(exceeding[0].counted_from_ns)} on.")

@@ -1,4 +1,4 @@
-"""What went to temporary files, by the engine's own counters or by the bytes that its process wrote, and its content.
+"""Temporary files, by the engine's own counters or by the bytes that its process wrote, and their content.
 
 A server counts temporary files for itself. An embedded engine's process writes nothing else while transactions only
 read, so that there the kernel's account of its bytes (``wchar``) is the count. Which of several transactions spilled,
@@ -79,7 +79,7 @@ def spilled(measurement: Measurement, *, writes: bool) -> bool | None:
 
 
 def shown_by(trials: Iterable[Trial]) -> str:
-    """What shows that these trials spilled: the names of counters that grew, or the bytes that were written."""
+    """The proof that these trials spilled: the names of counters that grew, or the bytes that were written."""
     grew = {name for trial in trials for name, count in trial.measurement.engine_counters.items() if count > 0}
     return ", ".join(name.replace("_", " ") for name in TEMPORARY if name in grew) or WRITTEN
 

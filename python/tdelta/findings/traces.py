@@ -18,6 +18,7 @@ from tdelta.document.blocks import Block, Medium, Paragraph, Table, columns
 from tdelta.document.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
 from tdelta.document.wording import label
 from tdelta.findings.base import FinishedRun, Kind
+from tdelta.findings.published import METRIC, STATEMENT
 from tdelta.records import Condition, Estimate, Finding, Measurement, RunResult, StatementCost
 from tdelta.records.trials import by_condition
 
@@ -27,6 +28,7 @@ ROWS_CHANGED = "rows_changed"
 _READS = ("physical", "logical", "current")
 """In the customary order."""
 
+_PUBLISHED = ("CPU", "elapsed")
 _US = 1e3
 _LOG = "log_bytes"
 _WIDTHS = {Medium.TERMINAL: 80, Medium.PAGE: 160}
@@ -63,13 +65,18 @@ class StatementTrace:
 
 @dataclass(frozen=True, slots=True)
 class Traces(Finding):
-    """The statements of a run, condition by condition, and what the engine has under each heading, in words."""
+    """The statements of a run, condition by condition, and what the engine has under each heading, in words.
+
+    ``published`` are the ratios of the run's study by statement (``INSERT``) and metric, ``source`` is where they are.
+    """
 
     FINDING = "traces"
     IS_SINGLE = True
 
     statements: tuple[StatementTrace, ...]
     headings: Mapping[str, str]
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    source: str = ""
 
 
 def of_run(run: FinishedRun) -> Iterator[Traces]:
@@ -92,9 +99,20 @@ def of_run(run: FinishedRun) -> Iterator[Traces]:
         for name in sql
         if any(name in measured.traced for measured in by_key.get(condition.key, ()))
     )
-    yield Traces(
-        statements, {heading: words for heading, (_, words) in run.headings.items() if heading != ROWS_CHANGED}
-    )
+    headings = {heading: words for heading, (_, words) in run.headings.items() if heading != ROWS_CHANGED}
+    yield Traces(statements, headings, *_published(run))
+
+
+def _published(run: FinishedRun) -> tuple[dict[str, dict[str, float]], str]:
+    """The study's ratios of single statements, and their source."""
+    found: dict[str, dict[str, float]] = {}
+    source = ""
+    for figure in run.published:
+        levels = dict(figure.levels)
+        if STATEMENT in levels and figure.ratio is not None:
+            found.setdefault(str(levels[STATEMENT]), {})[str(levels[METRIC])] = figure.ratio
+            source = figure.source
+    return found, source
 
 
 def _cpu_us(name: str, measured: Measurement) -> float:
@@ -158,12 +176,18 @@ def blocks(found: Sequence[Traces], result: RunResult) -> Iterator[Block]:
             log = (MISSING if one.log_bytes is None else amounts((one.log_bytes,), "bytes")[0],) if has_log else ()
             counted.append((name, *_cells(one, reads), *log))
             if any(over := [_over(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]):
-                ratios.append((f"{statement}, {name}", *(words or MISSING for words in over)))
+                published = traces.published.get(one.sql.partition(" ")[0].upper(), {})
+                printed = [percent(published[of]) if of in published else MISSING for of in _PUBLISHED]
+                of_study = printed if traces.published else []
+                ratios.append((f"{statement}, {name}", *(words or MISSING for words in over), *of_study))
     titles = columns("calls", "CPU", "elapsed", *reads, "rows", *(("log",) if has_log else ()))
     yield Table("Statements, by configuration", titles, counted, name="Statements")
     if ratios:
         caption = "Compared with the unencrypted copies, with the 95% interval"
-        yield Table(caption, columns("CPU", "elapsed"), ratios, name="against plain")
+        of_study = [f"published {of}" for of in _PUBLISHED] if traces.published else []
+        yield Table(caption, columns("CPU", "elapsed", *of_study), ratios, name="against plain")
+    if traces.published:
+        yield Paragraph(f"Published: {traces.source}; another product and machine, no check of this one.", "note")
     texts = {one.statement: one.sql for one in traces.statements}
     for medium, width in _WIDTHS.items():
         yield from (Paragraph(cut(f"{name}: {text}", width), medium=medium) for name, text in texts.items())

@@ -31,7 +31,7 @@ _RELATIVE_SLACK = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a tool prints of one transaction type, in ms; quantiles by their share, ``{0.95: 4.1}``.
+    """The figures that a tool prints of one transaction type, in ms; quantiles by their share, ``{0.95: 4.1}``.
 
     ``rounding_ms`` is how far off each may be.
     """

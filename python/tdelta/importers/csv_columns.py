@@ -1,4 +1,4 @@
-"""What the columns of a CSV mean, by their names; ``docs/formats.md`` has the main rules.
+"""The meaning of the columns of a CSV, by their names; ``docs/formats.md`` has the main rules.
 
 A name is compared in small letters, with ``_`` for spaces and hyphens; a unit may end it: ``response_ms``,
 ``Elapsed (s)``. In order of precedence a column is: the condition, the transaction, the run, what the authors printed,
@@ -81,7 +81,7 @@ SIZES = {"bytes": "bytes", "kb": "kB", "mb": "MB", "gb": "GB", "kib": "KiB", "mi
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What figures are: their metric, the unit of results, and what makes the file's figures that."""
+    """The meaning of figures: their metric, the unit of results, and the place in the file that says so."""
 
     metric: str
     unit: str

@@ -335,7 +335,7 @@ class _Reader:
         return Origin(self.source.name, self.format, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:
-        """What the authors printed: in the column of this metric, else in the one of the row."""
+        """The authors' printed figure: in the column of this metric, else in the one of the row."""
         stems = {metric, metric.rpartition("_")[0]}
         own = [it for it in self.of(Part.PUBLISHED) if it.of in stems and it.of]
         whole = [it for it in self.of(Part.PUBLISHED) if it.of is None]

@@ -30,7 +30,7 @@ Levels: TypeAlias = tuple[tuple[str, Level], ...]
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What a file's name and folder, or the user, say about all that is in it."""
+    """Facts about everything in a file from its name and folder, or from the user."""
 
     condition: str | None  # its condition; None where the file itself must say (a column of a CSV)
     run: str = "1"
@@ -120,7 +120,7 @@ class Belonging:
 
 
 def belonging_of(source: Source, file_format: str, naming: Naming) -> Belonging:
-    """What the naming says of a file that cannot say its condition itself.
+    """The condition of a file that cannot name it itself, from the naming.
 
     Raises `ImportFault`: it has no condition.
     """
@@ -176,7 +176,7 @@ class Importer:
 
 
 def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_JSON_BYTES) -> object:
-    """What the file holds; None, with a fault, where it is no JSON. Raises `ImportFault`: it is larger than that."""
+    """The content of a JSON file; None, with a fault, for other files. Raises `ImportFault`: it is larger than that."""
     try:
         return json_text(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -80,7 +80,7 @@ def usual_step(seconds: Sequence[float], *, alone: float) -> float:
 
 
 def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) -> tuple[Caution, ...]:
-    """What is told of readings whose distance is off the usual one by more than ``slack``; nothing where none is."""
+    """A remark on readings whose distance is off the usual one by more than ``slack``; nothing where none is."""
     uneven = sum(abs(after - before - usual) > slack for before, after in pairwise(seconds))
     if not uneven:
         return ()

@@ -154,7 +154,7 @@ class _Reader:
         yield from found[metric].samples(self.belonging.noting(*_of_iterations(metric), *noted))
 
     def _scale(self) -> float:
-        """What makes values ms. Raises ``ImportFault`` where nothing says it."""
+        """The factor that makes values ms. Raises ``ImportFault`` where the unit is not given."""
         column = self.naming.column
         if column is None or _IN_MS.fullmatch(column):
             return 1.0

@@ -80,7 +80,7 @@ class Named:
 
 
 def parse_arguments(arguments: Sequence[str | Path]) -> list[Argument]:
-    """What the arguments stand for: ``NAME=GLOB``, globs, files, folders; the entries of a folder that stands alone.
+    """The files of the arguments: ``NAME=GLOB``, globs, files, folders; the entries of a folder given alone.
 
     Raises `UsageError`: a ``NAME=GLOB`` without a name, a glob that matches nothing, a path of two conditions.
     """

@@ -127,7 +127,7 @@ LARGEST_JSON_BYTES = 4 * 1024 * 1024
 
 
 def of_object(found: object, *keys: str) -> object:
-    """What stands below keys, each in an object below the one before; None where there is nothing."""
+    """The value below keys, each in an object below the one before; None where there is nothing."""
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found

@@ -174,7 +174,7 @@ def recognize(
 
 
 def _of_other_tool(source: Source) -> str | None:
-    """What a tool wrote that is not read, and the nearest way to have it read; None where it is not known."""
+    """A file of a tool that is not read, with the nearest way to have it read; None where it is not known."""
     found = (tool for tool, mark in _OTHERS.items() if mark.search(source.head_text))
     return next((f"the output of {tool}, {_NEAREST}" for tool in found), None)
 
@@ -276,7 +276,7 @@ def _process_and_thread(path: Path) -> tuple[str | None, str | None]:
 
 
 def _run_of(file: _Recognized, naming: Naming) -> object:
-    """What files of one run have in common; files without threads are runs of their own."""
+    """Common facts of the files of one run; files without threads are runs of their own."""
     if file.named.thread is None:
         return file.path
     return file.importer.name, naming, file.named.process

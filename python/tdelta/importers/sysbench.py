@@ -119,7 +119,7 @@ class Run:
                 self._quantiles[share] = float(match[2])
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
-        """What there is of the run, whose file and number among runs at as many threads are known.
+        """Observations of the run, whose file and number among runs at as many threads are known.
 
         Raises `ImportFault`: figures of the report that contradict each other.
         """
@@ -143,7 +143,7 @@ class Run:
             yield Figure(_rate_of(timed, "all"), origin, printed[0], rounding=printed[1])
 
     def _statements(self) -> dict[str, Level | None]:
-        """What a transaction is made of: as many statements of a kind in each, unless some were repeated."""
+        """Statements of a transaction: as many of a kind in each, unless some were repeated."""
         transactions, ignored = (self._facts.get(name, (0.0,))[0] for name in ("transactions", "ignored"))
         found: dict[str, Level | None] = {}
         for name in ("read", "write"):

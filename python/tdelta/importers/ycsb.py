@@ -82,7 +82,7 @@ class TextImporter(Importer):
 
 
 class JsonImporter(Importer):
-    """What its JSON exporters write: an object a figure, in an array or one after the other."""
+    """The output of its JSON exporters: an object a figure, in an array or one after the other."""
 
     name = "YCSB JSON"
     most_faults = MOST_OPERATIONS

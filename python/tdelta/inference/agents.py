@@ -137,7 +137,7 @@ def _use(name: str, parts: Sequence[AgentPart]) -> AgentUse:
 
 
 def hosts_of(fit: CostFit, tolerance: float) -> Hosts | None:
-    """What the hosts of a run are worth, by its primary metric; None where its twins do not change hosts."""
+    """The effects of the hosts of a run, by its primary metric; None where its twins do not change hosts."""
     parts = [(fitted, contrasts) for fitted, contrasts in fit.parts if fitted.means.hosts is not None]
     if not parts:
         return None

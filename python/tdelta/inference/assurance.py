@@ -47,7 +47,7 @@ from tdelta.records import Decision, InstanceEffectPrior
 
 @dataclass(frozen=True, slots=True)
 class BalancedRuns:
-    """What stage 1 leaves of N runs of R rounds alike."""
+    """Summary after stage 1 of N runs of R rounds alike."""
 
     means: FloatArray  # shape (N, R, K), typical log costs of instances
     thetas: NDArray[np.intp]  # shape (K,), which theta each column has: 0 for plain twins, 1 … J for treated ones
@@ -61,7 +61,7 @@ class BalancedRuns:
 
 
 def first_ratios(runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes) -> Iterator[Mixture]:
-    """What the data of each run say of its first log ratio, before the prior of that."""
+    """The likelihood of each run's first log ratio, before its prior."""
     of_plain, of_first = (runs.thetas == theta for theta in (0, 1))
     contrasts = runs.means[..., of_first].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
     of_kinds = runs.means[..., ~of_plain].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
@@ -139,7 +139,7 @@ _MASSES = (0.95, 0.99)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What is known of a machine's noise, as draws from its posterior."""
+    """A machine's noise, as draws from its posterior."""
 
     variance: FloatArray
     """Shape (N,), of a trial's log cost as it counts for an instance's mean (`InstanceMeans.pooled_variance`)."""
@@ -224,7 +224,7 @@ _OF_BUDGET = (Decision.OVER, Decision.WITHIN)
 
 
 def right_decision(effect: float, tolerance: float, *, is_budget: bool = False) -> Decision | None:
-    """What a run should say of a true overhead; None on the limit itself, which cannot be decided.
+    """The right decision for a true overhead; None on the limit itself, which cannot be decided.
 
     A gate's budget (``is_budget``) limits overheads alone, a tolerance both directions.
     """
@@ -284,7 +284,7 @@ def _df_of_round(design: RoundsDesign, df_share: float) -> FloatArray:
 
 
 def _seen(means: FloatArray, squares: FloatArray, draws: Draws, design: RoundsDesign, count: int) -> BalancedRuns:
-    """What stage 1 would leave of all runs after so many rounds."""
+    """The summary after stage 1 of all runs after so many rounds."""
     df = count * _df_of_round(design, draws.df_share)
     variance = draws.variance[:, None] * squares[:, count - 1] / np.maximum(df, 1e-300)
     return BalancedRuns(means[:, :count], design.thetas, design.blocks, variance, (float(df[0]), float(df[1])))

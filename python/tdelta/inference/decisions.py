@@ -1,4 +1,4 @@
-"""What a posterior says against the user's own limit: a tolerance, or a budget. And the words for it.
+"""Decisions of a posterior against the user's own limit, a tolerance or a budget, and the words for them.
 
 Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
 stalls that carry it alone, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for
@@ -62,7 +62,7 @@ def decide(estimate: Estimate, tolerance: float) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a decision rests on beside the ratio of means."""
+    """Grounds of a decision beside the ratio of means."""
 
     typical: Estimate
     stalls: float  # effective number of stalls of the condition, 0 without any

@@ -153,7 +153,7 @@ def _panel(
 
 
 def places(found: Sequence[Panel]) -> dict[int, str]:
-    """What to put before a remark on a stratum: ``threads 16, cache 0.1: ``; nothing where there is only one.
+    """The prefix of a remark on a stratum: ``threads 16, cache 0.1: ``; nothing where there is only one.
 
     Only factors that differ between strata are named, the cipher not being one of them.
     """
@@ -238,9 +238,9 @@ def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def actual_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
-    """The true quotient of an injected twin, from what its own trials spun on purpose; None where it is not known.
+    """The true quotient of an injected twin, from what its own trials lost on purpose; None where it is not known.
 
-    On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.
+    A server's client sleeps: that is in the response time, and in no CPU time.
     """
     found = [trial.measurement for trial in trials]
     is_server = any(m.client_cpu_seconds > 0.0 for m in found)
@@ -311,7 +311,7 @@ class Fitted:
 
     @cached_property
     def step_sd(self) -> float:
-        """What the steps of the costs leave open of a log mean; counts of bytes are exact, however often alike."""
+        """The sd of a log mean due to the steps of the costs; counts of bytes are exact, however often alike."""
         return 0.0 if self.is_counted else step_sd(self.costs)
 
     @cached_property
@@ -415,7 +415,7 @@ def _kinds(columns: Sequence[Condition]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the data say of one condition's cost over the baseline's, before the prior."""
+    """The data's estimate of one condition's cost over the baseline's, before the prior."""
 
     fitted: Fitted
     condition: Condition
@@ -593,7 +593,7 @@ def complete_blocks(trials: Iterable[Trial], settings: RunSettings) -> frozenset
 
 
 def in_complete_blocks(trials: Sequence[Trial], settings: RunSettings) -> dict[str, list[Measurement]]:
-    """What was measured of each condition in trials that the verdicts rest on, by the condition's key."""
+    """Measurements of each condition in trials that the verdicts rest on, by the condition's key."""
     used = complete_blocks(trials, settings)
     return by_condition(trial for trial in trials if (trial.block, trial.condition.key) in used)
 

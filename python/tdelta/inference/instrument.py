@@ -218,7 +218,7 @@ def critical_log_ratio(noise: InstrumentNoise, prior: InstanceEffectPrior | None
 def detectable_effects(
     noise: InstrumentNoise, prior: InstanceEffectPrior | None, pace: Pace, *, blocks: int
 ) -> tuple[DetectableEffect, ...]:
-    """What runs of 5, 20 and 60 minutes can show, if they use their time and do not end at a precision before."""
+    """Effects that runs of 5, 20 and 60 minutes detect, if they use their time and do not end at a precision before."""
     of_minutes = {minutes: rounds_in(pace, minutes) for minutes in MINUTES}
     return tuple(
         DetectableEffect(

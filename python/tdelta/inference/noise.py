@@ -81,7 +81,7 @@ class InstanceMeans:
         return int(((by_round - 1) * (there.sum(axis=1) - 1)).sum())
 
     def carried_variance(self, of: NDArray[np.bool_], versus: NDArray[np.bool_]) -> float:
-        """What the carry-over that is not known leaves open of the log ratio of some columns over others."""
+        """Variance of the log ratio of some columns over others due to the unknown carry-over."""
         if self.following is None:
             return 0.0
         return float((self.following[of].mean() - self.following[versus].mean()) * self.carried_sd) ** 2

@@ -33,7 +33,7 @@ _FARTHEST = 3.0  # a type's ratio is at most 20 times the mix's, or a twentieth,
 
 @dataclass(frozen=True, slots=True)
 class TypeEstimates:
-    """What the rounds' model says of each transaction type of one stratum, J conditions by T types, before pooling."""
+    """The rounds' model's estimate of each transaction type of one stratum, J conditions by T types, before pooling."""
 
     theta: FloatArray  # shape (J, T), log ratios of means
     covariance: FloatArray  # shape (T, T), between types, of one condition's log ratio

@@ -103,7 +103,7 @@ class SharedEffect:
 
 
 def wandering_sd(means: InstanceMeans, treated: NDArray[np.bool_], plain: NDArray[np.bool_]) -> float:
-    """What an effect that lasts over several blocks leaves open of a log ratio, beyond what rounds alone show of it.
+    """The sd of a log ratio due to effects that last over several blocks, beyond the sd that rounds show.
 
     Rounds count as independent draws. Where what the encrypted twins of a block share is autocorrelated over blocks,
     neighbouring rounds are alike, so that their scatter is too small and their mean worse known. With C the covariance
@@ -317,12 +317,12 @@ class Contrasts:
         return int(self.thetas.max())
 
     def mixture(self, condition: int) -> Mixture:
-        """What the data say of one condition's typical log ratio; ``condition`` counts those beside the baseline."""
+        """The data's estimate of one condition's typical log ratio; ``condition`` counts those beside the baseline."""
         grid, weights = self._weighted(condition)
         return _merged(weights, grid.theta[..., condition], grid.inverse[..., condition, condition])
 
     def between(self, condition: int, versus: int) -> Mixture:
-        """What the data say of one condition's typical log ratio over another's."""
+        """The data's estimate of one condition's typical log ratio over another's."""
         grid, weights = self._weighted(condition, versus)
         theta = grid.theta[..., condition] - grid.theta[..., versus]
         variance = (

@@ -304,7 +304,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
 
 
 def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) -> CarryOver | None:
-    """What an encrypted trial leaves to the next one, as `tdelta plan` shows it; None without comparisons."""
+    """The effect of an encrypted trial on the next one, as `tdelta plan` shows it; None without comparisons."""
     strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
     return carry_over(strata) if strata and all(one.means.pooled_df > 0 for one in strata) else None
 

@@ -155,7 +155,7 @@ def _shared_variance(
     of_instance: FloatArray,  # shape (B, n), how far its instance lies off the others
     blocks: FloatArray,  # shape (R, n), trials of each instance
 ) -> float:
-    """What odd instances add to the variance of a log mean.
+    """The variance that odd instances add to a log mean.
 
     An instance that was met by chance, as a stall is, is in the typical cost and in what events add to it: twice the
     covariance of both, a sum over Poisson counts of one.

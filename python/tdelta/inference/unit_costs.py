@@ -1,4 +1,4 @@
-"""What is measured apart from a run's trials for its cost breakdown: prices of pages, timed calls, and their counts.
+"""Measurements for the cost breakdown apart from a run's trials: prices of pages, timed calls, and their counts.
 
 A price is the mean, over the moments of a run at which it was measured, of the median of each moment's passes: a
 machine may compute at two speeds, now one and now the other (two of them, 1.3 apart, were seen), work under load meets
@@ -47,7 +47,7 @@ _LEAST_SHARE = 0.005  # of the whole line: calls that took less are not listed
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one page, call or byte takes, µs, and the quartiles of all passes."""
+    """The time of one page, call or byte, µs, and the quartiles of all passes."""
 
     us: float
     quartiles: tuple[float, float]
@@ -74,7 +74,7 @@ def price_of(moments: Iterable[Sequence[float]]) -> Price:
 
 @dataclass(frozen=True, slots=True)
 class PagePrices:
-    """What a page costs the code under test, beyond a plain one where nothing else is said.
+    """The price of a page of the code under test, beyond a plain one where nothing else is said.
 
     ``counted`` says what is encrypted: all ``bytes`` that are moved, ``blocks`` by the same bytes (less the rows
     that a load reads), or pages that the ``cache`` reads and writes. ``read`` and ``write`` are with the MAC;
@@ -125,7 +125,7 @@ class Timed:
     fault: str = ""
 
     def us(self, kind: ComponentKind, pages: tuple[float, float] | None) -> FloatArray:
-        """What the calls of a line took in each trial, µs per operation, at so many pages decrypted and encrypted."""
+        """The time of the calls of a line in each trial, µs per operation, at so many pages decrypted and encrypted."""
         return np.array([sum(one.us for one in calls) for calls in self._by_trial(kind, pages)])
 
     def mean(self, kind: ComponentKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:
@@ -157,7 +157,7 @@ Counter: TypeAlias = Callable[[Measurement], float | None]  # a count of a trial
 
 
 def crossed(prices: PagePrices | None) -> tuple[Counter, Counter]:
-    """What counts pages decrypted and encrypted; those of a server, whose pages have no price, by its own counters."""
+    """Counters of pages decrypted and encrypted; those of a server, whose pages have no price, by its own counters."""
     if prices is None:
         return _first_of(*_SERVED[0]), _first_of(*_SERVED[1])
     if prices.counted in ("bytes", BLOCKS):

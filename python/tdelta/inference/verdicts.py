@@ -229,7 +229,7 @@ def _rounds_to_leave_out(fit: CostFit, answered: Set[Condition]) -> list[int]:
 
 
 def decisions_of(fit: CostFit, settings: RunSettings) -> dict[str, Decision]:
-    """What each judged condition's verdict would be, by its key, were the metric of this fit the primary one."""
+    """Each judged condition's verdict, by its key, were the metric of this fit the primary one."""
     return {a.condition.key: _primary(a, settings).decision for a in fit.answers() if a.condition.role.is_judged}
 
 

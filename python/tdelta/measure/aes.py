@@ -60,7 +60,7 @@ class PreloadMode(StrEnum):
 
 
 class Preload(NamedTuple):
-    """What the preload of this process has done so far.
+    """Counters of the preload of this process so far.
 
     ``patched`` counts the instructions that were replaced, ``unpatched`` the places that may hold one and were left as
     they are (constants that look like it among them), ``answered`` the CPUIDs that were answered in the CPU's place.
@@ -81,7 +81,7 @@ def cpu_has_aes(root: Path = Path("/")) -> bool:
 
 
 def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to add to a process's environment so that its engine does not see the AES instructions.
+    """Variables for a process's environment so that its engine does not see the AES instructions.
 
     Args:
         kind: whom the engine asks. A preload does not help against OpenSSL's own question, nor the variable here.

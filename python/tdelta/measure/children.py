@@ -37,7 +37,7 @@ def ready(sources: Sequence[Any], seconds: float) -> list[Any]:
 
 
 class Declined(Exception):
-    """What a child could not do: ``kind`` is for programs, the message for people."""
+    """A request that a child could not carry out: ``kind`` is for programs, the message for people."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class Declined(Exception):
 
 
 def taken(answer: Mapping[str, Any]) -> Any:
-    """What an answer holds; raises ``Declined`` where that is a refusal."""
+    """The content of an answer; raises ``Declined`` where that is a refusal."""
     if "error" in answer:
         raise Declined(*answer["error"])
     return answer["ok"]

@@ -1,4 +1,4 @@
-"""What a page of encryption costs on this CPU, with and without its AES instructions: the least an overhead can be.
+"""The price of encrypting a page on this CPU, with and without its AES instructions: the least an overhead can be.
 
 The machine's own OpenSSL encrypts, decrypts and authenticates pages as a database would have it do, in a loop with
 nothing else in it. What a database pays for a page beyond this is its own code, its cache and its disk; what it pays
@@ -127,7 +127,7 @@ _MACHINE_FACTS = (
 
 @dataclass(frozen=True, slots=True)
 class CipherCostCell:
-    """What one task took at one level of the CPU's AES instructions.
+    """The cost of one task at one level of the CPU's AES instructions.
 
     All figures are CPU time of the thread and of batches of pages: their median, their least, their quartiles.
     ``elapsed_us_per_page`` is the median of time on the wall. ``gigabytes_per_second`` goes with the median

@@ -53,7 +53,7 @@ def require_encrypted(folder: Path) -> str:
 
 
 def encryption_of(folder: Path, root: Path = Path("/")) -> str | None:
-    """What encrypts the files of a folder, in words for people; None where nothing is seen."""
+    """The encryption of a folder's files, in words for people; None where nothing is seen."""
     mount = _mount(folder.resolve(), root)
     if mount is None:
         return None

@@ -51,7 +51,7 @@ RELEVANT_FLAGS = ("aes", "pclmulqdq", "vaes", "vpclmulqdq", "avx2", "avx512f", "
 
 
 class Cpu(NamedTuple):
-    """What ``/proc/cpuinfo`` tells. ``model`` and ``cores`` (physical ones) are None where it does not."""
+    """The CPU by ``/proc/cpuinfo``. ``model`` and ``cores`` (physical ones) are None where it lacks them."""
 
     model: str | None
     cores: int | None

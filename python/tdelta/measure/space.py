@@ -29,7 +29,7 @@ _THREAD_ADDRESSES = (2 << 20) + 4096
 
 
 def allocated(path: Path | str) -> int:
-    """What a file takes on the disk, bytes: holes take nothing, and neither does what is gone or is not a file."""
+    """Bytes that a file takes on the disk: holes take nothing, and neither does a missing file or another object."""
     try:
         found = Path(path).stat()
     except OSError:
@@ -72,7 +72,7 @@ def too_small(place: object, free_bytes: int, needed_bytes: int, remedy: str) ->
 
 
 def disk_refusal(said: object) -> Refusal:
-    """What to do about a write that failed: the disk is full, or files may not grow so far (``ulimit -f``)."""
+    """The remedy for a write that failed: the disk is full, or files may not grow so far (``ulimit -f``)."""
     most = _limit(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
     if most is None:
         return Refusal.of("disk-refuses", said=said)

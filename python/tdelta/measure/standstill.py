@@ -18,7 +18,7 @@ _STOPPED = frozenset("Tt")
 
 
 class Watched:
-    """What was seen, once it is over: words for people, empty where nothing stood still."""
+    """The standstill that was seen, once it is over: words for people, empty where nothing stood still."""
 
     def __init__(self) -> None:
         self.standstill = ""

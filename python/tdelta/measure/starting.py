@@ -1,4 +1,4 @@
-"""What a process that tdelta starts does first. Each twin has several, so next to nothing is imported for it."""
+"""First steps of a process that tdelta starts. Each twin has several, so next to nothing is imported for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PR_SET_TIMERSLACK = 29
 
 
 def dying_with(parent: int, by: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
-    """What a process does first so that the kernel ends it when its parent goes; it leaves if that has gone already.
+    """The first call of a child, so that the kernel ends it when its parent goes; it leaves if that has gone already.
 
     ``by`` is the signal. The C library is loaded before, since between ``fork`` and ``exec`` nothing may be.
     """

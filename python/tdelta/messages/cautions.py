@@ -116,9 +116,6 @@ CAUTIONS = {
         "all transactions use READ COMMITTED: with REPEATABLE READ, {product} fails those that began before a table was"
         " converted (error 1412)"
     ),
-    "system-tablespace-plain": (
-        "{product} {version} has no innodb_sys_tablespace_encrypt: with scope all, its system tablespace stays plain"
-    ),
     "encrypted-folder": "the copies are on different file systems: device and options are also compared",
     "extension-untried": "{extension} is untested: tdelta's developers only had its documentation",
     # a database or dump of the user
@@ -147,7 +144,7 @@ CAUTIONS = {
     "servers-cpu-accounted": "CPU time is as reported by the servers and may exclude background work",
     "engine-untried": (
         "{product} is untested: tdelta's developers had no such server. Please send us the report of: tdelta"
-        " check-servers --baseline DSN --encrypted DSN --json"
+        " check-servers --baseline DSN --encrypted DSN"
     ),
     "results-licensed": "{said}",
     "network-open": "the network to {server} is not encrypted; ?tls=require uses TLS, on port {port} if none is given",

@@ -101,8 +101,8 @@ REQUESTS = {
     "study-on-own-servers": (
         "study {study} requires {needs} on servers created by tdelta; studies for your own servers: {known}"
     ),
-    "no-rebuild": (
-        "--vary work=rebuild: workload {workload} has statements for {known}; add rebuild.{dialect}.sql to its folder"
+    "no-such-step": (
+        "--vary work={step}: workload {workload} has statements for {known}; add {step}.{dialect}.sql to its folder"
     ),
     "steps-not-planned": (
         "`tdelta plan` does not support work {works}; use --vary work=warm,cold, or run without a plan"
@@ -199,6 +199,7 @@ MACHINE = {
     "server-disk-full": "the disk of {folder} is full: free some space, or use --dir ({said})",
     "supervisor-gone": "the supervisor of {server} died: {fault}",
     "folder-in-use": "{folder} is in use by another tdelta; wait until it finishes",
+    "plugin-missing": "{server} has no plugin {plugin}: {install}",
     "preload-missing": "{library} is missing in this installation; it is built with make setup and part of the wheel",
     "preload-unnamable": "LD_PRELOAD does not support the path {library}; install tdelta in a folder without ' :$'",
     "library-not-installed": "engine {engine!r}: {wheel} is not installed: {install}",
@@ -372,7 +373,6 @@ SERVERS = {
     "server-check-left": "{what} still exists; remove it by hand",
     "server-check-tables-otherwise": "tables must be {wanted}; not so in the catalog: {tables}",
     "server-check-work-cut": "{found} of {operations} operations finished; errors: {errors}",
-    "server-check-conversion-stuck": "the schema was not {wanted} within {seconds:.0f} s: {said}",
     "server-check-kind": "the server's error must be recognized as {expected!r}, found {found!r}: {said}",
 }
 

@@ -1,4 +1,4 @@
-"""What a worker's answers say, as records: the measurement of a trial, and the checksums of tables."""
+"""A worker's answers as records: the measurement of a trial, and the checksums of tables."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def of_embedded(
 
 
 def traced(answer: Mapping[str, Any]) -> Measurement:
-    """What the statements of a traced trial cost; the rest of it says nothing. Raises as `raise_failed` does."""
+    """The cost of the statements of a traced trial. Raises as `raise_failed` does."""
     raise_failed(answer)
     outcome, costs = answer["outcome"], answer["extra"]["costs"]
     return Measurement(

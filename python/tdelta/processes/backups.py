@@ -65,7 +65,7 @@ class Maker(Protocol):
         """How large the files of the database are."""
 
     def disk_bytes(self) -> int:
-        """What those that hold its rows take on the disk: compressed pages leave holes in them."""
+        """Bytes on the disk of the files that hold its rows: compressed pages leave holes in them."""
 
     def checksums(self) -> Checksums:
         """Rows and checksum of each table of the twin."""
@@ -114,7 +114,7 @@ def _refuse_own(tool: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BackupRequest:
-    """What is to be made: by which tool, how compressed, where, and what is searched for in it.
+    """The backup to make: by which tool, how compressed, where, and the markers to search for in it.
 
     ``inflate`` undoes the compression of pages, where the database has its pages compressed.
     """
@@ -216,7 +216,7 @@ def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
 
 
 def _needles(request: BackupRequest) -> Sequence[bytes]:
-    """What is searched for: the bytes themselves, and as logical backups write them.
+    """Byte strings to search for: the markers themselves, and as logical backups write them.
 
     These have digits of either case, or letters as they are and all other bytes as digits after an escape.
     """

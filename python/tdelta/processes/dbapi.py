@@ -1,4 +1,4 @@
-"""What engines share whose client is a driver of Python's (PEP 249), driven by `tdelta._native.DbApiTwin`."""
+"""Common parts of engines whose client is a Python driver (PEP 249), driven by `tdelta._native.DbApiTwin`."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def _remove(folder: Path, descriptor: int) -> None:
 
 
 def _link(folder: Path) -> Path:
-    """What `sweep_all` finds a folder by that is not in the default place."""
+    """The link by which `sweep_all` finds a folder that is not in the default place."""
     digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
     return default_base() / _ELSEWHERE / f"{folder.name}-{digest}"
 

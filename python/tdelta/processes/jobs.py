@@ -1,4 +1,4 @@
-"""What a worker is told, as frozen values."""
+"""Requests to a worker, as frozen values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tdelta.processes.load_generator.command import LoadGenerator
 
 _SECOND_NS = 1_000_000_000
 
-LOAD, REBUILD = "load", "rebuild"
-STEPS = (LOAD, REBUILD)
+LOAD, REBUILD, ROUTINE = "load", "rebuild", "routine"
+STEPS = (LOAD, REBUILD, ROUTINE)
 """What a trial may be beside transactions, see `tdelta.processes.answers`, and beside actions."""
 
 TRANSACTIONS = ("warm", "cold")
@@ -24,18 +24,39 @@ TRACE = "trace"
 
 @dataclass(frozen=True, slots=True)
 class PopulateJob:
-    """How a twin's rows are made. ``tables`` pairs each table with its columns, for the checksums."""
+    """How a twin's rows are made. ``tables`` pairs each table with its columns, for the checksums.
+
+    ``rebuild_sql`` rebuilds the tables. It follows every load, unmeasured, so that queries find the tables in one
+    state, whether a load or a rebuild was the trial before. The last statement of ``routine_sql`` calls the workload's
+    stored routine, the others make it and what it works in.
+    """
 
     plan: Mapping[str, object]
     seed: int
     tables_sql: tuple[str, ...]
     indexes_sql: tuple[str, ...]
     tables: tuple[tuple[str, tuple[str, ...]], ...]
+    rebuild_sql: tuple[str, ...] = ()
+    routine_sql: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        tables: Any = self.plan["tables"]
+        return sum(int(table["rows"]) for table in tables)
 
     def request(self, threads: int) -> dict[str, Any]:
         """The request ``load`` to a worker."""
         made = {"tables": self.tables_sql, "indexes": self.indexes_sql}
         return {"plan": self.plan, "seed": self.seed, "threads": threads, **made}
+
+    def step_request(self, step: str, threads: int) -> dict[str, Any]:
+        """The request ``step`` to a worker: what is not measured, a load, statements."""
+        if step == REBUILD:
+            return {"before": [], "load": None, "statements": list(self.rebuild_sql)}
+        if step == ROUTINE:
+            return {"before": list(self.routine_sql[:-1]), "load": None, "statements": list(self.routine_sql[-1:])}
+        before = [f"DROP TABLE IF EXISTS {name}" for name, _ in self.tables]
+        return {"before": before, "load": self.request(threads), "statements": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +102,6 @@ AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob
 
 
 @dataclass(frozen=True, slots=True)
-class LoadAndRebuild:
-    """The content of the phases ``load`` and ``rebuild`` of a run: rows, and statements of the engine's."""
-
-    job: PopulateJob
-    rebuild: tuple[str, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        tables: Any = self.job.plan["tables"]
-        return sum(int(table["rows"]) for table in tables)
-
-    def request(self, step: str, threads: int) -> dict[str, Any]:
-        if step == REBUILD:
-            return {"before": [], "load": None, "statements": list(self.rebuild)}
-        before = [f"DROP TABLE IF EXISTS {name}" for name, _ in self.job.tables]
-        return {"before": before, "load": self.job.request(threads), "statements": []}
-
-
-@dataclass(frozen=True, slots=True)
 class WorkloadSpec:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
@@ -112,7 +114,7 @@ class WorkloadSpec:
     constants: Mapping[str, float]
     command: LoadGenerator | None = None
     writes: bool = True
-    steps: LoadAndRebuild | None = None
+    steps: PopulateJob | None = None
     agents: Any = None
 
     @property

@@ -1,4 +1,4 @@
-"""What a process calls in OpenSSL, as a preload counts and times it (``crates/evp-count``).
+"""Calls of a process in OpenSSL, as a preload counts and times them (``crates/evp-count``).
 
 A server's ciphers are observed in a run of its own, never while anything is measured: how InnoDB is configured and what
 it does can differ. MariaDB derives a key of 128 bits for its pages, whatever the key it is given.

@@ -1,4 +1,4 @@
-"""What a user brings, a database file or a dump, as the session's one staging sees it, whichever engine it is for.
+"""A user's database file or dump as the session's one staging sees it, whichever engine it is for.
 
 `UserData` is what was named; `Staged` is tdelta's own copy of it while it is looked at, added to and tried on; a
 `StagedCopy` is what is left of that, and twins are made of.
@@ -27,7 +27,7 @@ _GRACE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is in it. ``cautions`` go with the answer, and ``notes`` among them say what was left out."""
+    """The content of a user's data. ``cautions`` go with the answer; ``notes`` among them name the parts left out."""
 
     database: Database
     cautions: tuple[Caution, ...] = ()
@@ -44,7 +44,7 @@ class Additions:
 
 
 class StagedCopy(Protocol):
-    """What twins are made of: tdelta's own copy, or the user's command that loads each of them."""
+    """The source of twins: tdelta's own copy, or the user's command that loads each of them."""
 
     @property
     def size_bytes(self) -> int:
@@ -55,10 +55,10 @@ class StagedCopy(Protocol):
         """How long it took to load it as twins are loaded; 0 where that was not done."""
 
     def identity(self) -> Sequence[object]:
-        """What must be the same when the run is resumed besides rows and scripts, as JSON values."""
+        """Facts that must be the same when the run is resumed besides rows and scripts, as JSON values."""
 
     def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
-        """What a report may tell of it."""
+        """Facts that a report may contain."""
 
     def job(self, tables: Tables, checksums: Checksums) -> DatabaseJob | RestoreJob | OwnTablesJob:
         """How twins get their rows, which must have these checksums."""
@@ -79,7 +79,7 @@ class Completed:
 
 class Tries(Protocol):
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
-        """What is said against a transaction, if anything; without a trial it is only prepared."""
+        """The objection to a transaction, if any; without a trial it is only prepared."""
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the transactions have left them."""
@@ -98,7 +98,7 @@ class Staged(Protocol):
         """
 
     def describe(self) -> Inventory:
-        """What is in it."""
+        """The inventory of its content."""
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
         """Add what is tdelta's, and read all rows; from now on it is only copied.
@@ -113,11 +113,11 @@ class Staged(Protocol):
 
 
 class UserData(Protocol):
-    """What a user named, found but not touched."""
+    """The data that a user named, found but not touched."""
 
     @property
     def named(self) -> object:
-        """What it is called in messages."""
+        """Its name in messages."""
 
     @property
     def title(self) -> str:
@@ -159,5 +159,5 @@ class Trier:
 
 
 def too_much(said: object, most_bytes: int) -> Refusal:
-    """What is said against a transaction past the bound of what it is tried on, after what the database says or it."""
+    """The objection to a transaction beyond the limit that it is tried on, after the database's own or another one."""
     return Refusal.of("transaction-grows", said=said, most=most_bytes / 1e6)

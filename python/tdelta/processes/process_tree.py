@@ -206,7 +206,7 @@ def parse_stat(text: str) -> Process:
 
 
 def usage(root: int) -> Usage:
-    """What ``root`` and everything below it used so far, members that died and were collected included.
+    """Resources that ``root`` and everything below it used so far, members that died and were collected included.
 
     Whoever collects a dead child takes over its CPU time and its bytes (``wait_task_zombie`` in kernel/exit.c), so
     nothing of a server that was started anew below its supervisor is lost.

@@ -1,4 +1,4 @@
-"""What a session asks of twins: two bases that every engine derives its own from, and the fakes of the tests."""
+"""The interface between a session and twins: two bases for every engine and for the fakes of the tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tables: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class CipherProof:
-    """What reading a page of 4096 bytes cost one library in one environment, µs of CPU.
+    """The cost of reading a page of 4096 bytes by one library in one environment, µs of CPU.
 
     ``cipher_us_per_page`` is what an encrypted page costs more than a plain one. ``mode``, ``patched``, ``unpatched``
     and ``answered`` are of the worker's preload (`tdelta.measure.aes.Preload`).
@@ -62,7 +62,7 @@ class Twin(ABC):
 
     @abstractmethod
     def cipher_facts(self) -> dict[str, str]:
-        """What the twin says of its cipher, and under ``header`` whether its file begins ``plain`` or ``hidden``."""
+        """The twin's own report of its cipher, and under ``header`` whether its file begins ``plain`` or ``hidden``."""
 
     @abstractmethod
     def checksums(self, tables: Tables) -> Checksums:
@@ -99,7 +99,7 @@ class Twin(ABC):
         return {}
 
     def prove(self) -> CipherProof | None:
-        """What a page cipher of the library costs in this twin's own process; None where it has none."""
+        """The cost of a page cipher of the library in this twin's own process; None where it has none."""
         return None
 
     def prices(self) -> dict[str, object] | None:
@@ -201,7 +201,7 @@ class Twins(ABC, Generic[TwinT]):
         return ""
 
     def recall(self, _name: str) -> Any:
-        """What was remembered with the data that were loaded first; None for nothing."""
+        """The notes kept with the data that were loaded first; None for nothing."""
         return None
 
     def remember(self, name: str, value: Any) -> None:
@@ -212,7 +212,7 @@ class Twins(ABC, Generic[TwinT]):
         return False
 
     def on(self, _host: int) -> Any:
-        """What starts twins on a host, by its number from 0, as `start` does."""
+        """The starter of twins on a host, by its number from 0, as `start` does."""
         return self
 
     def join(self, _twin: TwinT, _settings: Settings) -> TwinT:

@@ -12,7 +12,7 @@ from tdelta.errors import UsageError
 from tdelta.evidence import COLUMNS, TABLE, Markers, table_sql
 from tdelta.messages import Refusal
 from tdelta.processes.answers import as_checksums
-from tdelta.processes.jobs import PopulateJob
+from tdelta.processes.jobs import REBUILD, PopulateJob
 from tdelta.processes.protocol import Checksums
 from tdelta.processes.workers import Worker
 from tdelta.workloads.dialect import Dialect
@@ -41,8 +41,10 @@ POPULATE_SECONDS = 24 * 3600.0
 
 
 def populate(worker: Worker, job: PopulateJob) -> None:
-    """Have a worker make the tables, fill them and build the indexes; raises as `Worker.ask` does."""
+    """Have a worker make the tables, fill them, build the indexes and rebuild all; raises as `Worker.ask` does."""
     worker.ask("load", seconds=POPULATE_SECONDS, **job.request(os.cpu_count() or 1))
+    if job.rebuild_sql:
+        worker.ask("step", seconds=POPULATE_SECONDS, **job.step_request(REBUILD, 1))
 
 
 def generated_checksums(job: PopulateJob) -> Checksums:

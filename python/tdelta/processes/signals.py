@@ -83,7 +83,7 @@ def held() -> Iterator[None]:
 
 
 def deliver(action: Callable[[], None]) -> None:
-    """What a signal's handler calls with what it is to do: done at once, or at the end of the block that holds it."""
+    """The call of a signal's handler with its action: done at once, or at the end of the block that holds it."""
     if _depth:
         _waiting.append(action)
     else:

@@ -1,4 +1,4 @@
-"""What runs in a worker process: one twin, driven through the library its users install.
+"""The worker process: one twin, driven through the library its users install.
 
 Started as ``python -m tdelta.processes.worker PARENT_PID`` (see `tdelta.processes.rpc`).
 """

@@ -1,4 +1,4 @@
-"""What a function is for, by its symbol and the file that holds it: ciphers, hashes, checksums, and the rest.
+"""The purpose of a function, by its symbol and the file that holds it: ciphers, hashes, checksums, and the rest.
 
 The table comes from profiles of every engine (benches/results/engines.md); an engine's own names come from its
 profile. It is tried from the top; the first row that fits is the class. Limits: a name is all that is looked at. What
@@ -103,7 +103,7 @@ class Functions:
         return FunctionClass.KERNEL if is_kernel else FunctionClass.DATABASE
 
     def called(self, dso: str) -> str:
-        """What people call a file: a Python module by its package, without what it was built for."""
+        """The usual name of a file: a Python module by its package, without the tags of its build."""
         if dso.startswith("[kernel."):
             return "[kernel]"
         module = dso.partition(".cpython-")[0].partition(".abi3")[0]

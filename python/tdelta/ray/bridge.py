@@ -62,12 +62,12 @@ _CONNECT_SECONDS = 10.0
 
 
 def machine() -> str:
-    """What processes on one machine have in common, until it is started anew: one monotonic clock, one file system."""
+    """A key that processes on one machine share, until it is started anew: one monotonic clock, one file system."""
     return _BOOT_ID.read_text().strip()
 
 
 def network() -> str:
-    """What processes of one machine have in common that reach each other by 127.0.0.1."""
+    """A key that processes of one machine share that reach each other by 127.0.0.1."""
     return f"{machine()} {_NETWORK.readlink()}"
 
 

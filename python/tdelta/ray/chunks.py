@@ -104,13 +104,13 @@ class HandOut:
         return self._next == self._last
 
     def first(self, number: int) -> list[Chunk]:
-        """What an agent begins with; nothing where the others are to do all there is."""
+        """The first chunks of an agent; nothing where the others are to do all there is."""
         taker = self._takers[number]
         sizes = (self._size(taker) for _ in range(_AHEAD))
         return [self._take(taker, size) for size in sizes if size > 0]
 
     def next(self, number: int) -> Chunk | None:
-        """What an agent is to do after the last chunk that it has, which it has just begun; None: there is no more."""
+        """The chunks of an agent after its last one, which it has just begun; None: there is no more."""
         taker = self._takers[number]
         self._count(taker, -1)
         taker.begins(self._clock(), self._started)

@@ -269,11 +269,11 @@ class OnCluster:
         """Have what is under way end; called from another thread."""
 
     def go_on(self) -> None:
-        """What was stopped has ended: another call follows. Called from another thread."""
+        """Go on after the end of a call that was stopped. Called from another thread."""
 
 
 def words(fault: Exception) -> str:
-    """What Ray says, its last line that says anything; its tracebacks are of many lines."""
+    """Ray's own words, the last line of its traceback that says anything."""
     lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
     return lines[-1] if lines else type(fault).__name__
 

@@ -60,7 +60,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Wishes:
-    """What trials, by number, wanted and were not asked for yet. A later trial has a larger number."""
+    """The resources that trials, by number, wanted and did not get yet. A later trial has a larger number."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

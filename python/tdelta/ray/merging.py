@@ -1,4 +1,4 @@
-"""What the agents of one trial measured, added up, and whether it counts.
+"""The measurements of one trial's agents, added up, and whether the trial counts.
 
 Each operation is timed by one clock on one agent, so totals and histograms add up as they are. A trial counts if its
 agents did each operation once, worked at the same time, and none of them was short of CPU: then what it measured would
@@ -69,7 +69,7 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def not_once(trial: Mapping[str, Any], answers: Mapping[str, Answer]) -> Refusal | None:
-    """What is wrong where agents did not do each operation of a trial once, and recorded those that are to be.
+    """The fault of agents that did not do each operation of a trial once, and record those that are to be.
 
     Of one that ended early there is nothing to say: what ended it is said elsewhere.
     """

@@ -96,7 +96,7 @@ class RunNote:
 
 @dataclass(frozen=True, slots=True)
 class RunScatter:
-    """What runs of one condition differ by, a share.
+    """The scatter between runs of one condition, a share.
 
     ``run_sd`` is estimated where there are several, stated where each condition has one run and the user said it, else
     None. ``run_sd_bearable`` is of single runs: the largest such scatter at which their figures would still decide; 0

@@ -1,4 +1,4 @@
-"""What ``tdelta calibrate`` found of the instrument itself: its noise, its instance effects, and its accuracy.
+"""The findings of ``tdelta calibrate`` about the instrument: its noise, its instance effects, and its accuracy.
 
 A *machine calibration* is of one machine, engine and workload; how many operations fill a trial is another thing
 (`tdelta.session.trial_size`). Metrics are named by their values (``response_time``).
@@ -15,7 +15,7 @@ from tdelta.messages import Caution, Reason
 
 @dataclass(frozen=True, slots=True)
 class InstanceEffectPrior:
-    """What is known of an instance effect (tau_i, an sd of a log cost) before a run.
+    """The prior of an instance effect (tau_i, an sd of a log cost) before a run.
 
     Lognormal with this median (a share) and ``log_sd``; but with probability ``vague_share`` as little is known as
     without a calibration.
@@ -129,7 +129,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationKey:
-    """What a run must have in common with a calibration to use it. ``work`` is a digest of data and transactions."""
+    """Properties that a run shares with a calibration that it uses. ``work`` is a digest of data and transactions."""
 
     machine: Mapping[str, object]
     engine: str

@@ -39,9 +39,9 @@ class Condition:
     """One combination of levels.
 
     ``levels`` holds every factor of the run, in the design's order, e.g. ``(("cipher", "aes-256"), ("threads", 1))``.
-    ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope``, ``storage``, ``during`` and
-    ``aes_instructions``: a condition is compared with the baseline (cipher ``none``, plain storage, nothing beside its
-    load, instructions on) of its own stratum only. ``injected`` is the share of time added on purpose (0.05 for 5%):
+    ``stratum`` numbers the combinations of all factors but those that are compared (`tdelta.design.layout.COMPARED`):
+    a condition is compared with the baseline (cipher ``none``, plain storage, nothing beside its load, instructions
+    on) of its own stratum only. ``injected`` is the share of time added on purpose (0.05 for 5%):
     of a statement's CPU time, or on a server of its elapsed time.
     """
 

@@ -1,4 +1,4 @@
-"""What a running session tells whoever watches: values, never text to print."""
+"""Events of a running session for whoever watches: values, never text to print."""
 
 from __future__ import annotations
 

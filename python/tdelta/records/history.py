@@ -1,4 +1,4 @@
-"""What several runs of the same experiment say of its overhead: how much it changed, and when."""
+"""Several runs of the same experiment: how much its overhead changed, and when."""
 
 from __future__ import annotations
 

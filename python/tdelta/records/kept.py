@@ -1,4 +1,4 @@
-"""What a stored run is for, and what it may be called by beside its id."""
+"""The purpose of a stored run, and its names beside its id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OfLast(Enum):
 
 
 class RunKind(StrEnum):
-    """What a run is for. Only one of the first kind is ever meant by ``last``."""
+    """The purpose of a run. Only one of the first kind is ever meant by ``last``."""
 
     RUN = "run"
     PILOT = "pilot"

@@ -1,4 +1,4 @@
-"""What people measured with other tools: as importers read it, and as `tdelta.inference` judges it.
+"""Measurements of other tools: as importers read them, and as `tdelta.inference` judges them.
 
 An importer keeps what a model needs and no more, so that ten million rows take the memory of ten. Times are in
 milliseconds, throughput in operations per second, whatever the file says.
@@ -72,7 +72,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a file says of a run beside its figures.
+    """Facts that a file gives about a run beside its figures.
 
     Attributes:
         rounding: how far off a printed figure may be, half a unit of its last digit, in the figure's own unit; of a

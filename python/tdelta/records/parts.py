@@ -54,7 +54,7 @@ def flat(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def nested(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record is made of, from values by their flat names: those of a part as that part.
+    """The arguments of a record, from values by their flat names: those of a part as that part.
 
     Raises:
         TypeError: a part lacks a value.

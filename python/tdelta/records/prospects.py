@@ -18,7 +18,7 @@ from tdelta.records.results import Decision, Metric
 
 @dataclass(frozen=True, slots=True)
 class ShareEffect:
-    """What something adds to a cost, a share of it, with its 95% interval."""
+    """An effect on a cost, a share of it, with its 95% interval."""
 
     share: float
     interval95: tuple[float, float]
@@ -26,7 +26,7 @@ class ShareEffect:
 
 @dataclass(frozen=True, slots=True)
 class CarryOver(Finding):
-    """What the twin before does to a trial, a share of its cost.
+    """The effect of the twin before on a trial, a share of its cost.
 
     Attributes:
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95% interval;
@@ -57,7 +57,7 @@ class ScaleNoise:
 
 @dataclass(frozen=True, slots=True)
 class NoiseAtLength:
-    """What was seen with trials of one length, in one stratum.
+    """The noise of trials of one length, in one stratum.
 
     Attributes:
         run_id: the run.
@@ -206,7 +206,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What was measured on this machine: noise at each length of trial, instance effects, carry-over, time."""
+    """Measurements of this machine: noise at each length of trial, instance effects, carry-over, time."""
 
     lengths: tuple[NoiseAtLength, ...]
     instance_effect: InstanceEffect

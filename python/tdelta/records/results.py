@@ -21,7 +21,7 @@ DEFAULT_TOLERANCE = 0.02
 
 
 class Decision(StrEnum):
-    """What a verdict says. ``over`` and ``within`` are the decisions of a budget gate."""
+    """The decision of a verdict. ``over`` and ``within`` are the decisions of a budget gate."""
 
     SLOWER = "slower"
     NEGLIGIBLE = "negligible"
@@ -132,7 +132,7 @@ class Contrast(Finding):
 
 
 class EvidenceState(StrEnum):
-    """What a search for planted plaintext says of one class of one twin's files.
+    """The result of a search for planted plaintext in one class of one twin's files.
 
     ``plain``: found in a plain twin, as it must be. ``encrypted``: found nowhere, and the plain twin of the same run
     shows them in this class. ``leak``: found in an encrypted twin. ``uncovered``: found there, too, but in a class that
@@ -152,7 +152,7 @@ class EvidenceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileEvidence(Finding):
-    """What was found in one class of files of the twins of one condition.
+    """Findings in one class of files of the twins of one condition.
 
     ``file_class`` is one of `tdelta.evidence.FileClass`. ``files`` names those that were read (unlinked ones as
     ``etilqs_… (unlinked)``): without folder for SQLite, from the data directory on for a server, of which many clean
@@ -171,7 +171,7 @@ class FileEvidence(Finding):
 
 
 class CheckState(StrEnum):
-    """What a check came to. ``not shown``: it could not be made, or what it saw is too little to say either way."""
+    """The result of a check. ``not shown``: it could not be made, or saw too little to say either way."""
 
     OK = "ok"
     NOT_SHOWN = "not shown"
@@ -221,7 +221,7 @@ class Validity:
 
 @dataclass(frozen=True, slots=True)
 class StorageFound:
-    """What the folders of twins on one kind of storage were found to be.
+    """The properties found of the folders of twins on one kind of storage.
 
     ``encryption`` is what the kernel's tables say that encrypts them, for people; empty where nothing does.
     ``is_image``: they lie on images in loop devices, and not in a folder. ``is_direct``: these devices pass by the page
@@ -343,7 +343,7 @@ class RunSettings:
         return self.options.get("rate") is not None or any(one.get("rate") is not None for one in self.conditions)
 
     def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
-        """What a calibration of this machine knows of an instance effect in this metric; None without one."""
+        """The instance effect in this metric by a calibration of this machine; None without one."""
         return None if self.calibration is None else self.calibration.instance_effect.get(metric.value)
 
 

@@ -54,7 +54,7 @@ class StatementCost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the database used during a trial: the whole process tree of a server, or the worker it is embedded in.
+    """Resources that the database used in a trial: the process tree of a server, or the worker it is embedded in.
 
     The CPU seconds are of the recorded operations, with their share of the checkpoint that follows; the rest is of all
     executed ones. ``syscall_*_bytes`` are what system calls read and wrote (rchar, wchar), ``device_*_bytes`` what
@@ -98,7 +98,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What bringing the database to rest after a trial took: ``ns``, 0 where there was nothing to do.
+    """The cost of bringing the database to rest after a trial: ``ns``, 0 where there was nothing to do.
 
     Of the bytes that it wrote, ``syscall_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
     ``device_written_bytes`` those that never reach a disk; None where it was not counted.
@@ -135,7 +135,7 @@ class RunDelays:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a trial met: ``standstill`` is what stood still meanwhile, in words; empty where nothing did.
+    """Circumstances of a trial: ``standstill`` names anything that stood still meanwhile; empty where nothing did.
 
     ``host`` is the node that the database was on, where the twins of a run change hosts (`--hosts`); empty elsewhere.
     """
@@ -171,7 +171,7 @@ class AgentPart:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What drove a database: CPU seconds of the load loop beside a server, 0 where both are one process.
+    """The client of a database: CPU seconds of the load loop beside a server, 0 where both are one process.
 
     ``agents`` are the parts of load agents, by their names; empty without them.
     """
@@ -235,7 +235,7 @@ class Measurement:
 
     @property
     def standstill(self) -> str:
-        """What stood still during the trial, in words; empty where nothing did."""
+        """A standstill during the trial, in words; empty where nothing stood still."""
         return self.circumstances.standstill
 
     @property
@@ -287,7 +287,7 @@ def skew_ns(agents: Mapping[str, AgentPart]) -> int:
 
 
 def by_condition(trials: Iterable[Trial]) -> dict[str, list[Measurement]]:
-    """What was measured of each condition, by its key, in the order of the trials."""
+    """The measurements of each condition, by its key, in the order of the trials."""
     found: dict[str, list[Measurement]] = {}
     for trial in trials:
         found.setdefault(trial.condition.key, []).append(trial.measurement)

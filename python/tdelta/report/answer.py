@@ -97,7 +97,7 @@ _ODD = "; encryption does not speed a database up, so look for another differenc
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What ``tdelta`` prints first.
+    """The answer, which ``tdelta`` prints first.
 
     Attributes:
         sentence: the verdict word, and what was found.
@@ -188,7 +188,7 @@ def files_answer(result: AnalysisResult, command: str = "") -> Answer:
 
 
 def _decision(whole: Decision, outcomes: Sequence[Outcome]) -> Decision:
-    """What the exit code is derived from: the worst of all."""
+    """The decision that the exit code is derived from: the worst of all."""
     failing = (Decision.INVALID, Decision.OVER, Decision.UNDECIDED)
     found = {whole, *(one.decision for one in outcomes)}
     return next((decision for decision in failing if decision in found), whole)
@@ -282,7 +282,7 @@ def verdict_words(one: Outcome) -> str:
 
 
 def _clause(one: Outcome, limit: Limit, *, has_span: bool) -> str:
-    """What was found of one configuration: ``AES-256 makes this workload 3.1% slower (2.4% to 3.8%)``."""
+    """The finding on one configuration: ``AES-256 makes this workload 3.1% slower (2.4% to 3.8%)``."""
     where = f"{'for' if one.is_of_files else 'at'} {one.place}, " if one.place else ""
     effect = one.effect
     if one.is_little or one.at_most is not None:
@@ -683,7 +683,7 @@ def _cpu(result: RunResult) -> Iterator[Line]:
 
 
 def _noise(result: RunResult) -> Iterator[Line]:
-    """What identical copies differed by."""
+    """The difference between identical copies."""
     floors = [noise for noise in result.noise_floor if noise.metric is result.settings.metric]
     if not floors:
         if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
@@ -710,7 +710,7 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
 
 
 def found(result: RunResult) -> list[str]:
-    """What needs no statistics: the cipher in use, what is readable, the layer, sizes, rates, the cache."""
+    """Facts that need no statistics: the cipher in use, readable data, the layer, sizes, rates, the cache."""
     ciphers = result.ciphers_in_force.items()
     texts = [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
     texts += [line.text for line in answer_lines(result) if line.title == FOUND]

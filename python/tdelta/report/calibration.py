@@ -1,4 +1,4 @@
-"""What ``tdelta calibrate`` found, and how a run says which calibration of this machine it began with."""
+"""The report of ``tdelta calibrate``, and the calibration of this machine that a run began with."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def held_text(result: RunResult) -> str | None:
 
 
 def simulated(result: RunResult) -> Held | None:
-    """What simulations of such runs found; None where no verdict stands."""
+    """The results of simulations of such runs; None where no verdict is valid."""
     return _held(result) if held_text(result) else None
 
 
@@ -200,7 +200,7 @@ def used_values(settings: RunSettings) -> dict[str, object] | None:
 
 
 def detectable_values(visible: Iterable[DetectableEffect], tolerance: float) -> list[dict[str, object]]:
-    """What runs of such lengths show: the overhead called slower, and the one told from 0, as shares."""
+    """The effects that runs of such lengths detect: the overhead called slower, and the one told from 0, as shares."""
     return [
         {**record_values(one), "mde_vs_tolerance": one.overhead(tolerance), "mde_vs_zero": one.overhead(0.0)}
         for one in visible

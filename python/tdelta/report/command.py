@@ -46,7 +46,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
 
 
 def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:
-    """What gives trials their length, also where it is the usual one and was typed.
+    """The options for the length of trials, also where it is the usual one and was typed.
 
     An engine's own ``--warmup`` is for trials that nobody gave a length: a run without it was given one.
     """
@@ -57,7 +57,7 @@ def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], with
 
 
 def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
-    """What gives the option its value, where it would have another if it were not typed."""
+    """The words that give the option its value, where it would have another if it were not typed."""
     name, varied, usual = option.name, given.get("vary", {}), without.values
     is_never = name == "seed" or name in varied or (name == "bb_control" and given.get("self_test", False))
     if is_never or not option.flag or name not in given:
@@ -73,7 +73,7 @@ def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> lis
 
 
 def _request(given: Mapping[str, Any]) -> RunRequest:
-    """What would run if only these were given; a study that this version no longer has is no study."""
+    """The request if only these were given; a study that this version no longer has is no study."""
     try:
         return RunRequest(**given)
     except UsageError:

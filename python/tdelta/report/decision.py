@@ -140,7 +140,7 @@ def brief(result: RunResult) -> str:
 
 
 def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
-    """What can be read without the key: kinds of files or backups, and the question whose run found that."""
+    """Data that can be read without the key: kinds of files or backups, and the question whose run found that."""
     for one in found.answered:
         for text in dict.fromkeys(_readable_in(one.result)):
             yield text, one.question.title
@@ -263,7 +263,7 @@ def _questions_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _layers(found: Decided) -> Iterator[Block]:
-    """What each layer protects from, and its cost where that was measured."""
+    """The threats that each layer protects from, and its cost where that was measured."""
     rows: list[tuple[str, ...]] = []
     for one in found.answered:
         primary = (verdict.condition for verdict in one.result.primary)
@@ -308,7 +308,7 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
 
 
 def outline_blocks(steps: Sequence[Step], left: Sequence[Open]) -> Iterator[Block]:
-    """What a decision is going to do, run by run."""
+    """The plan of a decision, run by run."""
     rows = []
     for step in steps:
         times = map(duration, (step.least_seconds, step.seconds))

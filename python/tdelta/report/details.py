@@ -69,7 +69,7 @@ _STOPPED_BY = {
 
 
 def run_blocks(result: RunResult, name: str = "last", *, with_details: bool = False) -> Iterator[Block]:
-    """What a person sees of one run in a terminal; ``name`` is what the commands of *Next* call it."""
+    """The blocks of one run in a terminal; ``name`` is the run's name in the commands of *Next*."""
     yield from run_answer(result, name).blocks()
     if with_details:
         yield from details(result)
@@ -96,7 +96,7 @@ def details(result: RunResult) -> Iterator[Block]:
 
 
 def notes(result: RunResult) -> Iterator[Block]:
-    """What the result rests on besides its trials: calibration, the prior, simulations, changed settings."""
+    """The grounds of the result besides its trials: calibration, the prior, simulations, changed settings."""
     texts = [
         used_text(result) or "",
         *prior_lines(result),

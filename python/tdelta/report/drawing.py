@@ -120,7 +120,7 @@ def _drawn(block: Block, width: int) -> list[Text | Table]:
 
 
 def _item(text: str, width: int, style: str) -> list[Text]:
-    """What is folded of a text is further to the right than its beginning."""
+    """An item of a list, whose folded lines are indented further than its first."""
     return _paragraph(text, width, style, indent=" " * (len(text) - len(text.lstrip()) + 2))
 
 

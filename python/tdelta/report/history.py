@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from tdelta import __version__
+from tdelta.design.layout import COMPARED
 from tdelta.document import plot
 from tdelta.document.blocks import (
     MARKER,
@@ -66,7 +67,7 @@ _HOW = (
 
 
 def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
-    """What a run says beside an earlier one: a sentence per condition, and what else differs."""
+    """The comparison of a run with an earlier one: a sentence per condition, and the other differences."""
     for one in against.conditions:
         name = condition_label(one.condition, later.settings)
         what = metric_name(one.metric, later.settings)
@@ -98,16 +99,15 @@ def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
 
 
 def series_name(series: Series, history: History) -> str:
-    """What the condition of a series is called: what is compared, and the levels in which the series differ."""
+    """The name of the condition of a series: the configurations compared, and the levels in which the series differ."""
     seen: dict[str, set[object]] = {}
     for one in history.series:
         for name, level in one.condition.levels:
             seen.setdefault(name, set()).add(level)
-    named = ("cipher", "scope", "storage", "during", "aes_instructions")
     more = [
         f"{name.replace('_', ' ')} {level}"
         for name, level in series.condition.levels
-        if name not in named and len(seen[name]) > 1 and str(level) not in compared_label(series.condition)
+        if name not in COMPARED and len(seen[name]) > 1 and str(level) not in compared_label(series.condition)
     ]
     injected = series.condition.injected
     kind = f"injected {share(injected)}" if injected is not None else compared_label(series.condition)
@@ -119,7 +119,7 @@ def metric_words(history: History) -> str:
 
 
 def _series_sentence(series: Series, history: History) -> str:
-    """What a series says: where it changed, or that it did not."""
+    """The sentence on a series: where it changed, or that it did not."""
     name, what = series_name(series, history), metric_words(history)
     runs = counted(len(series.points), "run")
     if not series.changes:

@@ -166,7 +166,7 @@ def _engine_lines(engine: EngineInfo, reasons: Mapping[str, str | None]) -> list
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What is listed of a store: some of its runs, and how many of each kind were left out for their kind alone."""
+    """The listed runs of a store, and how many of each kind were left out for their kind alone."""
 
     shelf: Shelf
     runs: tuple[RunSummary, ...]
@@ -259,7 +259,7 @@ def run_values(run: RunSummary, shelf: Shelf) -> dict[str, object]:
 
 
 def removed_text(gone: Shelf, data_bytes: int, *, done: bool, compacted: bool) -> str:
-    """What was removed, or would be.
+    """The runs that were removed, or would be.
 
     Args:
         data_bytes: of loaded data that were kept.

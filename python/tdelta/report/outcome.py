@@ -44,6 +44,7 @@ _TIMES = frozenset({"response time", "time per operation", "time"})
 _OPERATIONS = {
     "load": "a bulk load",
     "rebuild": "an index rebuild",
+    "routine": "the stored routine",
     "restart": "a restart",
     "recovery": "a start after a crash",
     "storm": "opening all connections at once",
@@ -132,7 +133,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What outcomes are compared with; ``budget`` is None without a gate."""
+    """The limit that outcomes are compared with; ``budget`` is None without a gate."""
 
     tolerance: float
     budget: float | None = None
@@ -207,7 +208,7 @@ def shown_ratio(verdict: Verdict, result: RunResult) -> Estimate:
 
 
 def _side(estimate: Estimate, settings: RunSettings) -> Decision:
-    """What the 95% interval alone says of the tolerance."""
+    """The side of the tolerance by the 95% interval alone."""
     low, high = estimate.hdi95
     least, most = edges(settings.tolerance)
     if low > most or high < least:

@@ -1,4 +1,4 @@
-"""What ``tdelta plan`` prints: the answer, minutes by overhead and tolerance, and what the answer rests on."""
+"""Output of ``tdelta plan``: the answer, minutes by overhead and tolerance, and the grounds of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run shows while it goes on, always on standard error, so that standard output holds the answer alone.
+"""Progress of a run, always on standard error, so that standard output holds the answer alone.
 
 A terminal gets a small picture that is redrawn *between* trials only: there is no refresh thread, because drawing
 while a trial runs would take CPU time from what is being measured. A log file gets one line a stage and a look.
@@ -133,7 +133,7 @@ class PlainProgress:
 
 @dataclass
 class _Picture:
-    """What has been heard so far; the live picture is a function of this."""
+    """The events so far; the live picture is a function of this."""
 
     planned: RunPlanned | None = None
     phase: Phase | None = None
@@ -231,7 +231,7 @@ def look_text(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: f
 
 
 def seconds_to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> float:
-    """What is left to measure, about: a width falls with the root of the rounds, and the time limit may come first."""
+    """The time left to measure, about: a width falls with the root of the rounds, and the time limit may come first."""
     done = look.round + 1
     needed = [(e.hdi95[1] - e.hdi95[0]) ** 2 / target**2 * done for _, e, target in look.estimates if target > 0]
     rounds = max(0.0, max([float(planned.rounds_min if planned else done), *needed]) - done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from tdelta.document.blocks import Block, Cell, Listing, Paragraph, Table, columns
 from tdelta.document.quantities import duration
@@ -12,8 +13,8 @@ from tdelta.report.values import record_values
 SERVER_CHECK_SCHEMA = "tdelta.check-servers/1"
 _STATES = {Outcome.PASSED: "good", Outcome.FAILED: "bad", Outcome.NOT_TRIED: "quiet"}
 _NO_DATA = (
-    "This report can be sent: it has no rows, and names, addresses, paths and passwords were removed. Read it before"
-    " you send it: it quotes messages of the servers."
+    "can be sent to us: it has no rows, and names, addresses, paths and passwords were removed. Read it before you send"
+    " it: it quotes messages of the servers."
 )
 
 
@@ -29,7 +30,7 @@ def server_check_document(found: ServerCheck, exit_code: int) -> dict[str, objec
     }
 
 
-def server_check_blocks(found: ServerCheck) -> Iterator[Block]:
+def server_check_blocks(found: ServerCheck, report: Path) -> Iterator[Block]:
     """The headline, a line for each ability, and what is wrong with those that did not pass."""
     yield Paragraph(_headline(found), "lead")
     yield Paragraph(_with(found), "note")
@@ -47,7 +48,7 @@ def server_check_blocks(found: ServerCheck) -> Iterator[Block]:
     for kind, is_failed in (("faults", True), ("cautions", False)):
         texts = [("", f"{s.ability}: {r}") for s, r in refused if (s.outcome is Outcome.FAILED) is is_failed]
         yield Listing(texts, kind)
-    yield Paragraph(_NO_DATA)
+    yield Paragraph(f"{report} {_NO_DATA}")
 
 
 def _headline(found: ServerCheck) -> str:

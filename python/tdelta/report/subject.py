@@ -1,4 +1,4 @@
-"""What a run was done on, in the words that begin its answer: engine, workload, data and cache, threads."""
+"""The subject of a run, in the words that begin its answer: engine, workload, data and cache, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``tdelta verify`` prints: file by file what the bytes show, and in plain words what they cannot.
+"""Output of ``tdelta verify``: file by file the evidence of the bytes, and in plain words its limits.
 
 The limits are part of the answer, in the text and in the document: a reader who skips them would read *looks random* as
 *encrypted*, and *not found* as *absent*.

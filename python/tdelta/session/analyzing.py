@@ -28,7 +28,7 @@ _NOWHERE = Origin("", "")
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """What is left without copies, what was left out, and files that are alike though of different conditions."""
+    """Files without copies, the copies left out, and files that are alike though of different conditions."""
 
     observations: tuple[Observation, ...]
     left_out: tuple[Caution, ...]
@@ -80,7 +80,7 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What was typed, field by field as `tdelta.inference.observed.settings.AnalysisSettings` has it.
+    """The options as typed, field by field as `tdelta.inference.observed.settings.AnalysisSettings` has them.
 
     Attributes:
         files: files, folders, globs and ``NAME=GLOB``, each of one condition, and published tables as
@@ -142,7 +142,7 @@ def _renamed(said: Refusal, kept: str) -> Refusal:
 
 
 def _kept_stdin(folder: Path) -> Path:
-    """What comes through the pipe, as a file: its form must be seen before it is read."""
+    """The data from the pipe, as a file: its form must be seen before it is read."""
     if sys.stdin.isatty():
         raise UsageError(Refusal.of("terminal-as-results"))
     kept = folder / STDIN
@@ -270,7 +270,7 @@ def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Ob
 
 
 def _cautions(observations: Sequence[Observation]) -> tuple[Caution, ...]:
-    """What importers said of what they read: of several files once, with how many of them it is true."""
+    """The importers' cautions: one for several files, with how many of them it is true."""
     files = {o.origin.file for o in observations}
     said: dict[Caution, dict[str, None]] = {}
     for one in observations:
@@ -284,7 +284,7 @@ def _files_words(names: Sequence[str], total: int) -> str:
 
 
 def _without_tail(result: AnalysisResult) -> Iterator[Caution]:
-    """What a threshold could not be held against, and which file would have had what it takes."""
+    """Files that a threshold could not be compared with, and the file that would have had the figures."""
     times = [c for c in result.comparisons if c.metric == RESPONSE_TIME]
     without = [c for c in times or result.comparisons if c.tail_reason]
     if not without:

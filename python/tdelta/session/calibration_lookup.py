@@ -38,7 +38,7 @@ _MACHINE = (
 
 
 def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
-    """What a calibration must have in common with this run; None where none can.
+    """The properties that a calibration must share with this run; None where none can.
 
     That is so for servers and load generators of the user's and for hosts, which `tdelta calibrate` does not take, and
     for runs whose strata differ in an option that decides what a trial is.

@@ -93,7 +93,7 @@ class Interruption:
         self._armed = True
 
     def request(self) -> None:
-        """What the signal handler calls. A second request does not wait."""
+        """The call of the signal handler. A second request does not wait."""
         hurry()
         if not self._armed or self.requested:
             signals.interrupt()

@@ -1,4 +1,4 @@
-"""What one sitting at a run has at hand, and what a round hands to its collectors."""
+"""The data and tools of one sitting at a run, and those that a round hands to its collectors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RunContext:
 
     @property
     def measured_seconds(self) -> float:
-        """What trials of this sitting that count have measured, with their checkpoints and without their heads."""
+        """Seconds of this sitting's trials that count, with their checkpoints and without their heads."""
         measured = (trial.measurement for trial in self.trials[self.earlier_trials :])
         return sum(one.elapsed_ns + one.checkpoint.ns for one in measured) / 1e9
 
@@ -107,11 +107,11 @@ class RunContext:
         return self.pace.behind_blocks(searches=self.is_search_due)
 
     def extras_left(self) -> float:
-        """What timed calls, and profiles that nobody asked for, may still take."""
+        """Seconds left for timed calls, and for profiles that nobody requested."""
         return self.pace.extras() - self.extra_seconds
 
     def seconds_left(self) -> float:
-        """What is left of the run's time for what is collected behind the blocks; below 0 once it is used up."""
+        """Seconds of the run's time left for collectors behind the blocks; below 0 once it is used up."""
         return self.clock.left() - self.behind_blocks()
 
 
@@ -122,7 +122,7 @@ def lasting(conditions: Iterable[Condition]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What rounds begin with: the maker of twins, sizes of the plain data and a trial, the run's folder, its rooms."""
+    """Inputs of rounds: the maker of twins, sizes of the plain data and a trial, the run's folder, its rooms."""
 
     twins: Twins[Any]
     data_bytes: int

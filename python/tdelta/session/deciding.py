@@ -54,7 +54,7 @@ _SHORT: Mapping[str, Any] = MappingProxyType({"blocks_per_round": 4, "min_rounds
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What people ask before they turn encryption on.
+    """A question that people ask before they turn encryption on.
 
     Attributes:
         ways: options of a run that answers it; the first that the engine takes is used.

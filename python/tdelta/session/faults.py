@@ -1,4 +1,4 @@
-"""What is wrong with a request: levels, ciphers, options that do not go together or are for other engines."""
+"""Faults of a request: levels, ciphers, options that do not go together or are for other engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.jobs import REBUILD, STEPS, TRANSACTIONS
+from tdelta.processes.jobs import REBUILD, ROUTINE, STEPS, TRANSACTIONS
 from tdelta.processes.load_generator.command import LoadGenerator, parse_load, passwords_in
 from tdelta.processes.storage.rooms import require_storage
 from tdelta.ray.bridge import require_address, require_ray
@@ -204,7 +204,7 @@ def _restore(request: RunRequest) -> Iterator[Refusal]:
 
 
 def _against_own_rows(request: RunRequest, option: str) -> Iterator[Refusal]:
-    """What does not go with rows that are there already."""
+    """Options that do not go with rows that are there already."""
     if request.study is not None:
         yield Refusal.of("conflict", one=f"STUDY {request.study}", other=option)
     if request.size_bytes != OPTIONS["size_bytes"].default:
@@ -246,7 +246,7 @@ def _numbers(request: RunRequest) -> Iterator[Refusal]:
 
 
 def _work(request: RunRequest, levels: Levels, most_cold: int | None, product: str) -> Iterator[Refusal]:
-    """Options for which caches cannot be emptied, and those that do not go with loads and rebuilds.
+    """Options for which caches cannot be emptied, and those that do not go with loads, rebuilds and routines.
 
     Args:
         most_cold: how many connections can be cold at once; None where it does not matter.
@@ -262,7 +262,7 @@ def _work(request: RunRequest, levels: Levels, most_cold: int | None, product: s
         yield from _conflict(paced + many, f"cold caches on {product}")
     if set(works).difference(TRANSACTIONS):
         wrong = paced + _given(request, "inject", "load_generator", "database", "restore")
-        yield from _conflict(wrong, "--vary work=load, rebuild or a maintenance operation")
+        yield from _conflict(wrong, "--vary work=load, rebuild, routine or a maintenance operation")
 
 
 def faults_of_actions(
@@ -366,7 +366,7 @@ def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
     """Options with which statements cannot be metered one by one."""
     wrong = [*_paced(request, levels), *_given(request, "load_generator", "cold", "inject")]
-    wrong += _others(levels, "work", "warm")
+    wrong += _others(levels, "work", "warm", *STEPS)
     if request.trace and wrong:
         yield Refusal.of("conflict", one="--trace", other=", ".join(wrong))
 
@@ -397,11 +397,12 @@ def _discard(request: RunRequest) -> Iterator[Refusal]:
         yield Refusal.of("warmup-too-long", warmup=request.warmup_seconds, trial=request.trial_seconds)
 
 
-def check_rebuild(vary: Levels, workload: Workload, chosen: Engine) -> None:
-    """Refuse rebuilds of what is not written for the engine's dialect."""
-    if REBUILD in vary.get("work", ()) and not workload.rebuilds.get(chosen.profile.dialect.name):
-        known, name = ", ".join(sorted(workload.rebuilds)) or "none", chosen.profile.dialect.name
-        raise UsageError(Refusal.of("no-rebuild", workload=workload.name, known=known, dialect=name))
+def check_steps(vary: Levels, workload: Workload, chosen: Engine) -> None:
+    """Refuse a rebuild and a routine that are not written for the engine's dialect."""
+    for step, written in ((REBUILD, workload.rebuilds), (ROUTINE, workload.routines)):
+        if step in vary.get("work", ()) and chosen.profile.dialect.name not in written:
+            known, name = ", ".join(sorted(written)) or "none", chosen.profile.dialect.name
+            raise UsageError(Refusal.of("no-such-step", step=step, workload=workload.name, known=known, dialect=name))
 
 
 AES_INSTRUCTIONS = "aes_instructions"

@@ -229,7 +229,7 @@ def _taken(target: Target, ended: Ended, store: Store) -> TargetRun:
 
 
 def _error_of(said: str) -> str:
-    """What is wrong, of all that a run wrote on standard error: its steps come before."""
+    """The error among the lines that a run wrote on standard error: its steps come before."""
     lines = said.splitlines()
     at = next((n for n in reversed(range(len(lines))) if lines[n].startswith(_ERROR)), max(0, len(lines) - 1))
     return "\n".join(lines[at:]).removeprefix(_ERROR)

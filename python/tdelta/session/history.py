@@ -242,7 +242,7 @@ def _named(verdicts: Iterable[Verdict]) -> str:
 
 
 def _differing(later: RunResult, earlier: RunResult) -> Iterator[tuple[str, str, str]]:
-    """What the runs differ in that may be why their overheads do: settings, versions, the machine."""
+    """Differences between the runs that may explain their overheads: settings, versions, the machine."""
     now, before = experiment_of(later.settings), experiment_of(earlier.settings)
     for name in ("engine", "study", "workload", "database"):
         yield from _unlike(name, getattr(now, name), getattr(before, name))

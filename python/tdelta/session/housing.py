@@ -98,7 +98,7 @@ def with_storage(measured: Measurement, before: Usage, after: Usage) -> Measurem
 
 
 def resource_estimate(plan: Plan) -> ResourceEstimate:
-    """What a plan takes of the machine, the images of its twins and its workers' histograms included."""
+    """Resources of the machine that a plan needs, the images of its twins and its workers' histograms included."""
     needs, count = plan.engine.estimate(plan), len(plan.instances())
     of_worker = _native.histograms_bytes(plan.workload.most_spans)
     needs = replace(needs, memory_bytes=needs.memory_bytes + len(plan.conditions) * of_worker)

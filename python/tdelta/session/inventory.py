@@ -55,7 +55,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What an inventory says.
+    """The content of an inventory.
 
     ``at_once`` is the most runs at a time, None: as many as there are nodes. ``seconds`` are for all runs together, to
     be shared among them; None: each has its own.
@@ -77,7 +77,7 @@ def read_inventory(path: Path) -> Inventory:
 
 class _Reader(ProjectReader):
     def inventory(self) -> Inventory | None:
-        """What the file says; None where it is invalid TOML."""
+        """The content of the file; None where it is invalid TOML."""
         document = self.document()
         if document is None:
             return None
@@ -164,7 +164,7 @@ class _Reader(ProjectReader):
         return Target(name, request, _words(values, request), servers)
 
     def _servers(self, table: Mapping[str, object], values: Mapping[str, Any], *path: str) -> frozenset[str]:
-        """What the entry names, and where its DSNs lead."""
+        """The servers of the entry, and where its DSNs lead."""
         named = table.get("server", [])
         listed = named if isinstance(named, list) else [named]
         if not all(isinstance(one, str) and one and one.isprintable() for one in listed):

@@ -1,4 +1,4 @@
-"""What becomes of stored runs: labels and notes, and which are removed.
+"""Labels and notes of stored runs, and their removal.
 
 A run is rows of the store and nothing else; what it had on disk went when it ended, and pages and exports that were
 written from it are their owner's. So nothing outside the store is ever touched. What a living process is at work on is

@@ -1,4 +1,4 @@
-"""What an option of ``tdelta run`` is. Each is declared once, as a field of `tdelta.session.declared.Options`.
+"""Options of ``tdelta run``. Each is declared once, as a field of `tdelta.session.declared.Options`.
 
 From there come the flags of `run`, `plan` and `calibrate` with their help, the defaults of every engine, who is refused
 what, the JSON of a stored run, the command that repeats it, what a calibration must have in common with a run, which

@@ -168,7 +168,7 @@ def laps_of(plan: Plan, condition: Condition) -> int:
 
 
 class Pace:
-    """What stages of one plan take.
+    """Seconds of the stages of one plan.
 
     Args:
         elapsed: how long it has been under way.
@@ -234,12 +234,12 @@ class Pace:
         return (of(Stage.START) + of(Stage.END)) / instances + trials * each
 
     def calls(self, conditions: int) -> float:
-        """What it takes to time the calls of so many conditions, or of as many as may be timed in a run's time."""
+        """Seconds to time the calls of so many conditions, or of as many as may be timed in a run's time."""
         each = self.of(Stage.TIMING)
         return each * min(conditions, int(self.extras() / each))
 
     def extras(self) -> float:
-        """What timed calls and profiles that nobody asked for may take of a run's time."""
+        """Seconds of a run's time for timed calls and profiles that nobody requested."""
         return max(0.0, SHARE_OF_TIME * self.max_seconds - self.of(Stage.SEARCH))
 
     def tidying(self) -> float:
@@ -254,19 +254,19 @@ class Pace:
         return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
 
     def block(self) -> float:
-        """What the next block takes; a lap of the warm-up is one, too."""
+        """Seconds of the next block; a lap of the warm-up is one, too."""
         if self.block_stage is Stage.STEPS:
             return self.of(Stage.STEPS)
         of_lap = self._longest.get(Stage.LAP, 0.0) * self._estimates[Stage.BLOCK] / self._estimates[Stage.LAP]
         return self.of(Stage.BLOCK) if Stage.BLOCK in self._longest else max(self.of(Stage.BLOCK), of_lap)
 
     def closing(self) -> float:
-        """What comes behind the last round: its files removed, and the verdict."""
+        """Seconds behind the last round: its files removed, and the verdict."""
         verdict = max(CLOSING_SECONDS * self._slowdown(), _LOOKS * self._longest.get(Stage.LOOK, 0.0))
         return verdict + self.tidying() - self.of(Stage.END)
 
     def behind_blocks(self, *, searches: bool) -> float:
-        """What comes behind the last block of a round, until the run has its answer."""
+        """Seconds behind the last block of a round, until the run has its answer."""
         return self.of(Stage.ROWS) + self.of(Stage.END) + self.closing() + (self.of(Stage.SEARCH) if searches else 0.0)
 
     def ahead_of_blocks(self, *, laps: int | None = None, prices: bool = True) -> float:
@@ -281,13 +281,13 @@ class Pace:
         return sum(max(0, self._counts[s] - self._done[s]) * self.of(s) for s in _SET_UP)
 
     def shortest(self, *, searches: bool = True) -> float:
-        """What is left until an answer of one round, as short as can be."""
+        """Seconds until an answer of one round, as short as can be."""
         blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.blocks_per_round))
         ahead = self.ahead_of_blocks(laps=LOOKED_AT if searches else 1, prices=False)
         return self.set_up_left() + ahead + blocks + self.behind_blocks(searches=searches)
 
     def answering(self) -> float:
-        """What is left until a run of so many blocks that it can have an answer, in as many rounds as that takes."""
+        """Seconds until a run of so many blocks that it can have an answer, in as many rounds as that takes."""
         blocks = self._plan.request.blocks_per_round
         missing = max(0, BLOCKS_OF_ANSWER - min(FEWEST_BLOCKS, blocks))
         again = math.ceil(BLOCKS_OF_ANSWER / blocks) - 1
@@ -295,7 +295,7 @@ class Pace:
         return self.shortest() + self.blocks(missing) + again * around
 
     def whole(self, rounds: int) -> float:
-        """What is left until an answer of so many whole rounds."""
+        """Seconds until an answer of so many whole rounds."""
         one = self.ahead_of_blocks() + self.blocks(self._plan.request.blocks_per_round) + self.of(Stage.ROWS)
         once = self.of(Stage.SEARCH) + self.calls(self._timed)
         spared = max(0, self.needs.laps - 1) * self.of(Stage.LAP)  # later rounds know how a cache misses at rest

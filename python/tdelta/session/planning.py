@@ -25,14 +25,14 @@ from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import AnyJob, Checksums, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec, default_base
-from tdelta.processes.jobs import LoadAndRebuild, OwnTablesJob
+from tdelta.processes.jobs import OwnTablesJob
 from tdelta.processes.load_generator.command import LoadGenerator
 from tdelta.processes.own_data import StagedCopy
 from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
 from tdelta.ray.bridge import NodesRequest
 from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
-from tdelta.session.faults import available_levels, check_rebuild, check_request, load_generator
+from tdelta.session.faults import available_levels, check_request, check_steps, load_generator
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study, study_cautions
 from tdelta.workloads import Workload, load
@@ -191,6 +191,8 @@ class Plan(RunLayout):
             tables_sql=self.workload.tables_sql(self.engine.profile.dialect),
             indexes_sql=self.workload.indexes_sql(self.engine.profile.dialect),
             tables=tables,
+            rebuild_sql=self.workload.rebuilds.get(self.engine.profile.dialect.name, ()),
+            routine_sql=self.workload.routines.get(self.engine.profile.dialect.name, ()),
         )
         return with_markers(job, self.markers(), self.engine.profile.dialect)
 
@@ -207,12 +209,12 @@ class Plan(RunLayout):
         variables = {**rows, **given, "scale": self.scale}
         return WorkloadSpec(transactions, variables, self.command, self.writes, self._steps())
 
-    def _steps(self) -> LoadAndRebuild | None:
-        """What the run's steps are made of; None where all its trials are of transactions."""
+    def _steps(self) -> PopulateJob | None:
+        """The steps of the run; None where all its trials are of transactions."""
         job = self.populate_job()
         if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
+        return job
 
     @property
     def command(self) -> LoadGenerator | None:
@@ -239,7 +241,7 @@ class Plan(RunLayout):
         return hosts_of(self.settings.seed, number, tuple(self.instances(number)), self.hosts.count)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
-        """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""
+        """Settings that a condition's twins are opened with, of the engine's type; the cache is a share of the data."""
         return self.engine.settings(self, condition, data_bytes)
 
     def data_templates(self) -> dict[tuple[str | int, ...], Condition]:
@@ -264,13 +266,13 @@ class Plan(RunLayout):
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        parts = [job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()]
+        parts = [job.plan, job.tables_sql, job.indexes_sql, job.rebuild_sql, self.workload.scripts()]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
-    """What makes an instance large: its connections, then its cache."""
+    """The order of instances by size: connections, then cache."""
     levels = [dict(condition.levels) for condition in conditions]
     caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in levels]
     return sum(float(of["threads"]) for of in levels), max(caches)
@@ -305,7 +307,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     workload = load(request.workload or _DEFAULT_WORKLOAD, dialects()) if source is None else source.workload
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
-    check_rebuild(vary, workload, chosen)
+    check_steps(vary, workload, chosen)
     vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
     if servers is not None and "cold" in vary.get("work", ()) and not request.work_is_given:
         servers.require_alone()
@@ -349,7 +351,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
 
 
 def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Caution]:
-    """What a study leaves to servers of the user's, and what of their statements is not known."""
+    """Steps that a study leaves to the user's servers, and unknown facts about their statements."""
     name = request.study
     if name is not None:
         settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.study_size)

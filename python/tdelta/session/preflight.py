@@ -160,7 +160,7 @@ def _require_time_as_pressed(plan: Plan, clock: Clock) -> None:
 
 
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
-    """What has to fit, each raising where it does not."""
+    """The resources that have to fit, each raising where it does not."""
     one_round = plan.of_one_round()
     needs = resource_estimate(one_round)
     of_instance = needs.disk_bytes // max(1, len(one_round.instances()))
@@ -182,7 +182,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
 
 
 def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
-    """What is to be said where the run has time for fewer rounds than were asked for; None where it has enough."""
+    """The caution where the run has time for fewer rounds than requested; None where it has enough."""
     request = plan.request
     whole = elapsed_seconds + Pace(plan).whole(request.min_rounds)
     if whole <= request.max_seconds:
@@ -225,7 +225,7 @@ def with_enough_rounds(plan: Plan) -> Plan:
 
 
 def _lacking(plan: Plan) -> str | None:
-    """What a run does not fit into, in words; None where it fits."""
+    """The limit that a run does not fit into, in words; None where it fits."""
     pace, request = Pace(plan), plan.request
     needs, seconds, memory = pace.needs, pace.shortest(), free_memory_bytes()
     if seconds > request.max_seconds:
@@ -243,7 +243,7 @@ def _lacking(plan: Plan) -> str | None:
 def dry_run(
     request: RunRequest, observe: Callable[[Event], None] = lambda _event: None, write_workload: Path | None = None
 ) -> DryRun:
-    """What a run would take. Makes nothing, but for a copy of a user's database, which is gone at the end.
+    """The outline of a run. Makes nothing, but for a copy of a user's database, which is gone at the end.
 
     Args:
         write_workload: where to write the workload that is proposed for a user's database.
@@ -314,7 +314,7 @@ def _outlook(request: RunRequest, inputs: RunInputs, clock: Clock) -> DryRun:
 
 
 def _notes(source: Source) -> tuple[str, ...]:
-    """What is said of a proposal and not in the cautions already."""
+    """Notes of a proposal that are not in the cautions already."""
     said = {caution.text for caution in source.cautions}
     return tuple(note for note in source.notes if note not in said)
 

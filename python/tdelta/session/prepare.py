@@ -64,7 +64,7 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
 
 
 def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
-    """What engines really encrypt pages with, in runs of their own, before anything is measured."""
+    """Observe the ciphers that engines encrypt pages with, in runs of their own, before anything is measured."""
     plan, found, seen = context.plan, dict[str, str](), dict[tuple[str, Level], str]()
     is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
     if not is_seen or not twins.observes_ciphers or context.state.ciphers is not None:

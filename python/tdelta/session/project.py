@@ -53,7 +53,7 @@ _BY_VARIABLE = "use an environment variable: {way}"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a project file says.
+    """The content of a project file.
 
     ``options`` are the values for all runs, ``of`` those of the runs of one study or engine, by table and name; each by
     the option's name, as a request takes them. A study that is None is a run without one.
@@ -130,13 +130,13 @@ def checked(values: Mapping[str, Any]) -> RunRequest:
 
 
 def spread(option: Option, parsed: Any) -> dict[str, Any]:
-    """What a request has of an option's parsed value: two fields of some."""
+    """A request's fields from an option's parsed value: two fields of some."""
     found = option.value.gathered(parsed)
     return dict(zip((option.name, option.also), found, strict=True)) if option.also else {option.name: found}
 
 
 def read_value(value: Value, found: object) -> Any:
-    """What an option's kind of value makes of a TOML value, before all of one option are gathered; None: not given.
+    """A TOML value by the option's kind of value, before all of one option are gathered; None: not given.
 
     Raises:
         ValueError: of a refusal, which says what was expected.
@@ -208,7 +208,7 @@ class ProjectReader(FolderFiles):
         super().fault(_quoting_none(said), *path)
 
     def read(self) -> Project | None:
-        """What the file says; None where it is invalid TOML."""
+        """The content of the file; None where it is invalid TOML."""
         document = self.document()
         if document is None:
             return None
@@ -387,7 +387,7 @@ def project_text(values: Mapping[str, object], path: Path) -> str:
 
 
 def _faults_of(run: ProjectRun) -> Iterator[Refusal]:
-    """What a dry run of it is refused for."""
+    """The faults that a dry run of it is refused for."""
     request = run.request
     try:
         if request.database is not None or request.restore is not None:

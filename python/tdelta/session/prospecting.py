@@ -253,7 +253,7 @@ def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun
 
 
 def _set_up_seconds(request: RunRequest) -> float:
-    """What `--dry-run` says of the set-up, where it can say it without making anything."""
+    """Seconds of the set-up by `--dry-run`, where it can estimate them without making anything."""
     if request.database is not None or request.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")

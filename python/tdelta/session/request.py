@@ -1,4 +1,4 @@
-"""What a user asks of ``tdelta run``: a value for every option, typed, or a study's, or the engine's default."""
+"""The request of ``tdelta run``: a value for every option, typed, or a study's, or the engine's default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tdelta.session.studies import on_external_servers, study
 
 @dataclass(frozen=True, slots=True, init=False)
 class RunRequest(Options):
-    """What was asked of ``tdelta run``, parsed but not yet checked against engine and workload.
+    """The request of ``tdelta run``, parsed but not yet checked against engine and workload.
 
     It is made from the options that are given, by their fields' names; the rest is as on the command line: the study's
     settings, the engine's defaults, those of an open loop. A factor that is given replaces the study's levels of that

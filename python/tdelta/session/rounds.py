@@ -137,7 +137,7 @@ class RoundRunner:
             raise ServerLost(Refusal.of("losses-too-many", losses=self._checks.losses, loss=loss))
 
     def seconds_for(self, blocks: int) -> float:
-        """What a further round of so many blocks takes."""
+        """Seconds of a further round of so many blocks."""
         around = self._start_seconds + self._lap_seconds + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
         return around + self._pace.blocks(blocks)
 
@@ -307,14 +307,18 @@ class RoundRunner:
         measured: Sequence[Measurement],
         order: Sequence[int],
     ) -> list[Measurement]:
-        """The trials of a block with what their statements cost one by one, on other operations of the same kind."""
-        conditions = tuple(twins)
-        jobs = [dataclasses.replace(self._jobs.in_one_piece(c, TRACES + block), step=TRACE) for c in conditions]
+        """The trials of a block with what their statements cost one by one, on other operations of the same kind.
+
+        Those that are no transactions stay as they are.
+        """
+        of = {n: c for n, c in enumerate(twins) if not self._plan.step(c)}
+        jobs = [dataclasses.replace(self._jobs.in_one_piece(c, TRACES + block), step=TRACE) for c in of.values()]
         jobs = [dataclasses.replace(job, operations=min(job.operations, _TRACED_OPERATIONS)) for job in jobs]
-        entries = [(twins[c][1], job) for c, job in zip(conditions, jobs, strict=True)]
+        entries = [(twins[c][1], job) for c, job in zip(of.values(), jobs, strict=True)]
         with self._interruption.watching(*(twin for twin, _ in entries)):
-            traced = self._ready.twins.block(entries, order)
-        return [dataclasses.replace(m, traced=t.traced) for m, t in zip(measured, traced, strict=True)]
+            traced = self._ready.twins.block(entries, [[*of].index(n) for n in order if n in of])
+        costs = {n: one.traced for n, one in zip(of, traced, strict=True)}
+        return [dataclasses.replace(m, traced=costs.get(n, {})) for n, m in enumerate(measured)]
 
     def _unbroken(
         self, number: int, twins: Mapping[Condition, tuple[str, Twin]], order: Sequence[int]
@@ -344,7 +348,7 @@ class RoundRunner:
     def _measure(
         self, named: Sequence[tuple[str, Twin]], jobs: Sequence[TrialJob], order: Sequence[int]
     ) -> tuple[list[Measurement], str]:
-        """What the trials measured, that of the storage below them included, and what stood still meanwhile."""
+        """The measurements of the trials, that of the storage below them included, and a standstill meanwhile."""
         twins, usage = [twin for _, twin in named], self._ready.housing.usage
         before = [usage(name) for name, _ in named]
         with self._interruption.watching(*twins), watching("tdelta", *self._beside()) as own:

@@ -166,7 +166,7 @@ def _forgotten(store: Store, run_id: str) -> Iterator[None]:
 
 
 def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
-    """What the run does, by its digest, and with what; on a user's database in full, since it may be a proposal."""
+    """Keep the run's work, by its digest, and its settings; in full of a user's database: it may be a proposal."""
     state.fingerprint, state.library = plan.fingerprint(), plan.engine.identity()
     state.database = None if plan.source is None else plan.source.as_json()
     state.keep(store, plan.settings.run_id)
@@ -280,7 +280,7 @@ def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iter
 
 
 def _on_hosts(plan: Plan) -> OnHosts:
-    """What every host is told of a run. A host may come to have all twins of a round at once."""
+    """The message to every host about a run. A host may come to have all twins of a round at once."""
     needs = resource_estimate(plan.of_one_round())
     return OnHosts(
         engine=plan.settings.engine,

@@ -1,4 +1,4 @@
-"""What becomes known of a run on its way: one value, stored after each stage and each round, from which it is resumed.
+"""The state of a run: one value, stored after each stage and each round, from which it is resumed.
 
 Whoever collects something writes into the part that is theirs; nothing else of a run outlives its sitting but trials.
 """
@@ -41,7 +41,7 @@ class TrialSize:
 
 @dataclass(slots=True)
 class TwinNotes:
-    """What checks of the twins found. A check that has failed stays failed, whichever sitting saw it."""
+    """Results of the checks of twins. A check that has failed stays failed, whichever sitting saw it."""
 
     after: list[Detail] = field(default_factory=list)
     settings: list[Detail] = field(default_factory=list)

@@ -28,9 +28,9 @@ from tdelta.design.actions import is_action
 from tdelta.design.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.engines.registry import ENGINES, profile, profiles
 from tdelta.errors import UnknownName, UsageError
-from tdelta.findings.published import PublishedFigure
+from tdelta.findings.published import METRIC, STATEMENT, PublishedFigure
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.jobs import STEPS, TRANSACTIONS
+from tdelta.processes.jobs import REBUILD, ROUTINE, STEPS, TRANSACTIONS
 
 PREFIX = "published:"
 """The beginning of an argument of ``tdelta analyze`` that names a table and no file."""
@@ -81,6 +81,8 @@ _SWEEP_DATA_GB = 50
 """The sweep's data, of which buffer pools of 5 and 60 GB are 10% and 120%: levels of the factor ``cache``."""
 
 _POOLS = {"5 GB": "5 GB of 50 GB cached", "60 GB": "all in memory"}
+_WORKS_PUBLISHED = {"rebuild of the clustered key": REBUILD, "SUM from disk": "cold", "SUM from memory": "warm"}
+_LIKE_HERE = "Linux with AES-NI"
 _PLAIN = "plain"
 _LARGE = 10_000.0
 
@@ -126,7 +128,7 @@ class Study:
 
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
-        """What was published, figure by figure, with its source; empty where nothing comparable was."""
+        """Published figures, one by one, with their source; empty where nothing comparable was published."""
         of_table = _OF_TABLES.get(self.name)
         return (*self.facts, *(of_table(table(self.name)) if of_table else ()))
 
@@ -205,16 +207,26 @@ def _sweep(found: PublishedTable) -> Iterator[PublishedFigure]:
 
 def _warehouse(found: PublishedTable) -> Iterator[PublishedFigure]:
     for plain, encrypted in _pairs(found):
+        transaction = plain["transaction"]
         for column, name in (("elapsed_ms", "elapsed"), ("cpu_ms", "CPU")):
-            what = f"{name}, {plain['transaction']}"
-            yield _quotient(what, float(encrypted[column]), float(plain[column]), "ms", found.source)
+            levels = (("work", _WORKS_PUBLISHED[transaction]),) if name == "elapsed" else ()
+            values = float(encrypted[column]), float(plain[column])
+            yield _quotient(f"{name}, {transaction}", *values, "ms", found.source, levels)
 
 
 def _dml(found: PublishedTable) -> Iterator[PublishedFigure]:
+    """The whole procedure on each platform, then its statements on one of them."""
     for plain, encrypted in _pairs(found):
         platform = plain["platform"].replace(", ", " with ")
+        levels = (("work", ROUTINE),) if platform == _LIKE_HERE else ()
         values = float(encrypted["elapsed_s"]), float(plain["elapsed_s"])
-        yield _quotient(f"elapsed, {platform}", *values, "s", found.source)
+        yield _quotient(f"elapsed, {platform}", *values, "s", found.source, levels)
+    for plain, encrypted in _pairs(statements := table("dml-statements")):
+        verb = plain["statement"].split()[0].upper()
+        for column, name in (("cpu_s", "CPU"), ("elapsed_s", "elapsed")):
+            levels = ((STATEMENT, verb), (METRIC, name))
+            values = float(encrypted[column]), float(plain[column])
+            yield _quotient(f"{name}, {verb}, AIX", *values, "s", statements.source, levels)
 
 
 def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:
@@ -222,9 +234,11 @@ def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[s
     yield from zip(found.rows[::2], found.rows[1::2], strict=True)
 
 
-def _quotient(what: str, encrypted: float, plain: float, unit: str, source: str) -> PublishedFigure:
+def _quotient(
+    what: str, encrypted: float, plain: float, unit: str, source: str, levels: tuple[tuple[str, str], ...] = ()
+) -> PublishedFigure:
     quote = f"{_number(encrypted)} {unit} encrypted, {_number(plain)} {unit} plain"
-    return PublishedFigure(what, quote, source, encrypted / plain)
+    return PublishedFigure(what, quote, source, encrypted / plain, levels)
 
 
 def _number(value: float) -> str:

@@ -137,7 +137,7 @@ class _Seats:
 
 
 class _Capacity:
-    """What a baseline does in a closed loop, operations/s; found once for strata that differ in ``rate`` only."""
+    """Throughput of a baseline in a closed loop, operations/s; found once for strata that differ in ``rate`` only."""
 
     def __init__(self, plan: Plan, seats: _Seats) -> None:
         self._plan = plan

@@ -80,7 +80,7 @@ class Value:
         return f"{value:.12g}" if isinstance(value, float) else str(value)
 
     def texts(self, value: Any) -> list[str | None]:
-        """What is typed to give the option this value, each behind a flag of its own; None is the flag alone."""
+        """The texts that give the option this value, each behind a flag of its own; None is the flag alone."""
         return [self.write(one) for one in value] if self.is_repeated else [self.write(value)]
 
 
@@ -96,7 +96,7 @@ class Choice(Value):
         return self.make(parsed)
 
     def taken(self, value: Any) -> Any:
-        """What the name stands for, or that itself; a name that there is not is left to be refused with the rest."""
+        """The value behind the name, or the name itself; an unknown name is left to be refused with the rest."""
         return self.make(value) if value in self.names else value
 
     def to_json(self, value: Any) -> Any:

@@ -285,7 +285,7 @@ class Store:
 
     @property
     def _named(self) -> str:
-        """What a command needs to come back to this store; nothing where it is the default one."""
+        """The option by which a command comes back to this store; nothing where it is the default one."""
         return "" if self.path == default_path() else f" --store {shlex.quote(str(self.path))}"
 
     def settings(self, run_id: str) -> RunSettings:
@@ -386,7 +386,7 @@ class Store:
             )
 
     def kinds(self) -> dict[str, RunKind]:
-        """What each run is for that nobody asked for by itself, by its id."""
+        """The purpose of each run that nobody requested by itself, by its id."""
         with decoding(self.path):
             return {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
 

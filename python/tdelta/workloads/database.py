@@ -59,7 +59,7 @@ class DatabaseIndex:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSample:
-    """What a sample of a column's values is.
+    """A sample of a column's values.
 
     How many values there are, NULL included, and how many by storage class; how many texts a turn changes, and how many
     characters the texts have together.
@@ -77,7 +77,7 @@ class ColumnSample:
 
 @dataclass(frozen=True, slots=True)
 class TableKey:
-    """What rows are found by: one column or several, with the collations of their index."""
+    """The key by which rows are found: one column or several, with the collations of their index."""
 
     columns: tuple[IndexColumn, ...]
     is_integer: bool
@@ -131,7 +131,7 @@ class DatabaseTable:
 
     @property
     def key(self) -> TableKey | None:
-        """What rows are found by, if anything."""
+        """The key by which rows are found, if any."""
         declared = next((index for index in self.indexes if index.is_of_key), None)
         name = self.integer_key
         if declared is not None and (name is None or self.keyed_rows >= _KEYED_SHARE * self.rows):
@@ -152,7 +152,7 @@ class DatabaseTable:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """What is in a database. ``names`` are those of all objects, in lower case; ``virtual_tables`` are left alone."""
+    """The content of a database. ``names`` are those of all objects, in lower case; ``virtual_tables`` are ignored."""
 
     tables: tuple[DatabaseTable, ...]
     names: frozenset[str]

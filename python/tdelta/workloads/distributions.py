@@ -152,7 +152,7 @@ def epoch_seconds(value: object) -> object:
 
 
 def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusal]:
-    """What is wrong with the parameters of a known distribution, times as epoch seconds."""
+    """Faults in the parameters of a known distribution, times as epoch seconds."""
     distribution = DISTRIBUTIONS[name]
     for other in values.keys() - distribution.parameters.keys():
         yield unknown("parameter", other, distribution.parameters, f"{shown(other)} of distribution {name!r}")

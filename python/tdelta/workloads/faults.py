@@ -23,7 +23,7 @@ class Fault:
     said: Refusal
 
     def placed(self) -> Refusal:
-        """What is wrong, with where it is; nothing in it moves a terminal's cursor."""
+        """The fault with its place; nothing in it moves a terminal's cursor."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         given = {name: _printable(it) if isinstance(it, str) else it for name, it in self.said.parameters.items()}
         return Refusal(self.said.code, given).at(_printable(place))

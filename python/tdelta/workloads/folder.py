@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ _ROWS = ("rows", "rows_per_scale", "rows_per")
 _DISTRIBUTION = "distribution"
 _ROW_BYTES = 3
 """The least that SQLite's file format adds to a row: its pointer, its length and its header's (section 1.6)."""
+_SLASH = re.compile(r"^/$", re.MULTILINE)
 _FREE_BYTES = 1 << 20  # what need not be in ``fixed_bytes``: it changes no plan
 
 
@@ -79,6 +81,7 @@ class FolderReader(FolderFiles):
             fixed_bytes=fixed,
             schemas=schemas,
             rebuilds=self.rebuilds(),
+            routines=self.routines(),
             spills=self.spills(document),
         )
 
@@ -99,6 +102,11 @@ class FolderReader(FolderFiles):
                     self.faults.add(file, piece.line, unexpected("plain SQL", "a command or a variable"))
             found[engine] = tuple(piece.text for piece in pieces)
         return found
+
+    def routines(self) -> dict[str, tuple[str, ...]]:
+        """By engine: statements that are separated by lines with a slash, since semicolons are within them."""
+        texts = {engine: text for engine, _, text in self.of_engines("routine")}
+        return {engine: tuple(part.strip() for part in _SLASH.split(text)) for engine, text in texts.items()}
 
     def of_engines(self, stem: str) -> Iterator[tuple[str, str, str]]:
         """Engine, name and content of each file ``STEM.ENGINE.sql``; a fault for an engine that is not known."""

@@ -68,8 +68,9 @@ class Workload:
 
     ``bytes_per_scale`` and ``fixed_bytes`` say how large a plain file of SQLite of scale s is, indexes included:
     ``fixed_bytes + s * bytes_per_scale``. A workload on a user's database has no ``tables`` and no size of its own, but
-    may have ``keys``. ``rebuilds`` are statements that rebuild the tables, by engine, in its own words. ``spills``: its
-    transactions are to write temporary files, and a run checks that they did.
+    may have ``keys``. ``rebuilds`` are statements that rebuild the tables, by engine, in its own words; ``routines``
+    those that make a stored routine, and last the one that calls it. ``spills``: its transactions are to write
+    temporary files, and a run checks that they did.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Workload:
     schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
     keys: tuple[KeyTable, ...] = ()
     rebuilds: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    routines: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     spills: bool = False
 
     @property

@@ -57,7 +57,7 @@ Step: TypeAlias = Command | Statement
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    r"""What ``\raw`` declares of the statement after it: whether it changes rows, and the columns for ``\gset``."""
+    r"""The declaration by ``\raw`` of the next statement: whether it changes rows, and the columns for ``\gset``."""
 
     line: int
     writes: bool

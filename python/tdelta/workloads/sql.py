@@ -119,7 +119,7 @@ class NameCheck:
         return None
 
     def fault(self, piece: Piece) -> Refusal | None:
-        """What is wrong with the names in a statement, or None."""
+        """The fault in the names of a statement, or None."""
         try:
             self._database.execute(f"EXPLAIN {piece.text}", dict.fromkeys(piece.variables))
         except self._error as error:

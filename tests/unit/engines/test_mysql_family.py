@@ -8,10 +8,8 @@ from support.refused import Part, has, refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import PERCONA, MySql
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.server.driver import covered
 from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, wanted_switches
 from tdelta.errors import UnknownName
-from tdelta.evidence import FileClass
 from tdelta.processes.servers.recipes import Recipe, ServerPaths
 
 MIB = 1 << 20
@@ -30,7 +28,7 @@ MYSQL = MySql(
     )
 )
 INSTALLED = MySql(ServerBinary("mysql", "MySQL", Path("/usr/sbin/mysqld"), "8.4.1", "", loader=Path("/lib64/ld.so")))
-PERCONAS = MySql(ServerBinary("mysql", PERCONA, Path("/opt/ps/bin/mysqld"), "8.4.2", "", loader=Path("/lib64/ld.so")))
+PERCONAS = MySql(ServerBinary("mysql", PERCONA, Path("/usr/sbin/mysqld"), "8.4.2", "", loader=Path("/lib64/ld.so")))
 ENGINES = (MARIADB, MYSQL, PERCONAS)
 Engine = MariaDb | MySql
 CIPHERED = [(engine, scope) for engine in ENGINES for scope in engine.scopes if scope != "none"]
@@ -224,21 +222,6 @@ def test_percona_has_switches_that_mysql_has_not() -> None:
     for name in ("innodb_sys_tablespace_encrypt", *temporary):
         assert f"{name}=ON\n" in text
     assert "innodb_sys_tablespace_encrypt" not in options(PERCONAS, ServerSettings("aes-256", "+temp"))
-
-
-@pytest.mark.parametrize(("said", "is_encrypted"), [("--innodb-sys-tablespace-encrypt", True), ("--mysqlx", False)])
-def test_perconas_system_tablespace_is_left_plain_and_said_to_be_where_the_server_cannot_encrypt_it(
-    tmp_path: Path, said: str, is_encrypted: bool
-) -> None:
-    (program := tmp_path / "mysqld").write_text(f"#!/bin/sh\necho '  {said} of the server'\n")
-    program.chmod(0o755)
-    server = MySql(ServerBinary("mysql", PERCONA, program, "8.4.2", "", loader=Path("/lib64/ld.so")))
-    everything = ServerSettings("aes-256", "all")
-    assert ("innodb_sys_tablespace_encrypt" in options(server, everything)) is is_encrypted
-    assert (FileClass.SYSTEM in covered(server.evidence.parts[PERCONA], everything)) is is_encrypted
-    assert [caution.code for caution in server.cautions(everything)] == (
-        [] if is_encrypted else ["system-tablespace-plain"]
-    )
 
 
 def test_perconas_server_writes_nothing_for_its_makers() -> None:

@@ -164,7 +164,7 @@ def test_what_sql_server_says_is_told_apart_by_its_words(words: str, kind: str) 
     class Error(Exception):
         pass
 
-    module: Any = SimpleNamespace(Error=Error)
+    module: Any = SimpleNamespace(Error=Error, ConnectionStringParseError=Error)
     found = SQLSERVER.said(module, Error(words))
     assert found is not None
     assert found[:2] == (kind, words)

@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -21,12 +22,13 @@ STEPS = (
         "caches emptied", Outcome.NOT_OFFERED, 0.0, refusals=(Refusal.of("server-check-unsupported", what="caches"),)
     ),
 )
+FILE = Path("check.json")
 BROKEN = ServerCheck("mysql", "MySQL", ("9.7.4", "9.7.4"), "PyMySQL 1.2.4", {"tdelta": "0.1.0"}, 12.3, STEPS)
 HELD = ServerCheck("mysql", "MySQL", ("9.7.4", "9.7.5"), "PyMySQL 1.2.4", {"tdelta": "0.1.0"}, 12.3, STEPS[:1])
 
 
 def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> None:
-    text = draw(server_check_blocks(BROKEN), 100)
+    text = draw(server_check_blocks(BROKEN, FILE), 100)
     first, *_ = text.splitlines()
     assert first == "The check failed on MySQL 9.7.4: 1 of 4 abilities failed, 1 not offered, 1 not tried."
     assert re.search(r"servers reached +passed +1\.2 +settings that differ 2\n", text)
@@ -36,7 +38,7 @@ def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> N
 
 
 def test_a_check_that_is_passed_says_so_with_both_versions() -> None:
-    text = draw(server_check_blocks(HELD), 100)
+    text = draw(server_check_blocks(HELD, FILE), 100)
     assert text.startswith("The check passed on MySQL 9.7.4 and 9.7.5: 1 of 1 abilities passed.")
 
 

@@ -81,7 +81,7 @@ def ground(
     zero: float | None = None,
     limit: float | None = None,
 ) -> list[Markup]:
-    """What is below rows of marks: the band that does not matter, the grid, the lines of no difference and of a limit.
+    """The layer below rows of marks: the band that does not matter, the grid, the lines of no difference and a limit.
 
     Args:
         tolerance: the ends of the band.

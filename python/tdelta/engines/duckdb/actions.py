@@ -1,4 +1,4 @@
-"""What can be done to a DuckDB file beside its load: attached anew, or copied into a file with a key or without.
+"""Actions on a DuckDB file beside its load: attached anew, or copied into a file with a key or without.
 
 DuckDB does not change a file in place: all of its rows are copied (``COPY FROM DATABASE``) into a new file, which is
 plain or has a cipher and a key of its own. The plain twin copies into a plain file.

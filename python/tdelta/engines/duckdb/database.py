@@ -99,7 +99,7 @@ class Database:
             raise as_client_error(error, key or self._options["key"]) from None  # its own text may quote the key
 
     def explained(self, error: BaseException) -> tuple[str, str, bool]:
-        """What was raised, as `tdelta.processes.dbapi.explained`; of DuckDB's own errors without the key."""
+        """An exception as `tdelta.processes.dbapi.explained` words it; DuckDB's own errors without the key."""
         return explained(as_client_error(error, self._options["key"]) if isinstance(error, self._error) else error)
 
     def attach(self) -> None:
@@ -242,7 +242,7 @@ def taken(table: str) -> str:
 
 
 def as_client_error(error: Exception, key: str | None) -> ClientError:
-    """What DuckDB raised, by the kinds that a load loop counts; the key is nowhere in it."""
+    """An error of DuckDB's as one of the kinds that a load loop counts, without the key."""
     message = str(error).replace(key, _HIDDEN) if key else str(error)
     name = type(error).__name__
     if name == "IOException":
@@ -275,7 +275,7 @@ def attach_sql(options: Mapping[str, object], name: str = CATALOG) -> str:
 
 
 def setting_statements(options: Mapping[str, object]) -> tuple[str, ...]:
-    """What to run ahead of attaching: nothing is ever fetched from a network, the module comes from its wheel."""
+    """Statements before attaching: nothing is ever fetched from a network, the module comes from its wheel."""
     statements = [
         "SET autoinstall_known_extensions = false",
         "SET autoload_known_extensions = false",

@@ -103,7 +103,7 @@ CIPHERS: Mapping[str, DuckdbCipher] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DuckdbSettings:
-    """What decides a twin's file and connections.
+    """The settings of a twin's file and connections.
 
     ``threads`` are connections at work at once, ``engine_threads`` the threads that DuckDB spreads each query over.
     ``memory_mib`` is its limit of memory, for cached blocks and for what queries work in. ``is_cold``: the file is
@@ -241,7 +241,7 @@ class DuckdbEngine(Embedded):
         return f"{facts['cipher']} by {facts['crypto']}"
 
     def fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the encryption in force on a twin.
+        """The fault of the encryption in force on a twin.
 
         Args:
             found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,
@@ -267,7 +267,7 @@ class DuckdbEngine(Embedded):
         return tuple(noted)
 
     def differing(self, settings: DuckdbSettings) -> tuple[str, ...]:
-        """What ``ATTACH`` is given beyond, and whose code encrypts."""
+        """Further options of ``ATTACH``, and whose code encrypts."""
         cipher = self.ciphers[settings.cipher]
         if cipher.mode is None:
             return ()

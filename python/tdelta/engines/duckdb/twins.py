@@ -79,7 +79,7 @@ class DuckdbTwins(EmbeddedTwins):
         return request, rows
 
     def control(self, settings: Any, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""
+        """Temporary files that are not encrypted, searched once in a run with the rows of the plain load."""
         if self.engine.needs_key(settings.cipher) or not settings.encrypts_temp:
             return ()
         if self._shown is None:

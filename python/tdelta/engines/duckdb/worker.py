@@ -1,4 +1,4 @@
-"""What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
+"""The worker process of DuckDB: one twin, with its driver under the load loop.
 
 Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.processes.rpc`).
 """

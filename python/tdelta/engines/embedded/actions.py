@@ -1,4 +1,4 @@
-"""What can be done to the file of an embedded twin: opened anew, or written anew with another key or none."""
+"""Actions on the file of an embedded twin: opened anew, or written anew with another key or none."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Embedded(Engine):
         return Template((settings.cipher,), settings.cipher)
 
     def file_facts(self, _path: Path) -> dict[str, str]:
-        """What else twins share, read from the file."""
+        """Further properties that twins share, read from the file."""
         return {}
 
     def database_threads(self, settings: Any) -> int:
@@ -103,7 +103,7 @@ class Embedded(Engine):
         return None
 
     def file_actions(self) -> Mapping[str, FileAction]:
-        """What can be done to its files, by the names of `tdelta.design.actions`."""
+        """Actions on its files, by the names of `tdelta.design.actions`."""
         return {}
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:

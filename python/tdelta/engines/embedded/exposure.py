@@ -17,7 +17,7 @@ _LOOK_SECONDS = 600.0
 
 
 class Exposure:
-    """What every scan of the files of one twin found; how markers get into them is the engine's own.
+    """Findings of every scan of one twin's files; how markers get into them is the engine's own.
 
     Without an engine's own, rows are searched where a trial of the workload leaves them.
     """

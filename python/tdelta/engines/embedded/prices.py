@@ -1,4 +1,4 @@
-"""What a page or block costs the library under test to read and to write: timed in the worker that has loaded it.
+"""The price of a page or block read and written by the library under test, timed in the worker that loaded it.
 
 Files that are plain, encrypted, and encrypted without a MAC hold the same rows and are worked on alternately. In a
 proof the least CPU time of a read counts, since whatever else there is only adds; in prices, which are laid to other
@@ -41,7 +41,7 @@ class PricedFile(ABC):
 
     @abstractmethod
     def found(self) -> str:
-        """What a scan of its rows finds, the same of every file."""
+        """The result of a scan of its rows, the same for every file."""
 
     @abstractmethod
     def read_us(self) -> float:

@@ -91,7 +91,7 @@ class EmbeddedTwin(Twin):
         return self.worker.ask("facts", queries=dict(self.engine.facts)) | self.engine.file_facts(self.path)
 
     def cipher_facts(self) -> dict[str, str]:
-        """What the connection says of its cipher, and under ``header`` how the file begins."""
+        """Facts that the connection reports about its cipher, and under ``header`` how the file begins."""
         header = "plain" if self.engine.shows_itself(self.path) else "hidden"
         return {**self.worker.ask("facts", queries=dict(self.engine.cipher_queries)), "header": header}
 
@@ -170,7 +170,7 @@ class EmbeddedTwin(Twin):
         return measured
 
     def _measured(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
-        """What a trial of this twin measured: the load is one thread for each connection."""
+        """The measurement of a trial of this twin: the load is one thread for each connection."""
         threads, of_database = self.settings.threads, self.engine.database_threads(self.settings)
         return of_embedded(answer, job, load_threads=threads, database_threads=of_database)
 
@@ -265,10 +265,10 @@ class EmbeddedTwins(SequentialTwins):
         if steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
         after = [self.engine.checkpoint] if self.engine.checkpoint else []
-        return steps.request(step, settings.threads) | {"after": after}, steps.rows
+        return steps.step_request(step, settings.threads) | {"after": after}, steps.rows
 
     def control(self, _settings: Any, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """What a search finds in files that show that it finds what no plain twin has in the clear."""
+        """A search of files known to be readable, which shows that the search would find plain rows."""
         return ()
 
     def environment(self, settings: Any) -> dict[str, str]:

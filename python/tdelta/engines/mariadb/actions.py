@@ -19,6 +19,7 @@ from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import OPTION_FILE, dumps
 from tdelta.processes.actions import Outcome
 from tdelta.processes.backups import BackupTool
+from tdelta.processes.key_service import add_versions
 from tdelta.processes.pipelines import Program
 
 _PACKAGE = "install mariadb-backup (Debian, Ubuntu, Fedora: mariadb-backup)"
@@ -67,6 +68,10 @@ _ENCRYPTED = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPT
 _ALL = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
 """Those that encryption threads see to. Of a server that never had any, INNODB_TABLESPACES_ENCRYPTION lists none."""
 
+_OLDER = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION"
+    " WHERE ENCRYPTION_SCHEME = 1 AND (MIN_KEY_VERSION < {version} OR ROTATING_OR_FLUSHING = 1)"
+)
 _BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
 _BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
 _LOOK_AGAIN_SECONDS = 0.05
@@ -149,6 +154,30 @@ class Encrypt(_Background):
         return {"tablespaces": self.number(_ENCRYPTED) - before, "converted_bytes": size}
 
 
+class Rotate(_Background):
+    """The key service has two more versions of each key, and every page is encrypted again by the second.
+
+    InnoDB leaves pages that are encrypted by the version before (innodb_encryption_rotate_key_age is 1).
+    """
+
+    leaves = False
+
+    def _convert(self) -> Mapping[str, int]:
+        version, size = add_versions(self.site.recipe.place.keys, 2), self.number(_BYTES)
+        threads, iops = self._asked
+        self.run("SET GLOBAL hashicorp_key_management_cache_version_timeout = 0")
+        try:
+            self._switch("ON", threads, iops)
+            self.site.halt.wait_until(
+                lambda: self.number(_OLDER.format(version=version)) == 0,
+                f"every tablespace has version {version} of the key",
+                look_again_seconds=_LOOK_AGAIN_SECONDS,
+            )
+        finally:
+            self.run("SET GLOBAL hashicorp_key_management_cache_version_timeout = DEFAULT")
+        return {"tablespaces": self.number(_ENCRYPTED), "converted_bytes": size}
+
+
 class Decrypt(_Background):
     """They are decrypted; before, they were encrypted as fast as that goes."""
 
@@ -204,4 +233,5 @@ ACTIONS: Mapping[str, ServerAction] = {
     "decrypt": ServerAction(Decrypt, _KNOBS, is_during=True),
     "alter": ServerAction(Alter, is_during=True),
     "rekey": ServerAction(Rekey, is_during=True),
+    "rotate": ServerAction(Rotate, _KNOBS, is_during=True),
 }

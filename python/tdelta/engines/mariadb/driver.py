@@ -1,4 +1,4 @@
-"""MariaDB 10.11 and newer: data at rest encryption with the plugin file_key_management.
+"""MariaDB 10.11 and newer: data at rest encryption with the plugin file_key_management or hashicorp_key_management.
 
 InnoDB encrypts pages when they are written and decrypts them when they are read; the redo log, temporary files and the
 binary log each have a switch of their own. The plugin is loaded on encrypted twins only, as on a server whose owner
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from tdelta.design.factors import key_latency_ms
 from tdelta.engines.base import settings_fault
 from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.profile import PROFILE
@@ -34,8 +36,9 @@ from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, literal
 from tdelta.errors import UnknownName
 from tdelta.evidence import FileClass
-from tdelta.messages import Detail
-from tdelta.processes.servers.recipes import Command, Recipe, ServerPaths
+from tdelta.messages import Detail, Refusal
+from tdelta.processes import key_service
+from tdelta.processes.servers.recipes import Command, Recipe, ServerPaths, Service
 
 _STATUS_TABLE = "information_schema.GLOBAL_STATUS"
 _REPLICATION = family.MySqlReplication(
@@ -70,8 +73,13 @@ found" all the same.
 
 EVIDENCE = ServerEvidence(_PLAN, family.FILES, {"": _PARTS}, family.CHANGE_SQL, family.inflated)
 
-_PLUGIN = "file_key_management"
+_PLUGIN, VAULT_PLUGIN = "file_key_management", "hashicorp_key_management"
+_VAULT = "vault"
+_PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib/*/mariadb*/plugin")
 _ALGORITHM = f"{_PLUGIN}_encryption_algorithm"
+_CACHING = f"{VAULT_PLUGIN}_caching_enabled"
+_INSTALL_PLUGIN = "apt-get install mariadb-plugin-hashicorp-key-management"
+_NO_PROXY = {"no_proxy": "127.0.0.1"}
 _INSTALLERS = (
     "bin/mariadb-install-db",
     "scripts/mariadb-install-db",
@@ -184,7 +192,7 @@ class MariaDb(family.MySqlFamily):
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
     switches = _SWITCHES
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
-    keys_setting = f"plugin_load_add={_PLUGIN}"
+    rotation_needs = _VAULT
     dump_encryption = DumpEncryption(
         "ENCRYPTED and ENCRYPTION_KEY_ID",
         "sed -E \"s/\\`?(ENCRYPTED|ENCRYPTION_KEY_ID)\\`?='?[A-Z0-9]+'?//gi\"",
@@ -207,14 +215,33 @@ class MariaDb(family.MySqlFamily):
             **_compression(settings),
         }
         defaults = f"--defaults-file={option_path}"
+        service = _key_service(place, settings.keys) if _is_served(settings) else None
+        included = f"!include {service.ready}\n" if service else ""
         return Recipe(
             place=place,
-            files={option_path: family.option_file(options), user_path: family.USER_SQL + _NO_OTHERS},
+            files={option_path: family.option_file(options) + included, user_path: family.USER_SQL + _NO_OTHERS},
             initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
-            serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
+            serve=Command((*self.binary.launcher, str(self.binary.path), defaults), _NO_PROXY if service else {}),
             connect=family.connect_options(place),
             greeting=family.GREETING,
+            service=service,
         )
+
+    def keys_setting(self, settings: ServerSettings) -> str:
+        return f"plugin_load_add={VAULT_PLUGIN if _is_served(settings) else _PLUGIN}"
+
+    def key_store_fault(self, keys: str, ciphers: Sequence[str]) -> Refusal | None:
+        """The plugin of key services has no modes of its own, and a package of its own."""
+        if keys == "file":
+            return None
+        if modes := [cipher for cipher in ciphers if cipher.endswith("-ctr")]:
+            return Refusal.of(
+                "conflict", one=f"--vary keys={keys}", other=f"cipher {modes[0]} on {self.binary.product}"
+            )
+        base = family.base_folder(self.binary)
+        if not any(list(base.glob(f"{folder}/{VAULT_PLUGIN}.so")) for folder in _PLUGIN_FOLDERS):
+            return Refusal.of("plugin-missing", plugin=VAULT_PLUGIN, server=self.binary.path, install=_INSTALL_PLUGIN)
+        return None
 
     def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
         """The key goes to a file that only its owner reads."""
@@ -237,12 +264,14 @@ class MariaDb(family.MySqlFamily):
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
         facts |= family.compression_facts(settings, "%`PAGE_COMPRESSED`=''ON''%")
         if settings.is_encrypted:
-            facts |= family.variables([_ALGORITHM])
+            facts |= family.variables([_CACHING if _is_served(settings) else _ALGORITHM])
         return facts
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch, the plugin's mode or a tablespace that is not as asked."""
-        mode = {_ALGORITHM: self._cipher(settings)[1]} if settings.is_encrypted else {}
+        mode: Mapping[str, str] = {}
+        if settings.is_encrypted:
+            mode = {_CACHING: "1"} if _is_served(settings) else {_ALGORITHM: self._cipher(settings)[1]}
         return (
             self.switches_fault(settings, found)
             or settings_fault(found, mode, str.upper)
@@ -259,11 +288,14 @@ class MariaDb(family.MySqlFamily):
         if not settings.keyed_cipher:
             return {}
         _, mode = self._cipher(settings)
+        switches = family.switched_on(self.switches, settings)
+        if _is_served(settings):
+            return {"plugin_load_add": VAULT_PLUGIN, **switches}
         return {
             "plugin_load_add": _PLUGIN,
             "file_key_management_filename": _key_file(place),
             _ALGORITHM: mode,
-            **family.switched_on(self.switches, settings),
+            **switches,
         }
 
     def _installer(self) -> Path:
@@ -272,7 +304,7 @@ class MariaDb(family.MySqlFamily):
         return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted, by the global variables; a key plugin must be active for any of it."""
+        """The encrypted parts by the global variables; a key plugin must be active for any of it."""
         variables = self.settings(ask)
         plugins = ask(
             "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
@@ -295,7 +327,7 @@ class MariaDb(family.MySqlFamily):
         )
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema and marks it; new tables are as `innodb_encrypt_tables` says."""
+        """Statements that make the schema and mark it; new tables are as `innodb_encrypt_tables` says."""
         return (f"CREATE SCHEMA {self.quoted(schema.name)} CHARACTER SET utf8mb4", self.mark_sql(schema))
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
@@ -330,8 +362,19 @@ def _compression(settings: ServerSettings) -> family.Options:
     return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}
 
 
+def _is_served(settings: ServerSettings) -> bool:
+    """Whether its keys come from a key service."""
+    return settings.keys not in ("", "file")
+
+
+def _key_service(place: ServerPaths, keys: str) -> Service:
+    words = (place.keys, place.socket, key_latency_ms(keys), int(keys == "vault-down"))
+    argv = (sys.executable, "-m", "tdelta.processes.key_service", *map(str, words))
+    return Service(Command(argv), place.keys / key_service.OPTIONS)
+
+
 def _key_file(place: ServerPaths) -> Path:
-    return place.keys / "keys.txt"
+    return place.keys / key_service.KEYS
 
 
 def _key_lines(digits: int, key: str) -> str:

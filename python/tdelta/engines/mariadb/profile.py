@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from tdelta.design.takes import Takes
 from tdelta.engines.profile import ServerProgram
 from tdelta.engines.server.mysql_profile import mysql_profile
 
@@ -13,4 +14,5 @@ PROFILE = mysql_profile(
         cache_setting="innodb_buffer_pool_size",
         oldest="10.11",
     ),
+    Takes.KEY_SERVICE,
 )

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -74,9 +72,6 @@ _PERCONA = MappingProxyType(
 
 EVIDENCE = ServerEvidence(
     _PLAN, family.FILES, {"": _PARTS, "Percona Server": _PERCONA}, family.CHANGE_SQL, family.inflated
-)
-_SYSTEM_OPEN = dataclasses.replace(
-    EVIDENCE, parts={**EVIDENCE.parts, "Percona Server": {**_PERCONA, "all": frozenset((FileClass.DICTIONARY,))}}
 )
 
 _SOURCE, _REPLICA = "semisync_source.so", "semisync_replica.so"
@@ -139,14 +134,12 @@ _PERCONA_SWITCHES: family.Switches = {
 }
 """What each part of a scope switches on; ``system`` is part of ``all`` only. Percona's are as its manual has them
 (docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
-of index builds. The system tablespace's is in the manual of 8.0 alone, so a server is asked whether it has it. No
-Percona server was available to test them."""
+of index builds. The manual of 8.4 omits the system tablespace's, which that of 8.0 has; the source has a test of it
+with a keyring component (percona_innodb.sys_tablespace_encrypt). No Percona server was available to test them."""
 
 _UNTOLD: family.Options = {"loose_percona_telemetry_disable": 1}
 """Percona's server would write what it counts below /usr/local/percona/telemetry
 (docs.percona.com/percona-server/8.4/telemetry.html); older ones do not know the option."""
-
-_HELP_SECONDS = 20.0
 
 _STATUS_TABLE = "performance_schema.global_status"
 _STATUS = {
@@ -214,7 +207,10 @@ class MySql(family.MySqlFamily):
         "innodb_adaptive_hash_index",
         "innodb_change_buffering",
     )
-    keys_setting = _COMPONENT
+
+    def keys_setting(self, _settings: ServerSettings) -> str:
+        return _COMPONENT
+
     dump_encryption = DumpEncryption(
         "ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*", plain_sql=_LEFT_PLAIN
     )
@@ -236,9 +232,6 @@ class MySql(family.MySqlFamily):
     def __init__(self, origin: ServerBinary | Identity, *, sees_threads: bool = True) -> None:
         super().__init__(origin)
         self.switches = _PERCONA_SWITCHES if origin.product == PERCONA else _SWITCHES
-        if isinstance(origin, ServerBinary) and not _has(origin, self.switches.get("system", {})):
-            self.switches = {part: switched for part, switched in self.switches.items() if part != "system"}
-            self.evidence = _SYSTEM_OPEN
         self.counters = (family.counters_sql(_STATUS_TABLE, _STATUS),)
         parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self.switches]
         self.scopes = (PLAIN_SCOPE, "data", *parts, "all")  # stock MySQL does not encrypt temporary files
@@ -303,12 +296,8 @@ class MySql(family.MySqlFamily):
         )
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """How transactions of a run see rows whose tables are copied, and what stays plain where all is encrypted."""
-        product = self.binary.product
-        found = [Caution.of("read-committed", product=product)] if settings.becomes else []
-        if settings.scope == "all" and product == PERCONA and "system" not in self.switches:
-            found.append(Caution.of("system-tablespace-plain", product=product, version=self.binary.version))
-        return tuple(found)
+        """How transactions of a run see rows whose tables are copied."""
+        return (Caution.of("read-committed", product=self.binary.product),) if settings.becomes else ()
 
     def _options(self, place: ServerPaths, settings: ServerSettings) -> family.Options:
         return {
@@ -341,7 +330,7 @@ class MySql(family.MySqlFamily):
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What is encrypted, by the global variables. With a keyring, tables are where the schema asks for it."""
+        """The encrypted parts by the global variables. With a keyring, tables are where the schema asks for it."""
         variables = self.settings(ask)
         plugins = ask(
             "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS"
@@ -368,7 +357,7 @@ class MySql(family.MySqlFamily):
         )
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema, its tables encrypted or not by default, and marks it."""
+        """Statements that make the schema, its tables encrypted or not by default, and mark it."""
         default = (
             "" if schema.is_encrypted is None else f" DEFAULT ENCRYPTION = '{'Y' if schema.is_encrypted else 'N'}'"
         )
@@ -402,25 +391,6 @@ class MySql(family.MySqlFamily):
     def answering(cls, ask: Ask) -> MySql | None:
         found = family.identity_of(PROFILE.name, ask)
         return cls(found, sees_threads=_sees_threads(ask)) if found.product != family.MARIADB else None
-
-
-@cache
-def _help(launcher: tuple[str, ...], path: Path) -> str:
-    """All options of a server, with dashes; nothing where it does not say."""
-    asked = [*launcher, str(path), "--no-defaults", "--verbose", "--help"]
-    try:
-        return subprocess.run(
-            asked, capture_output=True, text=True, errors="replace", timeout=_HELP_SECONDS, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-
-
-def _has(binary: ServerBinary, options: Iterable[str]) -> bool:
-    """Whether a server takes these options, as far as it says."""
-    names = [f"--{name.replace('_', '-')}" for name in options]
-    said = _help(binary.launcher, binary.path) if names else ""
-    return not said or all(name in said for name in names)
 
 
 def _sees_threads(ask: Ask) -> bool:

@@ -152,6 +152,8 @@ class Oracle(ConvertsSchemas):
     converts_in_statement = True
     session_sql: tuple[str, ...] = (SQL["session_format"], SQL["session_zone"], SQL["session_isolation"])
     in_force = InForce(SQL["in_force"], _SET)
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(seconds=LOCK_SECONDS),)
     counters: tuple[str, ...] = (SQL["counters"], SQL["temporary_counters"], SQL["block_counters"])
     cpu_sql: str = SQL["cpu"]

@@ -71,6 +71,12 @@ SELECT SUM(space_limit - space_used + space_reclaimable) AS bytes FROM v$recover
 SELECT COUNT(*) AS sessions FROM v$session
 WHERE type = 'USER' AND status = 'ACTIVE' AND sid <> SYS_CONTEXT('USERENV', 'SID');
 
+-- name: long
+BEGIN DBMS_SESSION.SLEEP(70); END;;
+
+-- name: census
+SELECT username AS name FROM all_users UNION ALL SELECT tablespace_name AS name FROM dba_tablespaces;
+
 -- name: settings
 SELECT name AS name, display_value AS value FROM v$system_parameter;
 

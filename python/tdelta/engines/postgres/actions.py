@@ -137,7 +137,7 @@ class Encrypt(LeavesRows):
         )
 
     def inspect(self) -> Mapping[str, int]:
-        """What is in the clear: where the rows were, and in what the copy is stored."""
+        """Readable rows: where the rows were, and in the files that hold the copy."""
         assert self._started is not None  # noqa: S101 - prepared
         copy, engine = self._started.site, self.site.engine
         if not engine.can_be_searched(self._encrypted):

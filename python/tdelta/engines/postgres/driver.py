@@ -99,7 +99,7 @@ def _require_cipher(name: str, version: str) -> None:
 
 
 def _share_folder(binary: ServerBinary) -> Path | None:
-    """What ``pg_config`` beside the server says; some packages leave that program out."""
+    """The folder that ``pg_config`` beside the server names; some packages leave that program out."""
     question = [str(binary.path.with_name("pg_config")), "--sharedir"]
     try:
         said = subprocess.run(question, capture_output=True, text=True, check=False, timeout=_ASK_SECONDS)

@@ -60,6 +60,13 @@ AS machine;
 SELECT quote_ident(current_database()) AS base, quote_ident(current_user) AS who,
 has_database_privilege(current_database(), 'CREATE')::text AS may;
 
+-- name: long
+SELECT pg_sleep(70);
+
+-- name: census
+SELECT nspname AS name FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%'
+UNION ALL SELECT datname AS name FROM pg_database;
+
 -- name: others
 SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid();
 

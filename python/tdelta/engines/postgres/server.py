@@ -249,6 +249,8 @@ class Postgres(ServerEngine):
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
 
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (f"SET lock_timeout = '{LOCK_SECONDS}s'",)
 
     in_force = InForce(

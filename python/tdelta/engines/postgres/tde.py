@@ -127,7 +127,7 @@ class PgTde(Postgres):
         return tuple(f"{name} = {value}" for name, value in options.items() if name != "shared_preload_libraries")
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """What it was never tried on, and what its log still shows."""
+        """Cautions: versions it was never tried on, and data that its log still shows."""
         if not settings.is_encrypted:
             return ()
         return (Caution.of("extension-untried", extension=self.extension),)

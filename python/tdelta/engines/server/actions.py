@@ -150,7 +150,7 @@ _LOOK_AGAIN_SECONDS = 0.2
 
 
 def allocated_bytes(folder: Path) -> int:
-    """What the files below a folder take on the disk: compressed pages leave holes."""
+    """Bytes that the files below a folder take on the disk: compressed pages leave holes."""
     return sum(allocated(path) for path in folder.rglob("*"))
 
 
@@ -328,7 +328,7 @@ class LogSql:
 
 
 class Started:
-    """What a server that is started anew answers first. The process that asks is there before."""
+    """The first answer of a server that is started anew, from a process that waits for it beforehand."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

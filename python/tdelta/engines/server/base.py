@@ -52,6 +52,9 @@ MARK = "tdelta run "
 ANSWER_SECONDS = 60.0
 """Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
 
+LONG_SECONDS = 70
+"""How long `ServerEngine.long_sql` takes: longer than the limits that drivers and servers have of their own accord."""
+
 LOCK_SECONDS = 60
 """How long the session that drops schemas waits for whoever holds a table of them."""
 
@@ -103,8 +106,10 @@ class ServerSettings:
     (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
     since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
-    encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
-    the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs it may use; 0 for all.
+    encrypted, ``none`` among them; empty in runs that do not vary it. ``keys`` is the source of an encrypted twin's
+    keys (`tdelta.design.factors.KEYS`); empty where that is not varied, and on plain twins. ``server`` is which of
+    several versions it is, by the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs
+    it may use; 0 for all.
     """
 
     cipher: str
@@ -122,6 +127,7 @@ class ServerSettings:
     replication: str = ""
     is_buffered: bool = False
     compression: str = ""
+    keys: str = ""
     server: str = ""
     cores: int = 0
 
@@ -489,6 +495,13 @@ class ServerEngine:
     compressions: tuple[str, ...] = ()
     """The levels of the factor ``compression`` that it has, ``none`` among them."""
 
+    rotation_needs = ""
+    """The level of the factor ``keys`` without which a key has no other version; empty: none."""
+
+    def key_store_fault(self, _keys: str, _ciphers: Sequence[str]) -> Refusal | None:
+        """Why it cannot have keys of these ciphers from there; None if it can."""
+        return None
+
     compresses_new_tables = False
     """Whether a setting decides for every new table; else each has to be changed once it is there."""
 
@@ -590,6 +603,13 @@ class ServerEngine:
     schema_actions: ClassVar[Mapping[str, ServerAction]] = _NOTHING
     """Actions on a schema, by the names of `tdelta.design.actions`; beside its load only those that are
     `ConvertsSchemas`."""
+
+    long_sql = ""
+    """A statement that waits for `LONG_SECONDS`."""
+
+    census: tuple[str, ...] = ()
+    """Queries for what else is on the server, such as databases and devices: the same before tdelta came and after it
+    left."""
 
     explained_sql = ""
     """The query for the last plan that `explain_sql` explained; empty where one statement does both."""

@@ -63,7 +63,7 @@ class TableFact:
 
 @dataclass(frozen=True, slots=True)
 class CatalogFacts:
-    """What a catalog says: tables, the names of all objects, and what is left out and why."""
+    """Facts from a catalog: tables, the names of all objects, and the tables left out, with the reason."""
 
     tables: tuple[TableFact, ...]
     names: frozenset[str]
@@ -253,7 +253,7 @@ def _with_samples(catalog: Catalog, ask: Ask, table: DatabaseTable, kinds: Mappi
 
 
 def _counts(catalog: Catalog, name: str, kind: str) -> Iterable[tuple[str, str]]:
-    """What is counted of a column: values that are there, values that a turn changes, characters."""
+    """Counts of a column: values that are there, values that a turn changes, characters."""
     column = catalog.quoted(name)
     yield "present", f"count({column})"
     if kind == TEXT:

@@ -299,12 +299,12 @@ class DrivenHost(Host):
         next_part = getattr(cursor, "nextset", lambda: None)
         try:
             cursor.execute(sql)
-            has_part = True
-            while has_part:
+            while True:
                 if cursor.description is not None and not columns:
                     columns = [str(column[0]) for column in cursor.description]
                     rows = [[as_text(cell) for cell in row] for row in cursor.fetchall()]
-                has_part = next_part()
+                if not next_part():
+                    break
         except Exception as error:
             if self._recorder is not None:
                 self._recorder.refused(sql, *self.driver.explained(error)[:2])

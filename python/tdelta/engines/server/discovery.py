@@ -108,7 +108,7 @@ class FoundServer:
         return refusals_of(self.name)
 
     def failed(self, kind: str, message: str) -> TdeltaError:
-        """What it answers to a session of the load, as an exception, with what is to be done on the server."""
+        """A server's answer to a session of the load as an exception, with the remedy on the server."""
         if kind in _LOST:
             return ServerLost(Refusal.of("database-says", said=message).at(self.name))
         if (fault := _fault(kind, message)) is not None:
@@ -134,7 +134,7 @@ _ANSWERED = {
 
 
 def _fault(kind: str, said: str) -> Refusal | None:
-    """What a server says against a session of the load, with what is to be done; None where the server is not it."""
+    """A server's refusal of a session of the load, with its remedy; None if the server is not the cause."""
     if kind in _STOPPED:
         return Refusal.of("server-stopped", said=said, fix=_STOPPED[kind])
     if kind in _ANSWERED:

@@ -114,6 +114,7 @@ class PrivateDriver(ServerDriver):
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield partial(_check_versions, options)
         yield partial(self._check_compression, levels)
+        yield partial(self._check_keys, levels)
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
         tools = {name: tool for action in self.engine.actions.values() for name, tool in action.tools.items()}
@@ -142,12 +143,13 @@ class PrivateDriver(ServerDriver):
             replication=replication,
             is_buffered=bool(layout.storages),
             compression=str(levels.get("compression", "")),
+            keys="" if cipher == "none" else str(levels.get("keys", "")),
             server=str(levels.get(SERVER, "")),
             cores=int(levels.get("cores", 0)),
         )
 
     def _becomes(self, layout: RunLayout) -> str:
-        """What plain twins are encrypted with beside their load: the first of the run's ciphers, or the engine's."""
+        """The cipher of plain twins that are encrypted beside their load: the first of the run's, or the engine's."""
         if not layout.converts:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
@@ -215,6 +217,17 @@ class PrivateDriver(ServerDriver):
         if asked and "load" in levels.get("work", ()) and not self.engine.compresses_new_tables:
             wrong.append(Refusal.of("conflict", one="--vary compression=…", other=f"work=load on {self.product}"))
         if wrong:
+            raise UsageError(*wrong)
+
+    def _check_keys(self, levels: Mapping[str, Sequence[Level]]) -> None:
+        ciphers = [str(level) for level in levels.get("cipher", ()) if level != "none"]
+        stores = [str(keys) for keys in levels.get("keys", ())]
+        faults = [self.engine.key_store_fault(keys, ciphers) for keys in stores]
+        needed = self.engine.rotation_needs
+        rotates = any(parse_action(str(level)).name == "rotate" for level in levels.get("during", ()))
+        if needed and rotates and {keys.partition(":")[0] for keys in stores} != {needed}:
+            faults.append(Refusal.of("requires", what="--vary during=rotate", needs=f"--vary keys={needed}"))
+        if wrong := [fault for fault in faults if fault is not None]:
             raise UsageError(*wrong)
 
 

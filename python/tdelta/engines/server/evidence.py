@@ -38,7 +38,7 @@ _SETTLE_POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """What brings a server to rest after a trial, so that the next twin's trial does not pay for this one.
+    """Steps that bring a server to rest after a trial, so that the next twin's trial does not pay for this one.
 
     ``statements`` are run, then ``query`` until its first value is at most ``at_most`` (None: no waiting), no longer
     than ``seconds``.
@@ -111,7 +111,7 @@ class ExposureStep:
 
 @dataclass(frozen=True, slots=True)
 class ExposurePlan:
-    """What is done, in this order.
+    """Steps of the search, in this order.
 
     ``steps`` one after another; those that are held run beside what follows. ``held`` asks how many statements are
     being held now. ``settling`` writes what is dirty, and ``settled`` puts back what it set. Then the workload runs and
@@ -154,7 +154,7 @@ class ServerEvidence:
     inflate: Inflate | None = None
 
     def inflating(self, *, is_compressed: bool) -> Inflate | None:
-        """What undoes the compression of a twin's pages; None where they have none."""
+        """The function that undoes the compression of a twin's pages; None where they have none."""
         return self.inflate if is_compressed else None
 
     def parts_of(self, product: str) -> Parts:
@@ -286,7 +286,7 @@ def _regular(path: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 
 
 def _open_in(pid: int, *, is_root: bool) -> Iterator[OpenFile]:
-    """What a process has open. One that was forked for a connection may be gone; the server itself may not."""
+    """Files that a process has open. One that was forked for a connection may be gone; the server itself may not."""
     try:
         yield from open_files(pid)
     except EnvironmentFault:
@@ -367,7 +367,7 @@ class ServerExposure:
             self._close()
 
     def found(self) -> tuple[MarkerHit, ...]:
-        """What all scans found, file by file; clean files of a folder as one."""
+        """Findings of all scans, file by file; clean files of a folder as one."""
         return condensed(merged(self._hits))
 
     def _begin(self, steps: Iterable[ExposureStep]) -> None:

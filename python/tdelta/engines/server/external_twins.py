@@ -32,7 +32,7 @@ from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
-from tdelta.processes.jobs import LOAD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
+from tdelta.processes.jobs import LOAD, REBUILD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
@@ -344,11 +344,10 @@ class ExternalTwin(ServerTwin):
 
         yield executed
 
-    def _empty(self, step: str, _before: list[str]) -> None:
-        if step == LOAD:
-            self._run(self.engine.drop_tables_sql([*reversed(self._names)]))
+    def _empty(self, step: str, before: list[str]) -> None:
+        self._run(self.engine.drop_tables_sql([*reversed(self._names)]) if step == LOAD else before)
         if "folder" in (how := self._load_by(step)) and self._mix.steps is not None:
-            load = self._mix.steps.request(step, os.cpu_count() or 1)["load"]
+            load = self._mix.steps.request(os.cpu_count() or 1)
             self._worker.ask("write_rows", seconds=STEP_SECONDS, load=load, folder=how["folder"])
 
     def _load_by(self, step: str) -> Mapping[str, str]:
@@ -356,14 +355,15 @@ class ExternalTwin(ServerTwin):
         return {"load_by": by, **({"folder": str(self._folder)} if by == PROGRAM else {})} if by else {}
 
     def _filled(self, step: str) -> None:
-        """Gather statistics of tables that were loaded."""
-        if step == LOAD:
+        """After a load, leave the tables as every other trial finds them: rebuilt, with statistics."""
+        if step == LOAD and self._mix.steps is not None:
+            self._worker.ask("step", seconds=STEP_SECONDS, **self._mix.steps.step_request(REBUILD, 1))
             self._run(self.engine.statistics_sql(self._names))
 
     @property
     def _names(self) -> list[str]:
         steps = self._mix.steps
-        return [] if steps is None else [name for name, _ in steps.job.tables]
+        return [] if steps is None else [name for name, _ in steps.tables]
 
     def _run(self, statements: Sequence[str]) -> None:
         _run(self._worker, self.schema, statements)

@@ -37,7 +37,7 @@ _ACTOR = "tdelta.engines.server.hosted:TwinNode"
 
 @dataclass(frozen=True, slots=True)
 class OnHosts:
-    """What a host is given once: the engine with its options, the run, what it takes, and its data and work.
+    """Data given to a host once: the engine with its options, the run, its resources, and its data and work.
 
     ``needs`` are bytes of disk and of memory; ``versions`` what the engine is of that the run was planned with.
     """
@@ -188,7 +188,7 @@ class HostedStarts:
 
 
 class TwinNode(Node):
-    """What runs on a host: an actor of Ray's, in whose process twins live as they do in tdelta's own.
+    """An actor of Ray's on a host, in whose process twins live as they do in tdelta's own.
 
     Their folder, its keeper, workers and supervisors are the node's. Where the actor dies, by whatever signal, the end
     of their input is the end of these, too, and nothing stays.

@@ -6,6 +6,9 @@ SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS use
 -- name: schemas
 SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA;
 
+-- name: long
+SELECT SLEEP(70);
+
 -- Neither server can comment a schema in the statement that makes it.
 -- name: mark
 CREATE TABLE {schema}.tdelta_mark (run VARCHAR(64) PRIMARY KEY) ENGINE = InnoDB COMMENT = {mark};

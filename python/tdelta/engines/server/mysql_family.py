@@ -1,4 +1,4 @@
-"""What MariaDB, MySQL and Percona Server have in common: option files, sizes, the user, status counters.
+"""Common parts of MariaDB, MySQL and Percona Server: option files, sizes, the user, status counters.
 
 Whoever connects does so through a Unix socket in a folder that nobody else may enter, as a user without a password;
 there is no other way in. Nothing here reads or starts anything.
@@ -153,7 +153,7 @@ def free_pages(pool: int) -> int:
 
 
 def shared_options(binary: ServerBinary, place: ServerPaths, settings: ServerSettings) -> Options:
-    """What every twin of these engines is given, whatever its cipher.
+    """Options of every twin of these engines, whatever its cipher.
 
     Each size is fixed, since a server that chose its own by the machine's memory would be another experiment. Pages go
     past the OS's cache (O_DIRECT), so that what is not in the buffer pool is read and decrypted again; but where twins
@@ -199,7 +199,7 @@ def shared_options(binary: ServerBinary, place: ServerPaths, settings: ServerSet
 
 
 def session_options(settings: ServerSettings) -> Options:
-    """What a session's sorts, joins and temporary tables have before they go to files, where that is set."""
+    """Memory of a session's sorts, joins and temporary tables before they go to files, where that is set."""
     names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
     return dict.fromkeys(names, settings.session_bytes) if settings.session_bytes else {}
 
@@ -318,7 +318,7 @@ _COMPRESSED, _UNCOMPRESSED = "compressed_tables", "uncompressed_tables"
 
 
 def inflated(page: bytes) -> bytes:
-    """What was in a page before zlib compressed it; nothing of one that it did not compress, or that is encrypted."""
+    """A page as it was before zlib compressed it; nothing of one that it did not compress, or that is encrypted."""
     kind = int.from_bytes(page[_TYPE_AT : _TYPE_AT + 2], "big")
     if kind == _MYSQL_TYPE:
         at = _MYSQL_DATA_AT if page[_MYSQL_ALGORITHM_AT] == _MYSQL_ZLIB else 0
@@ -582,7 +582,7 @@ class MySqlReplication(Replication):
 
     @property
     def semisync(self) -> str:
-        """What the primary's settings and counters of confirmation begin with."""
+        """Prefix of the primary's settings and counters of confirmation."""
         return f"rpl_semi_sync_{self.source.lower()}"
 
     def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:
@@ -770,7 +770,7 @@ def _value(text: str) -> str:
 
 
 class MySqlFamily(ServerEngine):
-    r"""What servers of the family have in common. Each says which switches it has, and what keeps its keys.
+    r"""Base of the servers of the family. Each names its switches, and the keeper of its keys.
 
     Users' servers are asked by ``SHOW`` and ``information_schema``. Rights are read from ``SHOW GRANTS`` with the roles
     in force; a partial revoke (MySQL 8.0.16) is not seen, and the server then says so itself. Names of schemas in
@@ -788,8 +788,10 @@ class MySqlFamily(ServerEngine):
     """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
 
     dump_encryption: DumpEncryption
-    keys_setting: str
-    """What is loaded on encrypted twins to keep their keys, in the server's words."""
+
+    def keys_setting(self, _settings: ServerSettings) -> str:
+        """What is loaded on encrypted twins to keep their keys, in the server's words."""
+        raise NotImplementedError
 
     isolation_setting = "tx_isolation"
 
@@ -806,6 +808,8 @@ class MySqlFamily(ServerEngine):
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
     )
 
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["schemas"],)
     waiting_sql: tuple[str, ...] = (f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",)
 
     def __init__(self, origin: ServerBinary | Identity) -> None:
@@ -825,7 +829,7 @@ class MySqlFamily(ServerEngine):
         if not settings.is_encrypted:
             return ()
         switches = switched_on(self.switches, settings)
-        return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
+        return (self.keys_setting(settings), *(f"{name}={value}" for name, value in switches.items()))
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         target = client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
@@ -840,7 +844,7 @@ class MySqlFamily(ServerEngine):
         }
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
-        """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
+        """Reasons why the server in its present state is no twin: a replica, read-only, part of a cluster."""
         faults = []
         sessions = ask("SHOW PROCESSLIST")
         if any(row.get("user") == "system user" and row.get("command") in _REPLICATES for row in sessions):
@@ -987,7 +991,7 @@ def scope_of(name: str, variables: Mapping[str, str], settings: tuple[str, ...],
 
 
 def _grants(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """What each line of ``SHOW GRANTS`` gives: the pattern of schemas and the rights."""
+    """The grants in each line of ``SHOW GRANTS``: the pattern of schemas and the rights."""
     for line in lines:
         if (found := _GRANT.match(line)) is not None:
             rights = frozenset(right.strip().upper() for right in found["rights"].split(","))

@@ -1,4 +1,4 @@
-"""What the profiles of MySQL's family have in common: data alone, so that asking for a profile imports no server."""
+"""Common parts of the profiles of MySQL's family: data alone, so that reading a profile imports no server."""
 
 from __future__ import annotations
 
@@ -46,19 +46,20 @@ _PROCESSES = frozenset({"mysqld", "mariadbd"})
 """What servers are called: Debian links one name to the other's program."""
 
 
-def mysql_profile(name: str, product: str, program: ServerProgram) -> Profile:
+def mysql_profile(name: str, product: str, program: ServerProgram, *takes: Takes) -> Profile:
     """The profile of an engine of the family.
 
     Args:
         name: the engine's, with which its DSNs begin, too.
         product: what it is called, or those that it stands for.
         program: its private servers'.
+        takes: groups of options that not all of the family take.
     """
     return server_profile(
         name=name,
         product=product,
         dialect=mysql_dialect(name),
-        takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
+        takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION, *takes},
         warms_until_settled=True,
         unsearched="the kernel shows their files as it decrypts them",
         headings=NEAREST,

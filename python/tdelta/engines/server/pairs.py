@@ -32,6 +32,7 @@ from tdelta.engines.server.discovery import (
 from tdelta.engines.server.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.server.external_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, reads_own_tables
 from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.schema_keeper import DROP_SECONDS
 from tdelta.engines.server.schemas import RunSchema, is_held, left_by_name, leftovers
 from tdelta.engines.server.sessions import LastingSession, Session, first
 from tdelta.errors import (
@@ -428,6 +429,10 @@ class SchemaKeeper:
         self._child.kill()
         self._child.close(_END_SECONDS)
 
+    def outlive(self) -> None:
+        """Leave it alone, as the death of this process would: it drops what it has charge of, and ends."""
+        self._child.close(DROP_SECONDS + _END_SECONDS)
+
     def begins(self, schema: RunSchema) -> None:
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
 
@@ -710,7 +715,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
 
 
 def _works(options: Mapping[str, Any]) -> frozenset[str]:
-    """What trials of a run do beside a load: names of actions, and ``cold`` where caches are emptied."""
+    """The works of trials beside a load: names of actions, and ``cold`` where caches are emptied."""
     varied = {parse_action(str(level)).name for level in options["vary"].get("work", ())}
     return frozenset({*varied, "cold"} if options["cold"] else varied)
 

@@ -264,7 +264,7 @@ class PrivateTwin(ServerTwin):
             return self._kept_cache.restore()
 
     def prove(self) -> CipherProof | None:
-        """What a page's cipher costs in the server's own processes; None where none of them has a cipher."""
+        """The cost of a page's cipher in the server's own processes; None where none of them has a cipher."""
         engine = self.engine
         queries = engine.proof_sql(self.instance.settings, _PROOF_PAGES)
         if not queries:
@@ -424,7 +424,10 @@ class PrivateTwin(ServerTwin):
     def _connect_all(self) -> None:
         self._connected_to, server = self.instance.starts, self.instance.server
         self._worker.server, self._worker.file_systems = server.pid, server.file_system_pids()
-        self._connect(self._threads if self._command is None and self._agents is None else 1)
+        is_loop = self._command is None and self._agents is None
+        shares_a_cpu = is_loop and self._threads == 1
+        with on_one_cpu(self._worker.pid, server.pid) if shares_a_cpu else contextlib.nullcontext():
+            self._connect(self._threads if is_loop else 1)
 
     def _options(self) -> dict[str, Any]:
         return {**self.instance.recipe.connect, "database": DATABASE}
@@ -442,6 +445,26 @@ class PrivateTwin(ServerTwin):
             "settle_seconds": settling.seconds,
             "device": device_statistics(kept(self.instance.recipe)),
         }
+
+
+@contextlib.contextmanager
+def on_one_cpu(client: int, server: int) -> Iterator[None]:
+    """Within the block connect one client, whose process and the thread or process that serves it then share a CPU.
+
+    Each of the two sleeps while the other works. Left to the scheduler they are now on one CPU and now on two, where
+    each wake-up takes longer: that was most of the noise (benches/results/truth.md). A new connection inherits the
+    CPUs of the server's first thread, which has its own back afterwards; the server's other threads go where they like.
+    """
+    allowed: set[int] = set()
+    with contextlib.suppress(OSError):  # of a server that is gone, which connecting finds out
+        allowed = os.sched_getaffinity(server)
+        for process in (client, server):
+            os.sched_setaffinity(process, {max(allowed)})
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(server, allowed)
 
 
 def _cpu_seconds(used: Mapping[str, Any]) -> float:

@@ -67,7 +67,7 @@ class ServerTwins(SequentialTwins):
         self.library = f"{engine.binary.product} {' and '.join(versions) or engine.binary.version}"
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
-        """What instances of these settings are copied from: a template, or a server that is loaded and stopped."""
+        """The source of instances of these settings: a template, or a server that is loaded and stopped."""
         job = self._job
         if isinstance(job, DatabaseJob | OwnTablesJob):
             raise Defect("neither a file of SQLite nor another server's tables are loaded into a private server")

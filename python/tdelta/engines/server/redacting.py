@@ -118,7 +118,7 @@ class Recorder:
         self._written: set[str] = set()
 
     def asked(self, sql: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
-        """What was asked beside the load, and the answer."""
+        """A query beside the load, and the answer."""
         for name, *cells in zip(columns, *rows, strict=True):
             if name.lower() == _MACHINE:
                 self._secrets |= {cell: "HOST" for cell in cells if cell}
@@ -126,7 +126,7 @@ class Recorder:
         self._write(sql, {"columns": titles, "rows": redacted})
 
     def worked(self, sql: str, parameters: Mapping[str, object] | Sequence[object]) -> None:
-        """What was done with tables: the kinds of its values, and nothing of them."""
+        """An operation on tables: the kinds of its values, and nothing of them."""
         values = parameters.values() if isinstance(parameters, Mapping) else parameters
         self._write(sql, {"kinds": [type(value).__name__ for value in values]})
 
@@ -143,7 +143,7 @@ class Recorder:
 
 
 def recorder(options: Mapping[str, Any]) -> Recorder | None:
-    """What records a session, where that is asked for."""
+    """A recorder of a session, if requested."""
     path = os.environ.get(VARIABLE)
     return Recorder(Path(path), options) if path else None
 

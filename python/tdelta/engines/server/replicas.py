@@ -201,7 +201,7 @@ class Replica:
         return True
 
     def too_slow(self) -> EnvironmentFault:
-        """What to raise where it does not follow in time."""
+        """The error for a replica that does not follow in time."""
         return EnvironmentFault(Refusal.of("replica-too-slow", server=self._name, seconds=_PATIENCE_SECONDS))
 
     @contextlib.contextmanager

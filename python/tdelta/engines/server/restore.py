@@ -64,6 +64,7 @@ def loading(settings: ServerSettings) -> ServerSettings:
         connections=_LOAD_CONNECTIONS,
         cores=0,
         is_cold=False,
+        keys="",
     )
 
 

@@ -234,8 +234,8 @@ class Change(Act):
         """Wait for that state; after a change of keys with another key, as the state may be the same at first."""
 
         def is_over() -> bool:
-            stands = self._stands()
-            return stands.is_encrypted is is_encrypted and not (unlike and stands.key == unlike)
+            now = self._stands()
+            return now.is_encrypted is is_encrypted and not (unlike and now.key == unlike)
 
         self._site.halt.wait_until(
             is_over,

@@ -32,7 +32,7 @@ DROP_SECONDS = 30.0
 """How long a server may take to let the keeper in and to free a schema."""
 
 _LONGEST_SECONDS = 3600.0
-"""How long it may take to drop one: a server that hangs would keep this process for ever."""
+"""How long it may take to drop one: a server that hangs would keep this process alive."""
 
 _LOCK_SECONDS = 2
 _LOOK_AGAIN_SECONDS = 0.1

@@ -117,6 +117,10 @@ class Session:
         """The same as a whole number, 0 for nothing."""
         return int(float(self.text(sql) or 0))
 
+    def kill(self) -> None:
+        """End its process at once; the server finds out by itself."""
+        self._worker.kill()
+
     def close(self) -> None:
         if self._failed is failure:
             self._worker.kill()  # a connection to a frozen server would not close

@@ -17,7 +17,7 @@ from tdelta.errors import Defect, TdeltaError
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
-from tdelta.processes.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
+from tdelta.processes.jobs import ROUTINE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin
 from tdelta.processes.workers import Worker, failure
@@ -68,7 +68,7 @@ class ServerTwin(Twin):
         raise NotImplementedError
 
     def _observed(self) -> dict[str, object]:
-        """What the worker looks at around each trial."""
+        """The quantities that the worker observes around each trial."""
         raise NotImplementedError
 
     def _connected(self) -> contextlib.AbstractContextManager[None]:
@@ -138,7 +138,7 @@ class ServerTwin(Twin):
         raise NotImplementedError
 
     def _waits(self, _level: str) -> Mapping[str, Any]:
-        """What a trial's job has otherwise beside such an action."""
+        """The job of a trial beside such an action if it has no other."""
         return {}
 
     @contextlib.contextmanager
@@ -184,10 +184,10 @@ class ServerTwin(Twin):
     """Whether the server's processes are on this machine."""
 
     def _step(self, step: str, ready: Callable[[], None]) -> Measurement:
-        """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
+        """One step. What the server writes to come to rest is in its CPU and bytes, not in the time."""
         if self._mix.steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        request = self._mix.steps.request(step, self._threads)
+        request = self._mix.steps.step_request(step, self._threads)
         self._empty(step, request["before"])
         ready()
         self._worker.ask("begin_external_load")
@@ -195,11 +195,12 @@ class ServerTwin(Twin):
         used = self._worker.ask("end_external_load", seconds=STEP_SECONDS)
         self._filled(step)
         measured = with_server(client_step(step, answer), used)
-        counters = {**measured.engine_counters, "rows": self._mix.steps.rows}
+        counted = {acting.SECONDS: measured.elapsed_ns} if step == ROUTINE else {"rows": self._mix.steps.rows}
+        counters = {**measured.engine_counters, **counted}
         return dataclasses.replace(measured, engine_counters=counters, files_bytes=self._files_bytes())
 
     def _empty(self, step: str, before: list[str]) -> None:
-        """Remove what a load makes anew; ``before`` does so on any server."""
+        """Run what comes before a step, unmeasured; where a load is to follow, ``before`` removes the tables."""
         raise NotImplementedError
 
     def _load_by(self, _step: str) -> Mapping[str, str]:

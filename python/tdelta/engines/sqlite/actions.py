@@ -1,4 +1,4 @@
-"""What can be done to a SQLite file: opened anew, opened by many at once, backed up, rewritten."""
+"""Actions on a SQLite file: opened anew, opened by many at once, backed up, rewritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker can be told that makes backups of a file which another worker has open, and restores them.
+"""Requests to the worker that makes backups of a file which another worker has open, and restores them.
 
 The library under test does the work: by its online backup, by ``VACUUM INTO``, or by writing rows as SQL, as the
 shell's ``.dump`` does. A copy of the file is made while a transaction keeps writers out, the log included.

@@ -43,7 +43,7 @@ _ATTACHED = "twin"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a file's header says that a twin of it shares. ``auto_vacuum`` is 0 none, 1 full, 2 incremental."""
+    """Properties in a file's header that its twins share. ``auto_vacuum`` is 0 none, 1 full, 2 incremental."""
 
     page_size: int
     reserved_bytes: int
@@ -73,7 +73,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is wanted: the file of a twin.
+    """The properties of the twin's file to be made.
 
     ``cipher_pragmas`` choose the cipher and its parameters, the page size among them where the library asks for it
     (none for a plain twin); ``own_reserved_bytes`` is what the cipher keeps of a page by itself, ``reserved_bytes``

@@ -65,7 +65,7 @@ _SETTINGS = ("page_size", "page_count", "journal_mode", "synchronous", "cache_si
 
 @dataclass(frozen=True, slots=True)
 class TwinSettings:
-    """What decides a twin's file and connections.
+    """The settings of a twin's file and connections.
 
     ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
     ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache. ``library`` is which

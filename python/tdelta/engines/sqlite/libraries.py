@@ -43,7 +43,7 @@ class Cipher:
 
 @dataclass(frozen=True, slots=True)
 class LibraryKind:
-    """What libraries of one kind have in common. The first of ``key_kinds`` is the default."""
+    """Common properties of libraries of one kind. The first of ``key_kinds`` is the default."""
 
     product: str
     ciphers: Mapping[str, Cipher]

@@ -42,7 +42,7 @@ def load_library(spec: str = "sqlite3mc") -> Loaded:
 
 
 def library_facts() -> dict[str, str]:
-    """What the library that is loaded says of itself.
+    """Facts that the loaded library reports about itself.
 
     ``kind`` is a key of `tdelta.engines.sqlite.libraries.KINDS`, ``crypto`` as a library has it, ``version`` its
     own, ``text`` all of it for people.

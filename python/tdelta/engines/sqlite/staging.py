@@ -86,7 +86,7 @@ class Original:
         return sum(seen.size_bytes for seen in self.files.values())
 
     def as_json(self) -> dict[str, list[int] | None]:
-        """What it looked like, as JSON values: size and time of modification by suffix."""
+        """The file's appearance as JSON values: size and time of modification by suffix."""
         return {suffix: [*self.files[suffix][:2]] if suffix in self.files else None for suffix in SUFFIXES}
 
 

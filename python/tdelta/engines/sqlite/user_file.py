@@ -46,7 +46,7 @@ _LONGEST_LIST = 10
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """What twins are made of; see `tdelta.processes.own_data.StagedCopy`.
+    """The source of twins; see `tdelta.processes.own_data.StagedCopy`.
 
     ``path`` is the copy, recovered, with tdelta's tables, rebuilt; ``original`` what it was made of.
     """
@@ -221,7 +221,7 @@ class StagedFile:
             raise self._fault(said) from refusal
 
     def _holders(self, refusal: Refused) -> str:
-        """What has the function in it that the library lacks, in brackets."""
+        """The objects that use the function which the library lacks, in brackets."""
         lacking = _FUNCTION.search(str(refusal))
         if lacking is None:
             return ""

@@ -1,4 +1,4 @@
-"""What runs in a worker process of SQLite: one twin, driven through the library its users install."""
+"""The worker process of SQLite: one twin, driven through the library its users install."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ where databases of a server cannot be made, asked and restored like this."""
 _ALGORITHMS = MappingProxyType(
     {"AES_128": "AES_128", "AES_192": "AES_192", "AES_256": "AES_256", "TRIPLE_DES_192": "TRIPLE_DES_3KEY"}
 )
-"""What Transact-SQL calls the algorithm and the length that keys have in `sys.dm_database_encryption_keys`."""
+"""Transact-SQL's words for the algorithm and the length of keys in `sys.dm_database_encryption_keys`."""
 
 _SESSION_SQL = ("off", "counts", "on", "rows", "text", "language", "isolation")
 _OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore")
@@ -154,7 +154,6 @@ _SESSION = {
 }
 """What the server's ``user options``, a login's language or a driver may have otherwise, as ``in_force`` reads it."""
 
-_KEY = ("kind", "name", "thumbprint")
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
@@ -181,7 +180,7 @@ _RULE = SettingsRule(
 
 @dataclass(frozen=True, slots=True)
 class Encryptor:
-    """What encrypts databases there: the newest of ``known``.
+    """The newest of ``known`` encryptors of databases there.
 
     ``name`` is that of a server certificate or of an asymmetric key of an external module, as ``kind`` says; empty
     where this login may not see it. ``algorithm`` is that of a database that it encrypts.
@@ -209,7 +208,7 @@ class SqlServer(ConvertsSchemas):
     """SQL Server instances of users. Databases of tdelta's are in no availability group, so that any can be a twin.
 
     Args:
-        encryptor: what encrypts databases there; None where nothing does.
+        encryptor: the one of databases there; None where none is encrypted.
     """
 
     profile = PROFILE
@@ -217,6 +216,8 @@ class SqlServer(ConvertsSchemas):
     schema_actions = ACTIONS
     session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
     in_force = InForce(SQL["in_force"], _SESSION)
+    long_sql: str = SQL["long"]
+    census: tuple[str, ...] = (SQL["census"],)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"], SQL["statements"], SQL["own_session"])
     executed_sql: str = SQL["executed"]
@@ -256,7 +257,7 @@ class SqlServer(ConvertsSchemas):
         return tuple(grants)
 
     def missing_work_grants(self, ask: Ask, works: Collection[str]) -> tuple[str, ...]:
-        """Rights that only membership gives are asked for where a trial needs them."""
+        """Rights that only some trials need; one for backups and cold caches may take the membership in a role."""
         held, user = one(ask(SQL["rights"])), self.quoted(self.identity.user)
         has_backups = not {"backup", "restore"}.isdisjoint(works)
         role = "ALTER SERVER ROLE {} ADD MEMBER " + user
@@ -433,7 +434,10 @@ class SqlServer(ConvertsSchemas):
         if found["engine"] not in _BOXED or _version(version) < _OLDEST:
             expected = f"{_OLDEST_NAME} or later, installed on a machine or in a container"
             raise Refused("protocol", Refusal.of("unexpected", expected=expected, found=f"{product} {version}"))
-        keys = [Encryptor(*(row[name] or "" for name in _KEY), _algorithm(row)) for row in ask(SQL["encryptor"])]
+        keys = [
+            Encryptor(row["kind"] or "", row["name"] or "", row["thumbprint"] or "", _algorithm(row))
+            for row in ask(SQL["encryptor"])
+        ]
         encryptor = replace(keys[0], known=len(dict.fromkeys(keys))) if keys else None
         return cls(Identity(PROFILE.name, product, version, who, machine), encryptor)
 

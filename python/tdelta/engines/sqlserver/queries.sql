@@ -17,11 +17,17 @@ WHERE k.encryption_state = 3 AND k.database_id <> 2 ORDER BY k.create_date DESC;
 -- name: tempdb
 SELECT encryption_state AS state FROM sys.dm_database_encryption_keys WHERE database_id = 2;
 
+-- name: long
+WAITFOR DELAY '00:01:10';
+
+-- name: census
+SELECT name AS name FROM sys.databases UNION ALL SELECT name AS name FROM sys.backup_devices;
+
 -- name: settings
 SELECT name AS name, CAST(value_in_use AS NVARCHAR(256)) AS value FROM sys.configurations;
 
 -- name: model
--- What new databases are like: those of tdelta's set what decides about logging and checkpoints by themselves (`options`).
+-- Options that new databases inherit; tdelta's own sets those of logging and checkpoints itself (`options`).
 SELECT v.name AS name, v.value AS value FROM sys.databases AS d CROSS APPLY (VALUES
 (N'new databases: collation', CAST(d.collation_name AS NVARCHAR(128))),
 (N'new databases: read committed snapshot', CAST(d.is_read_committed_snapshot_on AS NVARCHAR(128))),
@@ -277,7 +283,7 @@ KILL {session};
 SET IMPLICIT_TRANSACTIONS, CURSOR_CLOSE_ON_COMMIT, XACT_ABORT, NUMERIC_ROUNDABORT, ARITHIGNORE OFF;
 
 -- name: session_counts
--- Without it every statement of a batch answers with how many rows it changed, ahead of what is asked for.
+-- Without it every statement of a batch answers with how many rows it changed, ahead of the rows of its query.
 SET NOCOUNT ON;
 
 -- name: session_on

@@ -468,7 +468,7 @@ class Dependence:
 
 
 def dependence(samples: Samples) -> Dependence | None:
-    """What the stretches of a run say; None where there are too few of them, or they are not alike in length."""
+    """The dependence between the stretches of a run; None where there are too few of them, or of unlike lengths."""
     longest = max((count for count, _ in samples.clusters), default=0)
     whole = [(count, total) for count, total in samples.clusters if 2 * count > longest]
     if len(whole) < FEWEST_VALUES:

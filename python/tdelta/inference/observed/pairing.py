@@ -436,7 +436,7 @@ def _telling_apart(runs: Sequence[tuple[str, Mapping[str, Level]]]) -> tuple[str
 
 
 def difference(pair: Pair) -> Reason | None:
-    """What the files say of the test that differs between the two conditions; None where nothing does."""
+    """The differing test of the two conditions as the files give it; None where nothing differs."""
     words = "; ".join(_differing(pair))
     return Reason.of("tests-differ", settings=words) if words else None
 

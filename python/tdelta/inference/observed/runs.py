@@ -44,7 +44,7 @@ _VISIBLE = 0.95  # the share of a drift's posterior on one side of 0 from which 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What runs of a session do beside scattering: the posterior median of the drift a run, and whether it is visible.
+    """The drift of a session's runs: its posterior median a run, and whether it is visible.
 
     It is visible where 95% of the posterior lies on one side of 0. Without a drift that happens in 10 of 100 sessions:
     to miss a drift costs more than to suspect one.

@@ -1,4 +1,4 @@
-"""What `tdelta analyze` is asked: the baseline, the limits, and which priors stand beside the default one.
+"""The settings of `tdelta analyze`: the baseline, the limits, and further priors beside the default one.
 
 A prior is of the log ratio of costs, condition over baseline; ``published`` alone is one of each condition's mean and
 spread. The default one decides; the others show how far the answer rests on it.
@@ -83,7 +83,7 @@ PRIOR_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSettings:
-    """What is asked. Everything downstream is deterministic: the same files and settings give the same figures."""
+    """The settings of an analysis, which is deterministic: the same files and settings give the same figures."""
 
     baseline: str
     tolerance: float = DEFAULT_TOLERANCE  # the overhead not cared about, a share

@@ -142,7 +142,7 @@ def _best_blocks(planned: PlannedRun, takes: Callable[[float], float]) -> _Best:
 
 
 def _blocks(planned: PlannedRun) -> tuple[int, ...]:
-    """What a round may hold: whole passes through the Williams design, where it can hold one."""
+    """Blocks of a round: whole passes through the Williams design, where it can hold one."""
     if planned.keeps_blocks:
         return (planned.blocks_per_round,)
     rows = planned.block_conditions * (1 + planned.block_conditions % 2)
@@ -264,7 +264,7 @@ def run_times(run: MeasuredRun) -> RunTimes:
 
 
 def _work_seconds(run: MeasuredRun) -> float:
-    """What the trials of a block take at least, median over blocks."""
+    """The least seconds of the trials of a block, median over blocks."""
     blocks: dict[int, float] = {}
     for trial in run.trials:
         blocks[trial.block] = blocks.get(trial.block, 0.0) + trial.measurement.elapsed_ns / 1e9

@@ -70,7 +70,7 @@ _PATTERNS = (
 
 
 def passwords_in(command: str) -> tuple[str, ...]:
-    """What stands before each password in a command: an option, a variable, the scheme of an address."""
+    """The words before each password in a command: an option, a variable, the scheme of an address."""
     found = [match[1] for pattern in _PATTERNS for match in pattern.finditer(command)]
     return tuple(dict.fromkeys(found))
 
@@ -110,7 +110,7 @@ class AnyCommand(Tool):
             yield Caution.of("load-names-no-twin", product="MySQL")
 
     def read(self, finished: Finished) -> Measurement:
-        """What the pattern finds; the report of a tool that was run by a script; else one operation."""
+        """The result by the pattern; by the report of a tool that a script ran; else one operation."""
         if self._operations is not None:
             return self._counted(finished, self._operations)
         for tool in TOOLS:
@@ -148,7 +148,7 @@ _SEED_SPAN = (1 << 31) - 2
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one trial of a command is to do. ``seed`` is the block's, the same for every twin in it."""
+    """The amount of one trial of a command. ``seed`` is the block's, the same for every twin in it."""
 
     threads: int
     operations: int

@@ -51,12 +51,12 @@ class Connection:
 
     @property
     def host(self) -> str:
-        """What a client's option for the host takes: libpq has a socket's folder there, MySQL's clients a name."""
+        """The value of a client's option for the host: libpq has a socket's folder there, MySQL's clients a name."""
         return str(self.socket.parent) if self.protocol == POSTGRES else "localhost"
 
     @property
     def port(self) -> str:
-        """What a client's option for the port takes; the name of PostgreSQL's sockets ends in it."""
+        """The value of a client's option for the port; the name of PostgreSQL's sockets ends in it."""
         named = _SOCKET_PORT.search(self.socket.name)
         return named.group(1) if named else str(_MYSQL_PORT)
 
@@ -76,7 +76,7 @@ class Connection:
         return {name: value for name, value in found.items() if value}
 
     def passfile_text(self) -> str:
-        """What ``{passfile}`` holds: a line for libpq, or an option file for clients of MySQL.
+        """The content of ``{passfile}``: a line for libpq, or an option file for clients of MySQL.
 
         The latter says where the server is, too: a client believes a system's own option files (Debian's MariaDB names
         a socket in one) more than the environment.
@@ -90,7 +90,7 @@ class Connection:
         return "".join(["[client]\n", *lines])
 
     def option_file(self) -> str:
-        """What clients of MySQL read last of all option files; empty for others."""
+        """The last option file that clients of MySQL read; empty for others."""
         if self.protocol == POSTGRES:
             return ""
         return self.passfile_text() + own_socket_only(self.socket)

@@ -1,4 +1,4 @@
-"""What tdelta knows of a load tool, with one file for each, and what a tool reported, in the units of a trial."""
+"""Load tools, with one file for each, and the results that a tool reported, in the units of a trial."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def unreadable(finished: Finished, expected: str) -> LoadFault:
 
 
 class Amount(StrEnum):
-    """What ends a trial of a command.
+    """The end of a trial of a command.
 
     ``asked``: the number of operations that tdelta asks for. ``fixed``: a number of the user's own. ``timed``: a time,
     so that twins do different amounts of work. ``own``: the command knows.
@@ -124,7 +124,7 @@ class Tool(ABC):
 
     @abstractmethod
     def _added(self, given: Given, protocol: str) -> tuple[Amount, list[str]]:
-        """What ends a trial, and the words that are to be added."""
+        """The end of a trial, and the words to add to the command."""
 
     def _faults(self, _given: Given, _protocol: str) -> Iterator[Refusal]:
         yield from ()

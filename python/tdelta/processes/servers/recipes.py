@@ -75,6 +75,14 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A program beside a server that needs it: it is there once the file ``ready`` is, and ends with the server."""
+
+    serve: Command
+    ready: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Greeting:
     """How a server that takes connections tells itself from one that does not yet.
 
@@ -106,6 +114,7 @@ class Recipe:
     greeting: Greeting = Greeting()
     links: Mapping[Path, Path] = field(default_factory=dict)
     mount: Mount | None = None
+    service: Service | None = None
     cores: int = 0
 
 

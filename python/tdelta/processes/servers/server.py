@@ -138,7 +138,7 @@ class Server:
             raise
 
     def _death(self, seconds: float = _DEATH_SECONDS) -> EnvironmentFault | None:
-        """What to raise for a server that is gone; None if it still lives after so many seconds.
+        """The error for a server that is gone; None if it still lives after so many seconds.
 
         Who loses a connection hears of it before the process has ended.
         """
@@ -160,7 +160,7 @@ class Server:
         return tuple(self._ask("processes")["file_systems"])
 
     def usage(self) -> Usage:
-        """What all its processes used so far, those of earlier starts and of the file system under it included.
+        """Resources that all its processes used so far, those of earlier starts and of its file system included.
 
         What passes through that file system is counted once: asked for by the others, and read or written by it.
         """

@@ -20,7 +20,7 @@ from tdelta.processes import process_tree as tree
 from tdelta.processes.files import is_of_a_run
 from tdelta.processes.mounts import is_mounted, unmount
 from tdelta.processes.rpc import Failed, Reply, Request, serve
-from tdelta.processes.servers.recipes import Command, Mount, Recipe, remove_opened, unpacked, waits_for_room
+from tdelta.processes.servers.recipes import Command, Mount, Recipe, Service, remove_opened, unpacked, waits_for_room
 from tdelta.processes.supervisor import Supervisor, launch
 
 _SIBLINGS = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -41,7 +41,7 @@ def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Pa
 
 
 def _core(cpu: int, root: Path) -> str:
-    """What the CPUs of one physical core have in common; where the system does not say, each is one."""
+    """The number that the CPUs of one physical core share; where the system does not say, each is one."""
     try:
         return (root / _SIBLINGS.format(cpu)).read_text(encoding="ascii").strip()
     except OSError:
@@ -53,6 +53,7 @@ _BREATH_SECONDS = 0.1
 
 _LOOK_AGAIN_SECONDS = 0.01
 _MOUNT_SECONDS = 30.0
+_SERVICE_SECONDS = 30.0
 _FREEZE_SECONDS = 20.0
 _KILL_SECONDS = 30.0
 
@@ -69,6 +70,7 @@ class ServerHost(Supervisor):
         self._pulse_seconds = 0.0
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
+        self._service: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
         self._others_memory = frozenset(tree.SHARED.glob("*"))
         self._shared_memory: frozenset[Path] = frozenset()
@@ -118,6 +120,8 @@ class ServerHost(Supervisor):
         if recipe.mount:
             self._ensure_mounted(recipe.mount)
         recipe.place.socket.unlink(missing_ok=True)
+        if recipe.service:
+            self._serve(recipe.service)
         self._server = self._launch(recipe.serve)
         return {"pid": self._server.pid}
 
@@ -140,7 +144,7 @@ class ServerHost(Supervisor):
     def do_freeze(self, _request: Request) -> Reply:
         """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""
         self._require_running()
-        if not tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS):
+        if not tree.freeze(os.getpid(), self._kept_awake(), _FREEZE_SECONDS):
             self._thaw()
             said = f"could not be frozen within {_FREEZE_SECONDS:.0f} s"
             if any(tree.has_stopped(pid) for pid in self._mount_pids()):  # threads that wait for it do not stop
@@ -164,12 +168,14 @@ class ServerHost(Supervisor):
             if not self.requests.wait(self._is_quiet, request["seconds"]):
                 raise Failed("server", f"it did not shut down within {request['seconds']:.0f} s")
         status = self._server and self._server.returncode
+        self._end_service()
         self._end_mount()
         return {"status": status}
 
     def do_kill(self, _request: Request) -> Reply:
         """End the server now, as a crash would; its files stay as they are."""
         self._kill()
+        self._end_service()
         self._end_mount()
         return {}
 
@@ -178,7 +184,7 @@ class ServerHost(Supervisor):
         if self._is_frozen and self._is_running():
             self._thaw()
             self.requests.wait(lambda: False, _BREATH_SECONDS)
-            self._is_frozen = tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS)
+            self._is_frozen = tree.freeze(os.getpid(), self._kept_awake(), _FREEZE_SECONDS)
 
     def patience(self) -> float | None:
         return self._pulse_seconds if self._is_frozen else None
@@ -239,6 +245,19 @@ class ServerHost(Supervisor):
         if not is_mounted(mount.at):
             raise Failed("server", f"{Path(mount.serve.argv[0]).name} did not mount {mount.at}")
 
+    def _serve(self, service: Service) -> None:
+        service.ready.unlink(missing_ok=True)
+        self._service = process = self._launch(service.serve)
+        self.requests.wait(lambda: process.poll() is not None or service.ready.exists(), _SERVICE_SECONDS)
+        if process.poll() is not None or not service.ready.exists():
+            raise Failed("server", "the key service beside it did not start")
+
+    def _end_service(self) -> None:
+        if self._service is not None:
+            self._service.kill()
+            self._service.wait()
+            self._service = None
+
     def _end_mount(self) -> None:
         mount, process = self._adopted().mount, self._mount
         if mount is None or process is None:
@@ -260,16 +279,16 @@ class ServerHost(Supervisor):
         if self._is_running():
             return False  # at once: who waits asks often, and every process of the machine is looked at below
         tree.reap(self._awaited())
-        return not tree.living(os.getpid(), self._mount_pids())
+        return not tree.living(os.getpid(), self._kept_awake())
 
     def _thaw(self) -> None:
-        tree.thaw(os.getpid(), self._mount_pids())
+        tree.thaw(os.getpid(), self._kept_awake())
         self._is_frozen = False
 
     def _kill(self) -> None:
         self._shared_memory |= tree.shared_memory(os.getpid())
-        while tree.living(os.getpid(), self._mount_pids()):
-            for pid in tree.living(os.getpid(), self._mount_pids()):
+        while tree.living(os.getpid(), self._kept_awake()):
+            for pid in tree.living(os.getpid(), self._kept_awake()):
                 with contextlib.suppress(ProcessLookupError):  # it went with its parent
                     os.kill(pid, signal.SIGKILL)
             self.requests.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
@@ -278,8 +297,12 @@ class ServerHost(Supervisor):
     def _mount_pids(self) -> tuple[int, ...]:
         return () if self._mount is None else (self._mount.pid,)
 
+    def _kept_awake(self) -> tuple[int, ...]:
+        """The processes that the server needs as long as it is there."""
+        return tuple(process.pid for process in (self._mount, self._service) if process is not None)
+
     def _awaited(self) -> tuple[int, ...]:
-        return tuple(process.pid for process in (self._server, self._mount) if process is not None)
+        return tuple(process.pid for process in (self._server, self._mount, self._service) if process is not None)
 
 
 if __name__ == "__main__":

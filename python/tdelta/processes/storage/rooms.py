@@ -111,7 +111,7 @@ class Room:
     process: subprocess.Popen[bytes] | None = None
 
     def usage(self) -> Usage:
-        """What the process that encrypts used so far; nothing of the kernel's own threads, which are nobody's."""
+        """Resources of the encrypting process so far; nothing of the kernel's own threads, which are nobody's."""
         return Usage() if self.process is None else usage(self.process.pid)
 
     def below(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:

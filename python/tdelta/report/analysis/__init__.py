@@ -1,1 +1,1 @@
-"""What ``tdelta analyze`` shows: text for a terminal, a JSON document, an HTML page with its figures."""
+"""Output of ``tdelta analyze``: text for a terminal, a JSON document, an HTML page with its figures."""

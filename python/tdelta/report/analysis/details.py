@@ -220,7 +220,7 @@ _SPELLED_OUT = 3
 
 
 def support_blocks(result: AnalysisResult) -> Iterator[Block]:
-    """What these results can support, and how much the prior matters."""
+    """Blocks about the support of these results, and how much the prior matters."""
     if reasons := support_lines(result):
         yield Heading("What these results can support", Medium.BOTH)
         yield Listing([("", printable(reason)) for reason in reasons], "cautions")

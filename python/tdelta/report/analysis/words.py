@@ -149,7 +149,7 @@ def varying(comparisons: Iterable[Comparison]) -> frozenset[str]:
 
 
 def place_words(comparison: Comparison, within: Sequence[Comparison]) -> tuple[str, ...]:
-    """What tells a comparison from the others beside its metric and conditions: transaction, then varied levels."""
+    """The words that distinguish a comparison beside its metric and conditions: transaction, then varied levels."""
     names = varying(within)
     is_named = len({c.transaction for c in within}) > 1 or comparison.transaction != ALL
     what = (transaction_words(comparison.transaction),) if is_named else ()
@@ -175,7 +175,7 @@ def side_titles(result: AnalysisResult) -> tuple[str, str]:
 
 
 def run_sd_name(result: AnalysisResult) -> str | None:
-    """What the wider intervals of single runs are called; None where no comparison has one."""
+    """The name of the wider intervals of single runs; None where no comparison has one."""
     return next((single_run[0] for c in result.comparisons if (single_run := single_run_estimate(c)) is not None), None)
 
 

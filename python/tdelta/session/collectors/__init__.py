@@ -1,4 +1,4 @@
-"""What is gathered of a run beside its trials, each kind by a collector of its own, in the state of the run.
+"""Data gathered of a run beside its trials, each kind by a collector of its own, in the state of the run.
 
 A collector of rounds has its turn behind the blocks, while nothing is measured: whether it is due, and then all that it
 collects of the round's twins. What it found, and what is to be said of it, is the same in every sitting.

@@ -84,7 +84,7 @@ class Checks:
 
     @property
     def _observed(self) -> Mapping[str, str]:
-        """What engines were seen to start for their pages, by the cipher asked for; empty where nothing was seen."""
+        """Engines that were seen to start for their pages, by the cipher requested; empty where nothing was seen."""
         return self._state.ciphers or {}
 
     def _planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
@@ -129,7 +129,7 @@ class Checks:
         return list(levels).index(condition.level(contrast))
 
     def proved(self, condition: Condition, proof: CipherProof) -> None:
-        """What a page's cipher cost in a twin's own process, before its first trial."""
+        """The cost of a page's cipher in a twin's own process, before its first trial."""
         self._notes.page_us.setdefault(str(condition.level(AES_INSTRUCTIONS)), []).append(proof.cipher_us_per_page)
 
     def unsettled(self, number: int, misses: Mapping[Condition, Sequence[float]]) -> None:
@@ -154,7 +154,7 @@ class Checks:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What does not make the run invalid, and must be said with its answer."""
+        """Cautions that do not make the run invalid, and go with its answer."""
         noted = (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
         return (*noted, *self._key_cautions(), *self._same_programs(), *self._build_cautions())
 
@@ -370,7 +370,7 @@ class Checks:
             yield Detail.of("settings-varied", settings=", ".join(compared.varied))
 
     def settings_compared(self) -> SettingsCompared:
-        """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
+        """Settings that twins share, differences between strata, and settings only encrypted twins have."""
         values: dict[str, dict[str, None]] = {}
         for _, facts in self._notes.facts.values():
             for name, value in facts.items():

@@ -178,7 +178,7 @@ class CpuProfiles:
         return cpu_profiles(sampled, Functions(one.functions for one in profiles()))
 
     def cautions(self) -> tuple[Caution, ...]:
-        """What is to be said of them; why there are none, where they were asked for."""
+        """Cautions of profiles; why there are none, if they were requested."""
         if not self._plan.request.profile:
             return ()
         noted = list(self._notes.cautions)
@@ -347,7 +347,7 @@ class _Passes:
             self.fault = fault
 
     def found(self) -> Iterator[tuple[Condition, SampledTwins]]:
-        """What was sampled on each condition, in the design's order."""
+        """The samples of each condition, in the design's order."""
         for condition in self._conditions:
             if kept := [one[condition] for one in self.done if condition in one]:
                 recording = added(recording for recording, _ in kept)

@@ -23,7 +23,7 @@ _TRIAL_SECONDS = 0.1
 
 
 class FileSearch:
-    """What a search of all twins found, whichever sitting made it."""
+    """The search of all twins, in whichever sitting."""
 
     stage = RunPart.of("file-search")
 

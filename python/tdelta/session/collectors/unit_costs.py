@@ -1,4 +1,4 @@
-"""What pages cost the code under test itself: the unit costs of a run's cost breakdown.
+"""The cost of pages in the code under test itself: the unit costs of a run's cost breakdown.
 
 Measured on fresh twins ahead of the first rounds, so that how far prices differ from moment to moment is in them.
 """
@@ -47,7 +47,7 @@ class UnitCosts:
         return tuple(Caution.of("prices-unknown", fault=fault) for fault in faults)
 
     def begin_round(self, number: int, *, is_hurried: bool = False) -> None:
-        """What was measured for twins of another round counts for these no more. Rounds have numbers from 0.
+        """Discard measurements of twins of another round. Rounds have numbers from 0.
 
         A round that is hurried has no time for prices, and says so.
 

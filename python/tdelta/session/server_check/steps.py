@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tdelta.engines.server.base import ANSWER_SECONDS, Conversion, ConvertsSchemas, LeftoverSchema, lock_name
-from tdelta.engines.server.discovery import FoundServer
+from tdelta.engines.registry import server as server_class
+from tdelta.engines.server.base import ANSWER_SECONDS, LONG_SECONDS, ConvertsSchemas, LeftoverSchema, lock_name
+from tdelta.engines.server.discovery import FoundServer, checked_name
 from tdelta.engines.server.dsn import Dsn
-from tdelta.engines.server.external_twins import ExternalSettings, ExternalTwin, ExternalTwins
-from tdelta.engines.server.pairs import ReachedServers, reached
+from tdelta.engines.server.external_twins import (
+    BASELINE_PLACE,
+    ENCRYPTED_PLACE,
+    ExternalSettings,
+    ExternalTwin,
+    ExternalTwins,
+    connected,
+)
+from tdelta.engines.server.pairs import ReachedServers, SchemaKeeper, reached
+from tdelta.engines.server.schema_actions import PAUSE
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session, asking, first, is_true
 from tdelta.errors import Defect, ServerLost, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta.processes.jobs import TRACE, PopulateJob, TrialJob
+from tdelta.processes.jobs import LOAD, REBUILD, TRACE, PopulateJob, TrialJob
+from tdelta.processes.jobs import STEPS as KINDS_OF_STEP
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement
 from tdelta.session.planning import plan
@@ -55,6 +65,7 @@ class Bench:
 
     Attributes:
         servers: the two, once they are reached.
+        before: what was on each of them then.
         twins: makes and loads twins, once there are schemas.
         settings: of the two twins.
         job: the rows.
@@ -70,6 +81,7 @@ class Bench:
     def __init__(self, request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> None:
         self.client = ""
         self.servers: ReachedServers | None = None
+        self.before: Sequence[Mapping[str, str]] = ()
         self.running: list[ExternalTwin] = []
         self.measured: list[Measurement] = []
         self.twins: ExternalTwins
@@ -97,23 +109,75 @@ class Bench:
 
     @property
     def schemas(self) -> Sequence[RunSchema]:
-        return tuple(self._found.schemas.values())
+        """Those of the two twins."""
+        return tuple(self._found.schemas[place] for place in (BASELINE_PLACE, ENCRYPTED_PLACE))
+
+    @property
+    def changed(self) -> Sequence[RunSchema]:
+        """The one whose encryption is changed; none where the engine cannot do that."""
+        return tuple(schema for place, schema in self._found.schemas.items() if place == CHANGED)
 
     def reach(self) -> int:
         """Reach and compare both servers. Returns in how many settings they differ that are not encryption."""
-        self.servers = self._reached.enter_context(reached(self._request.values, self._dsns, self._run_id))
+        can_change = CHANGED in server_class(self._dsns[0].engine).schema_actions
+        vary = {"vary": {"during": (CHANGED,)}} if can_change else {}
+        self.servers = self._reached.enter_context(reached({**self._request.values, **vary}, self._dsns, self._run_id))
+        self.before = [census(server) for server in self.both]
         return len(self.servers.pair.differences)
 
     def make(self) -> None:
+        self._made.enter_context(self._found.made())
+        self.lay_out("order-entry")
+
+    def lay_out(self, workload: str, works: tuple[str, ...] = ()) -> None:
+        """Have the twins be of another workload, whose tables are not there yet, and of these kinds of work."""
+        self.end_twins()
         servers = self._found
-        self._made.enter_context(servers.made())
-        made = plan(self._request, self._run_id, None, servers)
+        request = self._request.replace(workload=workload, vary={"work": works} if works else {})
+        made = plan(request, self._run_id, None, servers)
         job, mix = made.populate_job(), made.workload_spec()
         if not isinstance(job, PopulateJob):
             raise Defect("the check's rows are generated")
         self.job, self.scripts = job, {str(one["name"]): str(one["text"]) for one in mix.transactions}
         self.twins = ExternalTwins(servers.schemas, servers.access, job, mix)
-        self.settings = tuple(made.twin_settings(condition, 0) for condition in made.conditions)
+        by_place = {one.place: one for one in (made.twin_settings(condition, 0) for condition in made.conditions)}
+        self.settings = tuple(by_place[place] for place in (BASELINE_PLACE, ENCRYPTED_PLACE))
+
+    def started(self, settings: ExternalSettings, **changed: Any) -> AbstractContextManager[ExternalTwin]:
+        """A twin with fresh rows, for a while."""
+        return _until_end(self.twins.start(replace(settings, **changed), settings.place))
+
+    def connected(self, settings: ExternalSettings, **changed: Any) -> AbstractContextManager[ExternalTwin]:
+        """A twin on the rows that are there, for a while."""
+        return _until_end(self.twins.connected(replace(settings, **changed)))
+
+    def wait(self) -> Sequence[float]:
+        """How long a statement waited on each server, seconds; empty where there is none that does."""
+        waiting = [schema.server.kind.long_sql for schema in self.schemas]
+        if not all(waiting):
+            return ()
+        with ExitStack() as opened:
+            workers = [opened.enter_context(connected(schema, self._found.access)) for schema in self.schemas]
+            for worker, statement in zip(workers, waiting, strict=True):
+                worker.send("step", before=[], load=None, statements=[statement])
+            return [worker.answer(_MOST_SECONDS)["elapsed_ns"] / 1e9 for worker in workers]
+
+    def is_cleaned(self, server: FoundServer) -> bool:
+        """Make a schema in a session that is then killed, as is one that works there: whether it is dropped at last."""
+        found, kind = self._found, server.kind
+        options = server.dsn.options(found.access.password(server), setup=kind.session_sql)
+        maker = Session({**options, "answer_seconds": ANSWER_SECONDS}, server.dsn.program, Refused)
+        name = checked_name(f"{found.schema}_killed")
+        schema = RunSchema(replace(server, connection=maker), name, self._run_id, is_encrypted=self.expected(server))
+        with SchemaKeeper((server,), self._run_id, found.access.password) as keeper:
+            schema.make(keeper.begins)
+            worker = connected(schema, found.access)
+            worker.send("run", statements=[kind.long_sql or kind.probe(_ALIVE).seen])
+            time.sleep(_AT_WORK_SECONDS)
+            for process in (worker, maker):
+                process.kill()
+            keeper.outlive()
+        return not kind.has_schema(server.ask, name)
 
     def remove(self) -> None:
         self.end_twins()
@@ -161,6 +225,23 @@ class Bench:
         return self.servers
 
 
+def census(server: FoundServer) -> dict[str, str]:
+    """What is on a server, by name: settings that are compared, the states of its encryption, what else it lists."""
+    kind, ask = server.kind, server.ask
+    settings = {name: value for name, value in kind.settings(ask).items() if not kind.rule.left_out.match(name)}
+    states = {f"encryption of {scope.name}": scope.said for scope in kind.encryption(ask).scopes}
+    rows = [" ".join(filter(None, row.values())) for query in kind.census for row in ask(query)]
+    return {**settings, **states, **dict.fromkeys(rows, "there")}
+
+
+@contextmanager
+def _until_end(twin: ExternalTwin) -> Iterator[ExternalTwin]:
+    try:
+        yield twin
+    finally:
+        twin.end()
+
+
 def _missing(what: str, server: str = "") -> AbilityFails:
     return AbilityFails(Refusal.of("server-check-missing", what=what), server)
 
@@ -177,59 +258,51 @@ def _unsupported(what: str) -> NotOffered:
     return NotOffered(Refusal.of("server-check-unsupported", what=what))
 
 
-WAIT_SECONDS = 120.0
-_LOOK_AGAIN_SECONDS = 0.2
-_WORDS = {True: "encrypted", False: "plain"}
+CHANGED = "encrypt"
+"""The place of the schema whose encryption is changed, which is plain at first."""
+
+_PAUSE_SECONDS = 3
+
+
+def _changes(schema: RunSchema) -> Iterator[str]:
+    """The levels of ``during`` for all changes that the engine has, with each word that they take."""
+    kind = schema.server.kind
+    for name, action in kind.schema_actions.items() if isinstance(kind, ConvertsSchemas) else ():
+        if action.is_during:
+            yield name
+            yield from (f"{name}:{knob}={word}" for knob, (_, *words) in action.choices.items() for word in words)
+            if PAUSE in action.knobs and kind.suspend_sql(schema.name):
+                yield f"{name}:{PAUSE}={_PAUSE_SECONDS}"
 
 
 def converted(bench: Bench) -> Found:
-    """On the encrypted server: decrypted, encrypted, suspended and resumed meanwhile where the server has that."""
-    schema, twin = bench.schemas[1], bench.running[1]
-    server, name = schema.server, schema.server.option.removeprefix("--")
-    kind = server.kind
-    if not isinstance(kind, ConvertsSchemas) or not bench.expected(server):
+    """Every change of the encryption of a schema of its own, beside a load; an unchanged one has the same rows then."""
+    levels = [level for schema in bench.changed for level in _changes(schema)]
+    if not levels or not bench.expected(bench.both[1]):
         raise _unsupported("encrypting and decrypting a schema with rows")
-    if not kind.conversion(server.ask, schema.name).is_possible:
-        raise _unsupported("encrypting and decrypting a schema with rows")
-    rows = twin.checksums(bench.job.tables)
-    server.connection.run(kind.convert_sql(schema.name, is_encrypted=False))
-    found: dict[str, str | int | float] = {"decrypted": _awaited(schema, kind, is_encrypted=False).said}
-    server.connection.run(kind.convert_sql(schema.name, is_encrypted=True))
-    if suspend := kind.suspend_sql(schema.name):
-        found["suspended"] = _suspended(schema, kind, suspend)
-    found["encrypted"] = _awaited(schema, kind, is_encrypted=True).said
-    states = kind.tables(server.ask, schema.name)
-    if wrong := [table for table, is_encrypted in states.items() if is_encrypted is not True]:
-        given = {"wanted": _WORDS[True], "tables": ", ".join(sorted(wrong))}
-        raise AbilityFails(Refusal.of("server-check-tables-otherwise", **given), name)
-    if wrong := [table for table, sums in twin.checksums(bench.job.tables).items() if sums != rows.get(table)]:
-        raise _differs("rows before and after encrypting the schema again", ", ".join(wrong), name)
+    found: dict[str, str | int | float] = {}
+    with bench.started(bench.settings[0]) as plain, bench.started(bench.settings[1], place=CHANGED) as changed:
+        for stream, level in enumerate(levels, start=2):
+            job = replace(bench.trial, stream=stream, first_op=stream * bench.trial.operations)
+            for twin, during in ((plain, ""), (changed, level)):
+                _require_whole(twin.trial(replace(job, during=during)), job, level)
+            found[level] = "done"
+        sums = [twin.checksums(bench.job.tables) for twin in (plain, changed)]
+    if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
+        raise _differs("rows of a schema whose encryption was changed and of another", ", ".join(wrong), "encrypted")
     return found
 
 
-def _suspended(schema: RunSchema, kind: ConvertsSchemas, suspend: str) -> str:
-    """How it stood when it was suspended; that it is over already, in so small a schema, is no failure."""
-    server = schema.server
-    try:
-        server.connection.run(suspend)
-    except Refused as refusal:
-        return f"refused: {refusal}"
-    said = kind.conversion(server.ask, schema.name).said
-    server.connection.run(kind.resume_sql(schema.name))
-    return said
+def _require_whole(measured: Measurement, job: TrialJob, where: str) -> None:
+    if measured.total_operations != job.operations or any(measured.errors.values()):
+        wrong = ", ".join(f"{count} {kind}" for kind, count in measured.errors.items()) or "none"
+        given = {"operations": job.operations, "found": measured.total_operations}
+        raise AbilityFails(Refusal.of("server-check-work-cut", **given, errors=wrong), where)
 
 
-def _awaited(schema: RunSchema, kind: ConvertsSchemas, *, is_encrypted: bool) -> Conversion:
-    give_up = time.monotonic() + WAIT_SECONDS
-    while (found := kind.conversion(schema.server.ask, schema.name)).is_encrypted is not is_encrypted:
-        if time.monotonic() >= give_up:
-            given = {"wanted": _WORDS[is_encrypted], "seconds": WAIT_SECONDS, "said": found.said}
-            raise AbilityFails(
-                Refusal.of("server-check-conversion-stuck", **given), schema.server.option.removeprefix("--")
-            )
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    return found
-
+_MOST_SECONDS = 10.0 * LONG_SECONDS
+_AT_WORK_SECONDS = 0.5
+"""How long a session is at work before it is killed."""
 
 _TWICE = "tdelta_twice"
 _MISSING = "tdelta_no_such_table"
@@ -324,10 +397,7 @@ def worked(bench: Bench) -> Found:
         bench.running.append(twin)
         bench.client = twin.client()
         measured = twin.trial(bench.trial)
-        if measured.total_operations != bench.trial.operations or any(measured.errors.values()):
-            wrong = ", ".join(f"{count} {kind}" for kind, count in measured.errors.items()) or "none"
-            given = {"operations": bench.trial.operations, "found": measured.total_operations}
-            raise AbilityFails(Refusal.of("server-check-work-cut", **given, errors=wrong), settings.place)
+        _require_whole(measured, bench.trial, settings.place)
         if silent := [name for name, span in measured.statements.items() if span.total_ns <= 0]:
             raise _missing(f"the times of {', '.join(silent)}", settings.place)
         bench.measured.append(measured)
@@ -402,6 +472,70 @@ def evidence_kept(bench: Bench) -> Found:
     return {"baseline: tables": words[0], "encrypted: tables": words[1]}
 
 
+def backed_up(bench: Bench) -> Found:
+    """Whatever the engine can do with a schema by SQL as a trial of its own: a backup, and the restore of one."""
+    found: dict[str, str | int | float] = {}
+    for settings, schema, twin in zip(bench.settings, bench.schemas, bench.running, strict=True):
+        for name, action in schema.server.kind.schema_actions.items():
+            if action.is_work:
+                measured = twin.trial(replace(bench.trial, operations=1, step=name))
+                found[f"{settings.place}: {name}, s"] = round(measured.elapsed_ns / 1e9, 1)
+    if not found:
+        raise _unsupported("backups and restores by SQL")
+    return found
+
+
+def fixed_lengths_kept(bench: Bench) -> Found:
+    """That texts of columns with a fixed length are read as they were written."""
+    bench.lay_out("read-only")
+    return rows_loaded(bench)
+
+
+_STEPS = ((LOAD, ""), (LOAD, "arrays"), (REBUILD, ""), ("warm", ""), ("cold", ""))
+"""Kinds of work, one after another, with how rows are loaded; by default past the server's SQL where that can be."""
+
+
+def loaded_and_rebuilt(bench: Bench) -> Found:
+    """A fact table is loaded in every way, rebuilt, and queried from memory and from disk; its rows stay the same."""
+    bench.lay_out("warehouse", (LOAD, REBUILD, "warm"))
+    rows_loaded(bench)
+    found: dict[str, str | int | float] = {}
+    for settings, schema in zip(bench.settings, bench.schemas, strict=True):
+        for work, load_by in _STEPS:
+            if work == "cold" and not schema.server.kind.cooling_sql:
+                continue
+            job = replace(bench.trial, operations=_QUERIES, step=work if work in KINDS_OF_STEP else "")
+            with bench.connected(settings, load_by=load_by, is_cold=work == "cold") as twin:
+                measured, sums = twin.trial(job), twin.checksums(bench.job.tables)
+            if wrong := [table for table, one in bench.twins.expected_checksums().items() if sums.get(table) != one]:
+                raise _differs(f"rows before and after {work}", ", ".join(wrong), settings.place)
+            said = " ".join(filter(None, (settings.place, work, load_by)))
+            found[f"{said}, s"] = round(measured.elapsed_ns / 1e9, 1)
+    return found
+
+
+_QUERIES = 8
+
+
+def long_waited(bench: Bench) -> Found:
+    """A statement that takes longer than a minute, on both servers at once, as a load or a rebuild may."""
+    waited = bench.wait()
+    if not waited:
+        raise _unsupported("a statement that only waits")
+    for server, seconds in zip(bench.both, waited, strict=True):
+        if seconds < LONG_SECONDS:
+            raise _missing(f"the last {LONG_SECONDS - seconds:.0f} s of a statement", server.option.removeprefix("--"))
+    return {"seconds": LONG_SECONDS}
+
+
+def killed_cleaned(bench: Bench) -> Found:
+    """That a schema is gone a while after whoever made it was killed, with a statement at work in it."""
+    for server in bench.both:
+        if not bench.is_cleaned(server):
+            raise _left("the schema of a killed run", server.option.removeprefix("--"))
+    return {"schemas": len(bench.both)}
+
+
 def refused_rightly(bench: Bench) -> Found:
     for schema in bench.schemas:
         session = bench.session(schema)
@@ -455,7 +589,7 @@ def sessions_ended(bench: Bench) -> Found:
 
 def all_removed(bench: Bench) -> Found:
     bench.remove()
-    for schema in bench.schemas:
+    for schema in (*bench.schemas, *bench.changed):
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
             raise _left("the schema", name)
@@ -464,6 +598,17 @@ def all_removed(bench: Bench) -> Found:
         if server.kind.marked_sessions(server.ask, schema.sessions):
             raise _left("a session with the mark of this run", name)
     return {"schemas": len(bench.schemas)}
+
+
+def nothing_changed(bench: Bench) -> Found:
+    """That what was on the servers beforehand is there, and nothing else."""
+    for server, before in zip(bench.both, bench.before, strict=True):
+        after = census(server)
+        if wrong := sorted(name for name in {*before, *after} if before.get(name) != after.get(name)):
+            raise _differs(
+                "what was on the server before and after", ", ".join(wrong), server.option.removeprefix("--")
+            )
+    return {"facts": sum(map(len, bench.before))}
 
 
 REACHED, MADE, LOADED, WORKED = "servers reached", "schema made", "rows loaded", "work done"
@@ -482,10 +627,16 @@ STEPS = (
     AbilityCheck("counters read", costed, (WORKED,)),
     AbilityCheck("caches emptied", cooled, (WORKED,)),
     AbilityCheck("evidence kept", evidence_kept, (WORKED,)),
+    AbilityCheck("backup and restore", backed_up, (WORKED,)),
     AbilityCheck("encryption changed", converted, (WORKED,)),
+    AbilityCheck("fixed lengths kept", fixed_lengths_kept, (LOADED,)),
+    AbilityCheck("loaded and rebuilt", loaded_and_rebuilt, (LOADED,)),
+    AbilityCheck("long statement", long_waited, (MADE,)),
+    AbilityCheck("killed run cleaned up", killed_cleaned, (MADE,)),
     AbilityCheck("refusals recognized", refused_rightly, (MADE,)),
     AbilityCheck("sessions ended", sessions_ended, (MADE,)),
     AbilityCheck("everything removed", all_removed, (MADE,), is_last=True),
+    AbilityCheck("nothing else changed", nothing_changed, (REACHED,), is_last=True),
 )
 """All of them, in their order."""
 

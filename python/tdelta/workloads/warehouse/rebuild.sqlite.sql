@@ -1,2 +1,2 @@
--- The nearest to a rebuild: every page is written anew, rows in the order of their key. SQLite does not compress.
+-- Every page is written anew, rows in the order of the load. SQLite does not compress.
 VACUUM;

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from support.processes import until
 from support.refused import refused
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.server.base import ServerBinary, ServerSettings
-from tdelta.engines.server.private_twin import Instance
+from tdelta.engines.server.private_twin import Instance, on_one_cpu
 from tdelta.errors import ServerFault, ServerLost
 from tdelta.processes.servers.server import Server
 
@@ -44,3 +45,22 @@ def test_a_server_that_died_while_frozen_is_a_loss_and_stays_one(tmp_path: Path)
                 pass
         with refused(ServerFault, "database-says"), instance.awake():
             pass
+
+
+def test_a_client_and_the_process_forked_for_it_share_a_cpu_and_the_server_keeps_its_own() -> None:
+    forking = ["sh", "-c", "read word; sleep 60 & echo $!; read word; kill $!"]
+    with (
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE) as client,
+        subprocess.Popen(forking, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as server,
+    ):
+        assert client.stdin
+        assert server.stdin
+        assert server.stdout
+        allowed = os.sched_getaffinity(server.pid)
+        with on_one_cpu(client.pid, server.pid):
+            print("connect", file=server.stdin)
+            serving = int(server.stdout.readline())
+        assert os.sched_getaffinity(serving) == os.sched_getaffinity(client.pid) == {max(allowed)}
+        assert os.sched_getaffinity(server.pid) == allowed
+        print("end", file=server.stdin)
+        client.stdin.close()

@@ -6,16 +6,18 @@ import pytest
 
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.mariadb.driver import MariaDb
-from tdelta.engines.server.base import Encryption, Identity
+from tdelta.engines.server.base import Encryption, Identity, ServerEngine
 from tdelta.engines.server.discovery import FoundServer, examine
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.server.pairs import _dropped
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import LastingSession, asking, one
-from tdelta.errors import ExternalServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
+from tdelta.engines.sqlserver.driver import SqlServer
+from tdelta.errors import ExternalServerFault, InvalidTwins, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.processes.workers import Refused
 
+MARIADB = MariaDb(Identity("mariadb", "MariaDB", "11.4.2", "app@%"))
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"
 
@@ -108,9 +110,8 @@ def test_a_server_that_lets_nobody_in_any_more_says_so() -> None:
         session.rows("SELECT 1")
 
 
-def schemas(server: Server, names: Sequence[str]) -> list[RunSchema]:
+def schemas(server: Server, names: Sequence[str], kind: ServerEngine = MARIADB) -> list[RunSchema]:
     dsn = parse_dsn("mariadb://app@db1/", "--baseline")
-    kind = MariaDb(Identity("mariadb", "MariaDB", "11.4.2", "app@%"))
     encryption = Encryption((), can_be_asked=False, remedy="")
     own = FoundServer("--baseline", dsn, LastingSession(server.open), kind, encryption, {})
     return [RunSchema(own, name, "r1", is_encrypted=None) for name in names]
@@ -125,6 +126,17 @@ def test_schemas_are_dropped_over_a_new_session() -> None:
         "DROP SCHEMA `tdelta_r1_aa`",
         "DROP SCHEMA `tdelta_r1`",
     ]
+
+
+def test_an_index_that_a_load_made_and_the_catalog_does_not_have_is_named() -> None:
+    server = Server({"SELECT name AS name FROM [tdelta_r1].sys.indexes": [["K_1", None]]})
+    (schema,) = schemas(server, ("tdelta_r1",), SqlServer(Identity("sqlserver", "SQL Server", "16.0", "app"), None))
+    made = ("CREATE INDEX k_1 ON sbtest1 (k)", "CREATE UNIQUE INDEX k_2 ON sbtest1 (id, k)")
+    schema.require_indexes(made[:1])
+    with refused(InvalidTwins, "indexes-missing", schema="tdelta_r1", indexes="k_2"):
+        schema.require_indexes(made)
+    (other,) = schemas(Server(), ("tdelta_r1",))
+    other.require_indexes(made)
 
 
 def test_a_schema_that_is_there_after_its_drop_is_named_as_left() -> None:

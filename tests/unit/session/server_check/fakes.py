@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
-    Conversion,
     ConvertsSchemas,
     Encryption,
     Identity,
@@ -30,6 +30,7 @@ from tdelta.processes.jobs import TRACE, TrialJob
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement, SpanTotals, StatementCost
 from tdelta.session.request import RunRequest
+from tdelta.session.server_check import steps
 from tdelta.session.server_check.steps import Bench
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/", "mysql://bench@db2/"
@@ -55,7 +56,7 @@ class Server(ServerEngine):
 
     def encryption(self, _ask: Any) -> Encryption:
         self.asked += 1
-        is_other = ("state" in self.broken and self.asked > 1) or ("evidence" in self.broken and self.asked > 2)
+        is_other = ("state" in self.broken and self.asked > 1) or ("evidence" in self.broken and self.asked > 3)
         said = "" if "scope" in self.broken else f"encrypted={self.is_encrypted}{' now' if is_other else ''}"
         return Encryption((Scope(DATA, self.is_encrypted, said),), can_be_asked=False, remedy="")
 
@@ -81,6 +82,9 @@ class Server(ServerEngine):
     def end_session_sql(self, session: str) -> str:
         return f"end {session}"
 
+    def settings(self, _ask: Any) -> Mapping[str, str]:
+        return {"cache": "2" if "census" in self.broken and self.ran else "1"}
+
     def rows(self, sql: str, session: str = "") -> tuple[list[str], list[list[str | None]]]:
         self.ran.append(sql)
         if session and session not in self.sessions:
@@ -102,37 +106,21 @@ class Server(ServerEngine):
         self.rows(sql)
 
 
+_MAKES: Any = None
+_BACKUPS = {"backup": ServerAction(_MAKES, is_work=True)}
+_CHANGES = {
+    "encrypt": ServerAction(_MAKES, ("pause",), is_during=True, choices={"mode": ("online", "offline")}),
+    "decrypt": ServerAction(_MAKES, is_during=True),
+}
+
+
 class ConvertingServer(Server, ConvertsSchemas):
-    """One that also encrypts and decrypts a schema: at once, but while it is suspended."""
+    """One that also encrypts and decrypts a schema."""
 
-    state = "3"
-
-    def convert_sql(self, _schema: str, *, is_encrypted: bool) -> str:
-        return "ON" if is_encrypted else "OFF"
+    schema_actions = _CHANGES
 
     def suspend_sql(self, _schema: str) -> str:
         return "" if "conversion unsuspended" in self.broken else "SUSPEND"
-
-    def resume_sql(self, _schema: str) -> str:
-        return "RESUME"
-
-    def conversion(self, _ask: Any, _schema: str) -> Conversion:
-        return Conversion({"1": False, "3": True}.get(self.state), self.state)
-
-    def drop_tables_sql(self, _tables: Any) -> tuple[str, ...]:
-        return ()
-
-    def tables(self, ask: Any, schema: str) -> Mapping[str, bool | None]:
-        found = super().tables(ask, schema)
-        return dict.fromkeys(found, None) if "conversion partial" in self.broken and "ON" in self.ran else found
-
-    def rows(self, sql: str, session: str = "") -> tuple[list[str], list[list[str | None]]]:
-        if sql == "SUSPEND" and "conversion over" in self.broken:
-            self.ran.append(sql)
-            raise Refused("sql", "nothing to suspend")
-        if "conversion stuck" not in self.broken:
-            self.state = {"OFF": "1", "ON": "3", "SUSPEND": "2", "RESUME": "3"}.get(sql, self.state)
-        return super().rows(sql, session)
 
 
 class Session:
@@ -160,13 +148,24 @@ class Session:
 class Twin:
     def __init__(self, bench: FakeBench, server: Server) -> None:
         self.bench, self.server = bench, server
+        self.steps: list[str] = []
+
+    def __enter__(self) -> Twin:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.end()
 
     def trial(self, job: TrialJob) -> Measurement:
+        self.steps += [job.step] if job.step else []
+        self.server.ran += [job.during] if job.during else []
+        if job.step == "backup" and "restored otherwise" in self.server.broken:
+            raise ExternalServerFault("--encrypted", Refusal.of("restored-differs", tables="orders"))
         if job.step == TRACE:
             calls = 0 if "trace" in self.server.broken else 2
             cost = StatementCost(calls=calls, elapsed_ns=1, cpu_ns=1, rows=1, counters={})
             return cast(Any, SimpleNamespace(traced={"buy": cost}))
-        is_cut = "work" in self.server.broken
+        is_cut = "work" in self.server.broken or (job.during and "conversion cut" in self.server.broken)
         return Measurement(
             operations=job.operations,
             total_operations=job.operations - is_cut,
@@ -184,7 +183,8 @@ class Twin:
         return {"buy 1": "scan"} | ({"buy 2": "scan"} if "plans" in self.server.broken else {})
 
     def checksums(self, _tables: Any) -> Any:
-        is_lost = "conversion loses" in self.server.broken and "ON" in self.server.ran
+        is_lost = "conversion loses" in self.server.broken and "decrypt" in self.server.ran
+        is_lost |= "rebuild loses" in self.server.broken and "rebuild" in self.steps
         return SUMS | ({"orders": (3, "zz")} if "rows apart" in self.server.broken or is_lost else {})
 
     def cipher_facts(self) -> dict[str, str]:
@@ -206,7 +206,8 @@ class Twins:
         return SUMS
 
     def load(self, settings: Any) -> Any:
-        wrong = {"orders": (3, "zz")} if "rows" in self.bench.kinds[settings.number].broken else {}
+        broken, is_padded = self.bench.kinds[settings.number].broken, self.bench.workload == "read-only"
+        wrong = {"orders": (3, "zz")} if "rows" in broken or ("padded" in broken and is_padded) else {}
         return Path("x"), SUMS | wrong
 
     def start(self, settings: Any, _name: str) -> Twin:
@@ -229,6 +230,7 @@ class FakeBench(Bench):
     def __init__(self, *broken: str, baseline: Sequence[str] = ()) -> None:
         dsns = parse_dsn(BASELINE), parse_dsn(ENCRYPTED)
         super().__init__(RunRequest(baseline=BASELINE, encrypted=ENCRYPTED), dsns, RUN)
+        self.workload = "order-entry"
         of_encrypted = ConvertingServer if any("conversion" in one for one in broken) else Server
         self.kinds = (
             Server(is_encrypted=False, broken=frozenset(baseline)),
@@ -245,10 +247,14 @@ class FakeBench(Bench):
             )
             for option, dsn, kind in zip(("--baseline", "--encrypted"), dsns, self.kinds, strict=True)
         )
+        for kind in self.kinds:
+            if {"backup", "restored otherwise"}.intersection(broken):
+                kind.schema_actions = _BACKUPS  # type: ignore[misc]
         self.made = tuple(Schema(server) for server in self.found)
         self.twins = cast(Any, Twins(self))
         self.settings = cast(Any, [SimpleNamespace(number=n, place=p) for n, p in enumerate(("baseline", "encrypted"))])
         self.job = cast(Any, SimpleNamespace(tables=tuple((table, ()) for table in SUMS)))
+        self.before = [steps.census(server) for server in self.found]
         self.scripts = {"buy": "SELECT 1"}
         self.opened: dict[str, Session] = {}
 
@@ -266,6 +272,25 @@ class FakeBench(Bench):
                 "--encrypted (bench@db2:3306)", Refusal.of("right-missing", grant="GRANT PROCESS")
             )
         return 0
+
+    @property
+    def changed(self) -> Any:
+        return self.made[1:] if isinstance(self.kinds[1], ConvertsSchemas) else ()
+
+    def lay_out(self, workload: str, works: tuple[str, ...] = ()) -> None:
+        self.workload = workload
+
+    def started(self, settings: Any, **_changed: Any) -> Any:
+        return Twin(self, self.kinds[settings.number])
+
+    connected = started
+
+    def wait(self) -> Sequence[float]:
+        broken = self.kinds[1].broken
+        return () if "unwaiting" in broken else (70.0, 60.0 if "limited" in broken else 70.1)
+
+    def is_cleaned(self, server: FoundServer) -> bool:
+        return "killed left" not in cast(Server, server.kind).broken
 
     def make(self) -> None:
         for kind in self.kinds:

@@ -13,7 +13,6 @@ from tdelta.records import Event
 from tdelta.records.server_check import Outcome, ServerCheckStep
 from tdelta.session.clock import Interruption
 from tdelta.session.request import RunRequest
-from tdelta.session.server_check import steps
 from tdelta.session.server_check.conducting import check_servers, redacted, tried
 from tdelta.session.server_check.steps import STEPS, AbilityCheck
 
@@ -34,6 +33,7 @@ def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
     check_messages(
         [refusal for step in absent.values() for refusal in step.refusals],
         coded("server-check-unsupported", what="emptying the server's caches with SQL"),
+        coded("server-check-unsupported", what="backups and restores by SQL"),
         coded("server-check-unsupported", what="encrypting and decrypting a schema with rows"),
     )
     assert made["rows loaded"].found == {"tables": 2, "rows": 5}
@@ -61,17 +61,14 @@ FAILURES = [
     ("counters read", "counters", coded("server-check-missing", what=Part("1"))),
     ("evidence kept", "evidence", coded("server-check-differs", found="data", what=Part("encryption states"))),
     ("evidence kept", "alike", coded("server-check-missing")),
-    ("encryption changed", "conversion stuck", coded("server-check-conversion-stuck", wanted="plain")),
-    (
-        "encryption changed",
-        "conversion partial",
-        coded("server-check-tables-otherwise", wanted="encrypted", tables="CUSTOMERS, ORDERS"),
-    ),
-    (
-        "encryption changed",
-        "conversion loses",
-        coded("server-check-differs", found="orders", what=Part("rows before and after")),
-    ),
+    ("backup and restore", "restored otherwise", coded("restored-differs", tables="orders")),
+    ("encryption changed", "conversion cut", coded("server-check-work-cut", operations=10, found=9)),
+    ("encryption changed", "conversion loses", coded("server-check-differs", found="orders", what=Part("changed"))),
+    ("fixed lengths kept", "padded", coded("server-check-differs", found="orders", what="generated and loaded rows")),
+    ("loaded and rebuilt", "rebuild loses", coded("server-check-differs", found="orders", what=Part("rebuild"))),
+    ("long statement", "limited", coded("server-check-missing", what=Part("10 s"))),
+    ("killed run cleaned up", "killed left", coded("server-check-left", what="the schema of a killed run")),
+    ("nothing else changed", "census", coded("server-check-differs", found="cache")),
     ("refusals recognized", "kind", coded("server-check-kind", expected="sql", found="denied")),
     ("refusals recognized", "no refusal", coded("server-check-kind", expected="sql")),
     ("sessions ended", "session unseen", coded("server-check-missing", what="the marked session of the workload")),
@@ -91,27 +88,13 @@ def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(ability:
     assert is_of_both or "encrypted" in str(step.refusals[0].parameters["where"])
 
 
-@pytest.fixture(autouse=True)
-def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "WAIT_SECONDS", 0.0)
-
-
-@pytest.mark.parametrize(
-    ("bench", "suspended"),
-    [
-        (FakeBench("conversion"), "2"),
-        (FakeBench("conversion over"), "refused: nothing to suspend"),
-        (FakeBench("conversion unsuspended"), None),
-    ],
-)
-def test_a_schema_is_decrypted_encrypted_suspended_and_resumed(bench: FakeBench, suspended: str | None) -> None:
+@pytest.mark.parametrize(("broken", "pauses"), [("conversion", ["encrypt:pause=3"]), ("conversion unsuspended", [])])
+def test_every_change_of_encryption_is_tried_with_each_word_that_it_takes(broken: str, pauses: list[str]) -> None:
+    bench = FakeBench(broken)
     step = steps_of(bench)["encryption changed"]
     assert step.outcome is Outcome.PASSED
-    assert step.found == {"decrypted": "1", "encrypted": "3"} | ({"suspended": suspended} if suspended else {})
-    ran = [sql for sql in bench.kinds[1].ran if sql in ("ON", "OFF", "SUSPEND", "RESUME")]
-    assert ran == {"2": ["OFF", "ON", "SUSPEND", "RESUME"], None: ["OFF", "ON"]}.get(
-        suspended, ["OFF", "ON", "SUSPEND"]
-    )
+    assert [*step.found] == ["encrypt", "encrypt:mode=offline", *pauses, "decrypt"]
+    assert [sql for sql in bench.kinds[1].ran if sql in step.found] == [*step.found]
 
 
 def test_every_ability_has_a_case_in_which_it_fails() -> None:
@@ -143,6 +126,7 @@ def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_
     [
         ("plans not offered", "plans read", coded("server-check-unsupported", what="plans as JSON")),
         ("counters not offered", "counters read", coded("server-check-unsupported", what="counters of such servers")),
+        ("unwaiting", "long statement", coded("server-check-unsupported", what="a statement that only waits")),
     ],
 )
 def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str, code: str) -> None:

@@ -77,7 +77,7 @@ _MULTIPLE_FROM = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """What one panel draws: log ratios at seconds, of rounds, and how many lie outside its window."""
+    """The points of one panel: log ratios at seconds, of rounds, and how many lie outside its window."""
 
     label: str
     is_plain: bool

@@ -1,4 +1,4 @@
-"""What an operation took of the machine, by condition: CPU, bytes, pages, faults, switches. Descriptive.
+"""Resources per operation, by condition: CPU, bytes, pages, faults, switches. Descriptive.
 
 Sums over the trials of complete blocks, divided by their operations; verdicts on CPU and bytes come from the paired
 model and are in the table of the answer. Counters are of every executed operation, times of the recorded ones
