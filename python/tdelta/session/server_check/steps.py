@@ -269,7 +269,9 @@ _PAUSE_SECONDS = 3
 def _changes(schema: RunSchema) -> Iterator[str]:
     """The levels of ``during`` for all changes that the engine has, with each word that they take."""
     kind = schema.server.kind
-    for name, action in kind.schema_actions.items() if isinstance(kind, ConvertsSchemas) else ():
+    if not isinstance(kind, ConvertsSchemas):
+        return
+    for name, action in kind.schema_actions.items():
         if action.is_during:
             yield name
             yield from (f"{name}:{knob}={word}" for knob, (_, *words) in action.choices.items() for word in words)
