@@ -314,7 +314,7 @@ def test_several_encrypted_tablespaces_are_compared_with_one_baseline(
     assert code in (0, 3), json.dumps(result)
     checks = {check["code"]: check["state"] for check in result["validity"]}
     assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    assert {verdict["condition"]["cipher"] for verdict in result["verdicts"]} == {"SMALL_TS", "secret_ts"}
+    assert {verdict["condition"]["cipher"] for verdict in result["verdicts"]} == {"small_ts", "secret_ts"}
     said = statements_of(tmp_path / "peer" / "db3-notes")
     made = {words[2]: words[7] for words in map(str.split, said) if words[:2] == ["CREATE", "USER"]}
     schema = next(iter(made))

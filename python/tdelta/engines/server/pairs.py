@@ -721,8 +721,13 @@ def _works(options: Mapping[str, Any]) -> frozenset[str]:
 
 
 def further_ciphers(dsns: tuple[Dsn, Dsn]) -> tuple[str, ...]:
-    """The levels of ``cipher`` that are further places of the encrypted server: their names."""
-    return tuple(one.place or "" for one in dsns[1].each[1:])
+    """The levels of ``cipher`` that are further places of the encrypted server."""
+    return tuple(map(cipher_of, dsns[1].each[1:]))
+
+
+def cipher_of(dsn: Dsn) -> str:
+    """The level of ``cipher`` that a place is, where there are several."""
+    return (dsn.place or "").lower()
 
 
 def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> list[FoundServer]:
