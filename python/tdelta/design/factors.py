@@ -231,7 +231,7 @@ def share_of_percent(number: str) -> float:
 
 def _cipher(text: str) -> str:
     name = text.lower()
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+    if not re.fullmatch(r"[a-z0-9]+([-_$#]+[a-z0-9]+)*", name):  # or of a tablespace that is encrypted
         raise ValueError(text)
     return name
 

@@ -37,7 +37,7 @@ from tdelta.engines.server.external_twins import (
     OwnTablesTwins,
 )
 from tdelta.engines.server.installed import build_of, find_servers, installed_servers, named_servers
-from tdelta.engines.server.pairs import ReachedServers, further_ciphers, place_of, schema_role
+from tdelta.engines.server.pairs import ReachedServers, cipher_of, further_ciphers, place_of, schema_role
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
 from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
@@ -432,7 +432,7 @@ class ExternalDriver(ServerDriver):
     def default_ciphers(self) -> tuple[str, ...]:
         """Several encrypted places of one server are called by their names."""
         places = self._dsns[1].each
-        return tuple(one.place or "" for one in places) if len(places) > 1 else (OWN_CIPHER,)
+        return tuple(map(cipher_of, places)) if len(places) > 1 else (OWN_CIPHER,)
 
     def versions_compared(self) -> Mapping[str, Mapping[str, Build]]:
         """SQL cannot read program files, so two servers with the same version are named first and second."""
