@@ -3,8 +3,8 @@
 It serves the keys of a file, of which each has versions: the first as it is written there, later ones derived from it.
 Started as ``python -m tdelta.processes.key_service FOLDER SOCKET LATENCY_MS IS_DOWN OPTIONS`` beside the server that
 needs it. FOLDER has the keys, and how many versions there are; the plugin's OPTIONS are written to it, with the address
-for ``{url}`` and a token that nobody else knows for ``{token}``. Its answers are those of Vault's KV secrets engine, version 2
-(developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2).
+for ``{url}`` and a token that nobody else knows for ``{token}``. Its answers are those of Vault's KV secrets
+engine, version 2 (developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2).
 """
 
 from __future__ import annotations
