@@ -22,6 +22,17 @@ def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield engine, ran.document
 
 
+def test_servers_run_the_procedure_as_a_routine(traced: tuple[str, Any]) -> None:
+    engine, document = traced
+    routines = [one for one in document["actions"] if one["action"] == "routine"]
+    if engine == "sqlite":
+        assert not routines
+        return
+    assert {one["condition"]["cipher"] == "none" for one in routines} == {True, False}
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in routines)
+    assert {cell["condition"]["work"] for cell in document["published"]} == {"routine"}
+
+
 def statements(document: Any) -> dict[tuple[str, str], Any]:
     return {(one["statement"], one["condition"]["cipher"]): one for one in document["traces"]["statements"]}
 
@@ -32,6 +43,8 @@ def test_twins_are_alike_afterwards(traced: tuple[str, Any]) -> None:
 
 def test_calls_for_an_encrypted_log_are_in_the_ciphers_line(traced: tuple[str, Any]) -> None:
     for breakdown in traced[1]["cost_breakdown"]:
+        if breakdown["condition"].get("work") == "routine":  # nothing prices what a routine's trial reads and writes
+            continue
         codes = {reason["code"] for reason in breakdown["unattributed"]}
         if any(line["is_timed"] for line in breakdown["components"]):
             assert "log-calls-in-cipher" in codes

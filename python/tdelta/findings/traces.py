@@ -80,12 +80,16 @@ class Traces(Finding):
 
 
 def of_run(run: FinishedRun) -> Iterator[Traces]:
-    """The statements in their order in the scripts, ``NAME/N`` with N from 1; nothing where none was traced."""
-    traced = {name for trial in run.trials for name in trial.measurement.traced}
+    """The statements in their order in the scripts, ``NAME/N`` with N from 1; nothing where none was traced.
+
+    Those of a routine follow, by the names that the server's own trace gives them.
+    """
+    traced = dict.fromkeys(name for trial in run.trials for name in trial.measurement.traced)
     if not traced:
         return
     numbered = ((f"{name}/{n}", text) for name, of in run.scripts.items() for n, text in enumerate(of, start=1))
     sql = {name: " ".join(text.split()) for name, text in numbered if name in traced}
+    sql |= {name: name for name in traced if name not in sql}
     ratios = [
         inference.typical_ratios(run.trials, run.settings, {name: partial(of, name) for name in sql})
         for of in (_cpu_us, _elapsed_us)
@@ -121,8 +125,10 @@ def _cpu_us(name: str, measured: Measurement) -> float:
 
 
 def _elapsed_us(name: str, measured: Measurement) -> float:
-    spans = measured.statements.get(name)
-    return spans.total_ns / spans.count / _US if spans and spans.count else 0.0
+    if spans := measured.statements.get(name):
+        return spans.total_ns / spans.count / _US if spans.count else 0.0
+    cost = measured.traced.get(name)  # of a routine, by the server's own trace
+    return cost.elapsed_ns / cost.calls / _US if cost and cost.calls and "/" not in name else 0.0
 
 
 def _trace(
@@ -147,7 +153,9 @@ def _trace(
         sql=sql,
         calls=calls,
         cpu_us=sum(cost.cpu_ns for cost in costs) / calls / _US,
-        elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US,
+        elapsed_us=sum(s.total_ns for s in spans) / max(1, sum(s.count for s in spans)) / _US
+        if spans
+        else sum(cost.elapsed_ns for cost in costs) / calls / _US,
         rows=fetched + changed if changed is not None else fetched or None,
         reads=counted,
         log_bytes=_counted(costs, (_LOG,)) / calls if tells_log else None,

@@ -18,8 +18,8 @@ STEPS = (LOAD, REBUILD, ROUTINE)
 TRANSACTIONS = ("warm", "cold")
 """Levels of ``work`` whose trials are transactions."""
 
-TRACE = "trace"
-"""Transactions one at a time on one connection, every statement metered by itself."""
+TRACE, ROUTINE_TRACE = "trace", "routine trace"
+"""Transactions one at a time on one connection, every statement metered by itself; the same of a routine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.messages import Refusal, RunPart
 from tdelta.processes import Checksums, TrialJob, Twin
-from tdelta.processes.jobs import TRACE
+from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, TRACE
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
@@ -309,11 +309,15 @@ class RoundRunner:
     ) -> list[Measurement]:
         """The trials of a block with what their statements cost one by one, on other operations of the same kind.
 
-        Those that are no transactions stay as they are.
+        Those that are neither transactions nor routines stay as they are.
         """
-        of = {n: c for n, c in enumerate(twins) if not self._plan.step(c)}
-        jobs = [dataclasses.replace(self._jobs.in_one_piece(c, TRACES + block), step=TRACE) for c in of.values()]
-        jobs = [dataclasses.replace(job, operations=min(job.operations, _TRACED_OPERATIONS)) for job in jobs]
+        kinds = {"": TRACE, ROUTINE: ROUTINE_TRACE}
+        of = {n: c for n, c in enumerate(twins) if self._plan.step(c) in kinds}
+        jobs = [self._jobs.in_one_piece(c, TRACES + block) for c in of.values()]
+        jobs = [
+            dataclasses.replace(job, step=kinds[job.step], operations=min(job.operations, _TRACED_OPERATIONS))
+            for job in jobs
+        ]
         entries = [(twins[c][1], job) for c, job in zip(of.values(), jobs, strict=True)]
         with self._interruption.watching(*(twin for twin, _ in entries)):
             traced = self._ready.twins.block(entries, [[*of].index(n) for n in order if n in of])

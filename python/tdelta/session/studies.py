@@ -224,9 +224,9 @@ def _dml(found: PublishedTable) -> Iterator[PublishedFigure]:
     for plain, encrypted in _pairs(statements := table("dml-statements")):
         verb = plain["statement"].split()[0].upper()
         for column, name in (("cpu_s", "CPU"), ("elapsed_s", "elapsed")):
-            levels = ((STATEMENT, verb), (METRIC, name))
+            of = ((STATEMENT, verb), (METRIC, name))
             values = float(encrypted[column]), float(plain[column])
-            yield _quotient(f"{name}, {verb}, AIX", *values, "s", statements.source, levels)
+            yield _quotient(f"{name}, {verb}, AIX", *values, "s", statements.source, of)
 
 
 def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:

@@ -34,7 +34,7 @@ def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> N
     assert re.search(r"servers reached +passed +1\.2 +settings that differ 2\n", text)
     assert re.search(r"work done +not tried *\n", text)
     assert "- rows loaded: rows differ: orders" in text
-    assert "This report can be sent" in text
+    assert "check.json can be sent" in text
 
 
 def test_a_check_that_is_passed_says_so_with_both_versions() -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tdelta.engines.oracle.profile import PROFILE
+from tdelta.engines.oracle.sql_trace import costs
 from tdelta.engines.oracle.worker import DRIVER, written
 from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
@@ -31,6 +32,7 @@ from tdelta.engines.server.base import (
     LeftoverSchema,
     NewSchema,
     Probe,
+    RoutineTracing,
     SchemaSessions,
     Scope,
     ServerBinary,
@@ -180,6 +182,7 @@ class Oracle(ConvertsSchemas):
         session=SQL["session_id"],
         statements=SQL["traced_statements"],
     )
+    routine_tracing = RoutineTracing(SQL["trace_begin"], SQL["trace_end"], SQL["trace_lines"], costs)
     explained_sql: str = SQL["explained"]
 
     def explain_sql(self, statement: str) -> str:

@@ -262,6 +262,18 @@ WHERE parsing_schema_name = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND command
 -- name: traced_rows
 SELECT 'rows_changed' AS name, SUM(rows_processed) AS value FROM v$sqlstats WHERE sql_id IN ({statements});
 
+-- A new file for each trace, so that it has nothing of earlier ones.
+-- name: trace_begin
+BEGIN EXECUTE IMMEDIATE 'ALTER SESSION SET TRACEFILE_IDENTIFIER = ''tdelta' || TO_CHAR(SYSTIMESTAMP, 'DDDHH24MISSFF3') || '''';
+DBMS_MONITOR.SESSION_TRACE_ENABLE(waits => FALSE, binds => FALSE); END;;
+
+-- name: trace_end
+BEGIN DBMS_MONITOR.SESSION_TRACE_DISABLE; END;;
+
+-- name: trace_lines
+SELECT c.payload AS line FROM v$diag_trace_file_contents c JOIN v$diag_info i
+ON i.value LIKE '%' || c.trace_filename WHERE i.name = 'Default Trace File';
+
 -- name: explain
 EXPLAIN PLAN FOR {statement};
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +29,7 @@ from tdelta.engines.server.sessions import Ask
 from tdelta.errors import Defect
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.processes.servers.recipes import Recipe, ServerPaths
+from tdelta.records import StatementCost
 
 if TYPE_CHECKING:
     from tdelta.engines.server.actions import ServerAction
@@ -192,6 +193,20 @@ class Tracing:
     nearest: Mapping[str, tuple[tuple[str, ...], str]]
     session: str = ""
     statements: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutineTracing:
+    """How a server itself meters the statements of a routine, call by call, into a trace.
+
+    ``begin`` and ``end`` are for the session that calls the routine, ``lines`` is the query for the trace, and
+    ``costs`` reads its lines: by statement and kind of call.
+    """
+
+    begin: str
+    end: str
+    lines: str
+    costs: Callable[[Sequence[str]], Mapping[str, StatementCost]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +435,7 @@ class ServerEngine:
     `tdelta.findings.temporary`; an engine leaves out what it does not count, and may add its own.
     """
 
+    routine_tracing: RoutineTracing | None = None
     tracing: Tracing | None = None
     """How statements are metered one by one, with the rights that a run needs anyway."""
 

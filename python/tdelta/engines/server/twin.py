@@ -13,11 +13,11 @@ from typing import Any
 
 from tdelta.design.actions import NOTHING
 from tdelta.engines.server.base import ServerEngine
-from tdelta.errors import Defect, TdeltaError
+from tdelta.errors import Defect, StatementFault, TdeltaError
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
-from tdelta.processes.jobs import ROUTINE, STEPS, TRACE, TrialJob, WorkloadSpec
+from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin
 from tdelta.processes.workers import Worker, failure
@@ -101,6 +101,8 @@ class ServerTwin(Twin):
         with self._connected():
             if job.step == TRACE:
                 return self._traced(job, ready or _nothing)
+            if job.step == ROUTINE_TRACE:
+                return self._routine_traced(ready or _nothing)
             self._cool(job)
             if self._is_stopped:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
@@ -179,6 +181,26 @@ class ServerTwin(Twin):
         request = {"counters": list(tracing.counters), **{name: query for name, query in given.items() if query}}
         seconds = job.deadline_seconds + GRACE_SECONDS
         return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=request))
+
+    def _routine_traced(self, ready: Callable[[], None]) -> Measurement:
+        """One call of the routine, whose statements the server meters; nothing where it does not, or is not allowed to.
+
+        What the trace itself takes is in no other figure.
+        """
+        nothing, tracing = Measurement(0, 0, {}, {}), self.engine.routine_tracing
+        ready()
+        if tracing is None or self._mix.steps is None:
+            return nothing
+        request = self._mix.steps.step_request(ROUTINE, self._threads)
+        self._empty(ROUTINE, request["before"])
+        try:
+            self._worker.ask("run", statements=[tracing.begin])
+            self._worker.ask("step", seconds=STEP_SECONDS, **{**request, "before": []})
+            self._worker.ask("run", statements=[tracing.end])
+            lines = [row[0] or "" for row in self._rows(tracing.lines)]
+        except StatementFault:  # a right is missing: figures of statements are then those of the client's
+            return nothing
+        return dataclasses.replace(nothing, traced=tracing.costs(lines))
 
     _is_seen = True
     """Whether the server's processes are on this machine."""

@@ -165,7 +165,7 @@ class Twin:
             calls = 0 if "trace" in self.server.broken else 2
             cost = StatementCost(calls=calls, elapsed_ns=1, cpu_ns=1, rows=1, counters={})
             return cast(Any, SimpleNamespace(traced={"buy": cost}))
-        is_cut = "work" in self.server.broken or (job.during and "conversion cut" in self.server.broken)
+        is_cut = "work" in self.server.broken or ("conversion cut" in self.server.broken and bool(job.during))
         return Measurement(
             operations=job.operations,
             total_operations=job.operations - is_cut,

@@ -156,7 +156,7 @@ def test_when_the_time_is_up_only_the_removal_is_tried() -> None:
     listed = (*STEPS[:at], AbilityCheck("slow", ring), *STEPS[at:])
     made = {step.ability: step for step in tried(bench, interruption, lambda _event: None, listed)}
     late = [step for step in made.values() if [said.code for said in step.refusals] == ["server-check-time-up"]]
-    assert [step.ability for step in late] == [step.ability for step in STEPS[at:-1]]
+    assert [step.ability for step in late] == [step.ability for step in STEPS[at:-2]]
     assert made["everything removed"].outcome is Outcome.PASSED
     assert not any(kind.schema for kind in bench.kinds)
 
