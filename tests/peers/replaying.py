@@ -130,6 +130,11 @@ class Connection:
         self.notes.execute("UPDATE sessions SET state = 'closed' WHERE id = ?", (self.id,))
         self.tables.close()
 
+    def __del__(self) -> None:
+        """A connection that nobody has any more is closed, as by the drivers."""
+        with contextlib.suppress(AttributeError, sqlite3.Error):  # one that was not opened, or at the end of a process
+            self.close()
+
 
 class Cursor:
     limit_seconds = 0.0

@@ -1,4 +1,4 @@
-"""What each statement costs on each twin, and its ratio over the plain twins.
+"""The cost of each statement on each twin, and its ratio over the plain twins.
 
 CPU time, reads and rows are of extra trials, one a block, whose statements were metered one by one; elapsed time is of
 the measured trials, where nothing stood between the statements. Both are compared block by block with the model of the
@@ -169,7 +169,7 @@ def _counted(costs: Iterable[StatementCost], counters: Sequence[str]) -> int:
 
 
 def blocks(found: Sequence[Traces], result: RunResult) -> Iterator[Block]:
-    """What each statement cost on each twin, twins below one another, and the ratios."""
+    """The cost of each statement on each twin, twins below one another, and the ratios."""
     (traces,) = found
     reads = [heading for heading in _READS if heading in traces.headings]
     has_log = any(one.log_bytes is not None for one in traces.statements)
@@ -228,7 +228,7 @@ def _over(ratio: Estimate | None) -> str:
 
 
 def _heading_words(traces: Traces) -> str:
-    """What the engine has under each heading of reads; and that it has none."""
+    """The engine's figures under each heading of reads, and headings without any."""
     shown = [f"{heading}: {traces.headings[heading]}" for heading in _READS if heading in traces.headings]
     if missing := [heading for heading in _READS if heading not in traces.headings]:
         shown.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")

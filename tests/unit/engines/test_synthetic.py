@@ -108,7 +108,7 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert ratios == {"none": 4.0, "encrypted": pytest.approx(4194304 / 4190208)}
         assert not any(one["markers"] for one in result["backups"])
         said = statements_of(tmp_path / "peer" / "db2-notes")
-        restoring = [one for one in said if "_restored]" in one or "device" in one]
+        restoring = [one for one in said if "_restored]" in one or "dumpdevice" in one or "dropdevice" in one]
         steps = ("sp_addumpdevice", "RESTORE DATABASE", "COUNT_BIG", "DROP DATABASE [", "sp_dropdevice") * 2
         assert [step in one for step, one in zip(steps, restoring, strict=True)] == [True] * len(steps)
     if study == "read-only-sweep":
@@ -145,11 +145,12 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
     checks = {check["code"]: check["state"] for check in result["validity"]}
     assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
     said = statements_of(tmp_path / "peer" / "db2-notes")
-    rekeyed = [one for one in said if "_rekey]" in one and ("KEY" in one or "SET ENCRYPTION" in one)]
+    altered = [one for one in said if "_rekey]" in one and "DROP DATABASE [" not in one]
+    rekeyed = [one for one in altered if "KEY" in one or "SET ENCRYPTION" in one]
     steps = ("CREATE DATABASE ENCRYPTION KEY", "ENCRYPTION ON", "REGENERATE", "ENCRYPTION OFF", "DROP DATABASE ENC") * 2
     assert [step in one for step, one in zip(steps, rekeyed, strict=True)] == [True] * len(steps)
     elsewhere = statements_of(tmp_path / "peer" / "db1-notes")
-    assert not any("SET ENCRYPTION" in one for one in elsewhere)
+    assert not any("SET ENCRYPTION O" in one for one in elsewhere)
     assert all(any("Batch Requests/sec" in one for one in notes) for notes in (said, elsewhere)), "work is counted"
 
 

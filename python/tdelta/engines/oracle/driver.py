@@ -207,7 +207,7 @@ class Oracle(ConvertsSchemas):
         )
 
     def standing_faults(self, ask: Ask) -> Iterator[Refusal]:
-        """What makes the database no twin: a standby, a cluster, the root, a tablespace that is being converted."""
+        """Reasons why the database is no twin: a standby, a cluster, the root, a tablespace that is being converted."""
         found = one(ask(SQL["role"]))
         if found["role"] != _PRIMARY:
             yield Refusal.of("server-unfit", why="it is a read-only standby")
@@ -360,7 +360,7 @@ class Oracle(ConvertsSchemas):
         return bool(ask(SQL["has_schema"].format(schema=literal(schema))))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the user, and the table whose comment marks it.
+        """Statements that make the user, and the table whose comment marks it.
 
         A plain schema where the tablespace is encrypted has one for itself, which tdelta makes.
         """
@@ -381,7 +381,7 @@ class Oracle(ConvertsSchemas):
         return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)
 
     def drop_sql(self, schema: str) -> str:
-        """What removes the user with all that is in it, and then the tablespace that was made for it, empty by now."""
+        """The statement that removes the user with all that is in it, and then its own tablespace, empty by now."""
         return _own("drop_schema", schema)
 
     def drop_unmarked_sql(self, schema: str) -> str:
@@ -417,7 +417,7 @@ class Oracle(ConvertsSchemas):
         return SQL["end_session"].format(session=session)
 
     def hurry_sql(self, seconds: int) -> str:
-        """What has a session wait no longer for locks of definitions."""
+        """Statements after which a session no longer waits for locks of definitions."""
         return SQL["hurry"].format(seconds=seconds)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What runs in a worker process that reaches a server by a driver of Python's.
+"""The worker process that reaches a server by a Python driver.
 
 It takes the orders of `tdelta.processes.worker`. One connection more than the load's is for what is asked beside it, as
 in tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a
@@ -171,7 +171,7 @@ class DrivenHost(Host):
         return {}
 
     def do_end_external_load(self, _request: Request) -> Reply:
-        """What the server used since; nothing brings a user's server to rest."""
+        """Resources that the server used since; nothing brings a user's server to rest."""
         if self._external is None:
             raise ValueError("the end of a step that was not begun")
         (begun, pressure, watch), self._external = self._external, None
@@ -289,7 +289,7 @@ class DrivenHost(Host):
             self._asking = self.driver.limited(self._asking, limit)
 
     def _answer(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        """What a statement answers, in the first of its parts that has rows.
+        """The rows of a statement, in the first of its parts that has any.
 
         The others are taken, too: a server may go on with a statement, and refuse the rest of it, only as they are.
         """
@@ -361,7 +361,7 @@ def _filled(query: str, stands: Mapping[str, str]) -> str:
 
 
 def _used(roots: Iterable[int]) -> dict[str, float]:
-    """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
+    """Resources that the trees under these processes used so far, by the names of `tdelta.records.Usage`."""
     from tdelta.processes.process_tree import usage  # most workers run no trial, and records take long to import
     from tdelta.records import Usage
 

@@ -51,7 +51,7 @@ ENCRYPTED_TABLES, PLAIN_TABLES = "encrypted", "plain"
 
 @dataclass(frozen=True, slots=True)
 class ExternalSettings:
-    """What decides a twin on a user's servers.
+    """The settings of a twin on a user's servers.
 
     ``cipher`` is ``none`` on the baseline's server and ``encrypted`` on the other; ``place`` names the schema (a key of
     `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first. ``is_cold``: caches are emptied before
@@ -264,7 +264,7 @@ class ExternalTwin(ServerTwin):
         return {}
 
     def cipher_facts(self) -> dict[str, str]:
-        """What the server said of each scope, and under ``tables`` how its catalog has the tables of the schema."""
+        """The server's own words on each scope, and under ``tables`` how its catalog has the tables of the schema."""
         server = self.schema.server
         scopes = {scope.name: scope.said for scope in server.encryption.scopes}
         with server.translated_errors():
@@ -439,7 +439,7 @@ class OwnTables:
 
 
 def described(schemas: Mapping[str, RunSchema], access: Access) -> Database:
-    """What is in the schema, which has the same tables and as many rows on both servers.
+    """The content of the schema, which has the same tables and as many rows on both servers.
 
     Raises:
         InvalidTwins: it has not, or there are none.

@@ -790,7 +790,7 @@ class MySqlFamily(ServerEngine):
     dump_encryption: DumpEncryption
 
     def keys_setting(self, _settings: ServerSettings) -> str:
-        """What is loaded on encrypted twins to keep their keys, in the server's words."""
+        """The plugin or component that keeps an encrypted twin's keys, in the server's words."""
         raise NotImplementedError
 
     isolation_setting = "tx_isolation"

@@ -225,7 +225,7 @@ def own_schemas(
 
 
 def _encrypted_name(schema: str, *, is_one: bool) -> str:
-    """What the schema of the encrypted twin is called.
+    """The name of the encrypted twin's schema.
 
     Raises:
         UsageError: it is too long.
@@ -326,7 +326,7 @@ def _faults(server: FoundServer, schemas: Sequence[str], data_bytes: int, works:
 
 
 def _own_faults(server: FoundServer, schemas: Sequence[str]) -> Iterator[Refusal]:
-    """What stands against reading a schema of the user's."""
+    """Objections to reading a schema of the user's."""
     if server.kind.read_only is None:
         yield Refusal.of("unsupported", what="--schema of your own tables", by=server.identity.product)
         return
@@ -592,7 +592,7 @@ class ReachedServers:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What goes with the answer: what killed runs left, what the servers are like, in what they differ."""
+        """Cautions with the answer: remains of killed runs, the state of the servers, their differences."""
         return (
             *self.left,
             *self.pair.cautions,
@@ -647,7 +647,7 @@ class ReachedServers:
         return difference.rank < len(self.pair.baseline.kind.rule.important)
 
     def identity(self) -> str:
-        """What must be the same when a run is resumed."""
+        """Facts that must be the same when a run is resumed."""
         return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.pair.servers)
 
     def facts(self) -> ServersFacts:

@@ -169,7 +169,7 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
 
 
 def _confined(most_bytes: int) -> Callable[[], None]:
-    """What the command begins with: no file of its own grows beyond a limit, and it leaves the network."""
+    """The beginning of the command: no file of its own grows beyond a limit, and it leaves the network."""
     unshare = ctypes.CDLL(None).unshare
     user, group = os.geteuid(), os.getegid()
 
@@ -272,7 +272,7 @@ _LEAST_GROWTH_BYTES = 512_000_000
 
 @dataclass(frozen=True, slots=True)
 class RestoredDump:
-    """What twins are made of; see `tdelta.processes.own_data.StagedCopy`.
+    """The source of twins; see `tdelta.processes.own_data.StagedCopy`.
 
     Every kind of twin restores the dump itself, since only so are its rows encrypted as its server encrypts.
     ``statements`` then make what tdelta adds; ``remove`` ends the server that was restored into first.

@@ -301,7 +301,7 @@ class SqlServer(ConvertsSchemas):
         return bool(ask(SQL["has_schema"].format(schema=_named(schema))))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the database, marks it, and encrypts it and waits until it is."""
+        """Statements that make the database, mark it, encrypt it and wait until it is encrypted."""
         given = {"schema": schema.name, "mark": _named(MARK + schema.run_id), "level": 10 * self._major}
         made = tuple(SQL[name].format(**given) for name in ("make_schema", "write_mark", "options", "level"))
         if not schema.is_encrypted or self._encryptor is None:

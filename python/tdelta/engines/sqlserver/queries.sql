@@ -307,7 +307,7 @@ SIGN(@@OPTIONS & 16384) AS xact_abort, SIGN(@@OPTIONS & 8192) AS numeric_roundab
 SIGN(@@OPTIONS & 512) AS nocount, SIGN(@@OPTIONS & 32) AS ansi_nulls, SIGN(@@OPTIONS & 1024) AS ansi_null_dflt_on,
 SIGN(@@OPTIONS & 16) AS ansi_padding, SIGN(@@OPTIONS & 8) AS ansi_warnings, SIGN(@@OPTIONS & 64) AS arithabort,
 SIGN(@@OPTIONS & 4096) AS concat_null_yields_null, SIGN(@@OPTIONS & 256) AS quoted_identifier,
-@@TEXTSIZE AS textsize, @@LANGUAGE AS language, transaction_isolation_level AS isolation_level
+@@TEXTSIZE AS [textsize], @@LANGUAGE AS [language], transaction_isolation_level AS isolation_level
 FROM sys.dm_exec_sessions WHERE session_id = @@SPID;
 
 -- name: hurry

@@ -228,7 +228,7 @@ class Bench:
 
 
 def census(server: FoundServer) -> dict[str, str]:
-    """What is on a server, by name: settings that are compared, the states of its encryption, what else it lists."""
+    """The content of a server, by name: settings that are compared, the states of its encryption, other objects."""
     kind, ask = server.kind, server.ask
     settings = {name: value for name, value in kind.settings(ask).items() if not kind.rule.left_out.match(name)}
     states = {f"encryption of {scope.name}": scope.said for scope in kind.encryption(ask).scopes}
