@@ -1,10 +1,10 @@
 """A key service on the loopback, as MariaDB's plugin hashicorp_key_management expects a Vault to answer.
 
 It serves the keys of a file, of which each has versions: the first as it is written there, later ones derived from it.
-Started as ``python -m tdelta.processes.key_service FOLDER SOCKET LATENCY_MS IS_DOWN`` beside the server that needs it;
-FOLDER has the keys and becomes the plugin's options, with the address and a token that nobody else knows, and holds
-how many versions there are. Its answers are those of Vault's KV secrets engine, version 2
-(developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2).
+Started as ``python -m tdelta.processes.key_service FOLDER SOCKET LATENCY_MS IS_DOWN OPTIONS`` beside the server that
+needs it. FOLDER has the keys, and how many versions there are; the plugin's OPTIONS are written to it, with the address
+for ``{url}`` and a token that nobody else knows for ``{token}``. Its answers are those of Vault's KV secrets
+engine, version 2 (developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2).
 """
 
 from __future__ import annotations
@@ -66,14 +66,12 @@ class KeyService(ThreadingHTTPServer):
         lines = (folder / KEYS).read_text(encoding="ascii").split()
         self.keys: Mapping[str, str] = dict(line.split(";") for line in lines)
 
-    def write_options(self) -> None:
-        """The options of the plugin, which appear once the service answers."""
+    def write_options(self, options: str) -> None:
+        """Write them whole, once the service answers."""
         address = f"http://127.0.0.1:{self.server_address[1]}/v1/{_MOUNT}"
-        options = {"vault_url": address, "token": self.token}
-        lines = ("[mysqld]", *(f"hashicorp_key_management_{name}={value}" for name, value in options.items()))
         new = self.folder / f"{OPTIONS}.new"
         with private(new) as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write(options.format(url=address, token=self.token).encode())
         new.replace(self.folder / OPTIONS)
 
     def found(self, path: str) -> object | None:
@@ -109,11 +107,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: a server's log would have a line for each request."""
 
 
-def main(folder: Path, socket: Path, latency_ms: int, *, is_down: bool) -> None:
+def main(folder: Path, socket: Path, latency_ms: int, options: str, *, is_down: bool) -> None:
     """Serve until this process is ended; ``is_down``: only until the server has its socket."""
     service = KeyService(folder, latency_ms / 1000.0)
     threading.Thread(target=service.serve_forever, daemon=True).start()
-    service.write_options()
+    service.write_options(options)
     while not (is_down and socket.exists()):
         time.sleep(_LOOK_AGAIN_SECONDS)
     service.shutdown()
@@ -122,4 +120,4 @@ def main(folder: Path, socket: Path, latency_ms: int, *, is_down: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), is_down=sys.argv[4] == "1")
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[5], is_down=sys.argv[4] == "1")

@@ -58,10 +58,9 @@ def test_nobody_without_the_token_gets_a_key(ask: Ask, token: str) -> None:
 def test_the_plugins_options_have_address_and_token_and_are_for_their_owner_only(tmp_path: Path) -> None:
     (tmp_path / KEYS).write_text(f"1;{FIRST}\n")
     with KeyService(tmp_path) as service:
-        service.write_options()
+        service.write_options("url={url}\ntoken={token}\n")
         written = tmp_path / OPTIONS
         assert written.read_text() == (
-            f"[mysqld]\nhashicorp_key_management_vault_url=http://127.0.0.1:{service.server_address[1]}/v1/tdelta\n"
-            f"hashicorp_key_management_token={service.token}\n"
+            f"url=http://127.0.0.1:{service.server_address[1]}/v1/tdelta\ntoken={service.token}\n"
         )
         assert written.stat().st_mode & 0o777 == 0o600

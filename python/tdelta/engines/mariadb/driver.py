@@ -79,6 +79,7 @@ _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib/
 _ALGORITHM = f"{_PLUGIN}_encryption_algorithm"
 _CACHING = f"{VAULT_PLUGIN}_caching_enabled"
 _INSTALL_PLUGIN = "apt-get install mariadb-plugin-hashicorp-key-management"
+_VAULT_OPTIONS = f"[mysqld]\n{VAULT_PLUGIN}_vault_url={{url}}\n{VAULT_PLUGIN}_token={{token}}\n"
 _NO_PROXY = {"no_proxy": "127.0.0.1"}
 _INSTALLERS = (
     "bin/mariadb-install-db",
@@ -368,7 +369,7 @@ def _is_served(settings: ServerSettings) -> bool:
 
 
 def _key_service(place: ServerPaths, keys: str) -> Service:
-    words = (place.keys, place.socket, key_latency_ms(keys), int(keys == "vault-down"))
+    words = (place.keys, place.socket, key_latency_ms(keys), int(keys == "vault-down"), _VAULT_OPTIONS)
     argv = (sys.executable, "-m", "tdelta.processes.key_service", *map(str, words))
     return Service(Command(argv), place.keys / key_service.OPTIONS)
 
