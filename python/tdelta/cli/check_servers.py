@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +47,14 @@ def check_servers(as_json: bool, report: Path, **given: object) -> int:
         found = check_servers(request_of(given), observer, report)
     code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
     document = server_check_document(found, code)
-    said = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    said = list(_whole(report.read_text(encoding="utf-8").splitlines()))
     report.write_text(json.dumps({**document, "conversation": said}, indent=1), encoding="utf-8")
     show(server_check_blocks(found, report), document, as_json=as_json)
     return code
+
+
+def _whole(lines: Iterable[str]) -> Iterator[object]:
+    """The answers that were written whole: a process that is killed may leave part of one."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)

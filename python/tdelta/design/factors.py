@@ -60,7 +60,7 @@ MOST_LEVELS, MOST_CONDITIONS = 100, 1000
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RATE = re.compile(rf"{_NUMBER}(?:\s*/\s*s)?")
-_LATENCY = re.compile(r"vault:latency=([1-9][0-9]{0,4})ms")
+_LATENCY = re.compile(r"vault:latency=([1-9][0-9]{0,3})ms")
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
 _BYTES = {
     "": 1,

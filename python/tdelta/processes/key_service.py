@@ -112,7 +112,9 @@ def main(folder: Path, socket: Path, latency_ms: int, options: str, *, is_down: 
     service = KeyService(folder, latency_ms / 1000.0)
     threading.Thread(target=service.serve_forever, daemon=True).start()
     service.write_options(options)
-    while not (is_down and socket.exists()):
+    if not is_down:
+        threading.Event().wait()
+    while not socket.exists():
         time.sleep(_LOOK_AGAIN_SECONDS)
     service.shutdown()
     service.server_close()

@@ -93,7 +93,7 @@ class Interruption:
         self._armed = True
 
     def request(self) -> None:
-        """The call of the signal handler. A second request does not wait."""
+        """Called by the signal handler. A second request does not wait."""
         hurry()
         if not self._armed or self.requested:
             signals.interrupt()

@@ -400,7 +400,7 @@ def _discard(request: RunRequest) -> Iterator[Refusal]:
 def check_steps(vary: Levels, workload: Workload, chosen: Engine) -> None:
     """Refuse a rebuild and a routine that are not written for the engine's dialect."""
     for step, written in ((REBUILD, workload.rebuilds), (ROUTINE, workload.routines)):
-        if step in vary.get("work", ()) and chosen.profile.dialect.name not in written:
+        if step in vary.get("work", ()) and not written.get(chosen.profile.dialect.name):
             known, name = ", ".join(sorted(written)) or "none", chosen.profile.dialect.name
             raise UsageError(Refusal.of("no-such-step", step=step, workload=workload.name, known=known, dialect=name))
 

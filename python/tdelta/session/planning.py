@@ -266,13 +266,13 @@ class Plan(RunLayout):
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        parts = [job.plan, job.tables_sql, job.indexes_sql, job.rebuild_sql, self.workload.scripts()]
+        parts = [job.plan, job.tables_sql, job.indexes_sql, job.rebuild_sql, job.routine_sql, self.workload.scripts()]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
-    """The order of instances by size: connections, then cache."""
+    """The size of an instance, for sorting: its connections, then its cache."""
     levels = [dict(condition.levels) for condition in conditions]
     caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in levels]
     return sum(float(of["threads"]) for of in levels), max(caches)

@@ -26,7 +26,7 @@ _ROWS = ("rows", "rows_per_scale", "rows_per")
 _DISTRIBUTION = "distribution"
 _ROW_BYTES = 3
 """The least that SQLite's file format adds to a row: its pointer, its length and its header's (section 1.6)."""
-_SLASH = re.compile(r"^/$", re.MULTILINE)
+_SLASH = re.compile(r"^/[ \t\r]*$", re.MULTILINE)
 _FREE_BYTES = 1 << 20  # what need not be in ``fixed_bytes``: it changes no plan
 
 
@@ -106,7 +106,7 @@ class FolderReader(FolderFiles):
     def routines(self) -> dict[str, tuple[str, ...]]:
         """By engine: statements that are separated by lines with a slash, since semicolons are within them."""
         texts = {engine: text for engine, _, text in self.of_engines("routine")}
-        return {engine: tuple(part.strip() for part in _SLASH.split(text)) for engine, text in texts.items()}
+        return {engine: tuple(filter(None, map(str.strip, _SLASH.split(text)))) for engine, text in texts.items()}
 
     def of_engines(self, stem: str) -> Iterator[tuple[str, str, str]]:
         """Engine, name and content of each file ``STEM.ENGINE.sql``; a fault for an engine that is not known."""

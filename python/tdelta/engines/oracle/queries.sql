@@ -75,7 +75,7 @@ WHERE type = 'USER' AND status = 'ACTIVE' AND sid <> SYS_CONTEXT('USERENV', 'SID
 BEGIN DBMS_SESSION.SLEEP(70); END;;
 
 -- name: census
-SELECT username AS name FROM all_users UNION ALL SELECT tablespace_name AS name FROM dba_tablespaces;
+SELECT username AS listed FROM all_users UNION ALL SELECT tablespace_name AS listed FROM dba_tablespaces;
 
 -- name: settings
 SELECT name AS name, display_value AS value FROM v$system_parameter;

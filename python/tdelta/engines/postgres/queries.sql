@@ -64,8 +64,8 @@ has_database_privilege(current_database(), 'CREATE')::text AS may;
 SELECT pg_sleep(70);
 
 -- name: census
-SELECT nspname AS name FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%'
-UNION ALL SELECT datname AS name FROM pg_database;
+SELECT nspname AS listed FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%'
+UNION ALL SELECT datname AS listed FROM pg_database;
 
 -- name: others
 SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid();

@@ -809,7 +809,7 @@ class MySqlFamily(ServerEngine):
     )
 
     long_sql: str = SQL["long"]
-    census: tuple[str, ...] = (SQL["schemas"],)
+    census: tuple[str, ...] = (f"SELECT name AS listed FROM ({SQL['schemas']}) AS every",)
     waiting_sql: tuple[str, ...] = (f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",)
 
     def __init__(self, origin: ServerBinary | Identity) -> None:

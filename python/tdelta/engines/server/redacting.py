@@ -94,7 +94,11 @@ _HIDDEN = {
     "port": "PORT",
     "socket": "SOCKET",
     "tls_ca": "FILE",
+    "database": "DATABASE",
 }
+
+_LISTED = "listed"
+"""The column of an answer with the names of other people's objects, which are not recorded."""
 
 _MACHINE = "machine"
 """The column of an answer in which a server names its host (`tdelta.engines.server.base.Identity`)."""
@@ -122,7 +126,8 @@ class Recorder:
         for name, *cells in zip(columns, *rows, strict=True):
             if name.lower() == _MACHINE:
                 self._secrets |= {cell: "HOST" for cell in cells if cell}
-        titles, redacted = rows_without(columns, rows, self._secrets)
+        is_listed = [name.lower() for name in columns] == [_LISTED]
+        titles, redacted = rows_without(columns, () if is_listed else rows, self._secrets)
         self._write(sql, {"columns": titles, "rows": redacted})
 
     def worked(self, sql: str, parameters: Mapping[str, object] | Sequence[object]) -> None:

@@ -195,10 +195,15 @@ class ServerTwin(Twin):
         self._empty(ROUTINE, request["before"])
         try:
             self._worker.ask("run", statements=[tracing.begin])
-            self._worker.ask("step", seconds=STEP_SECONDS, **{**request, "before": []})
-            self._worker.ask("run", statements=[tracing.end])
-            lines = [row[0] or "" for row in self._rows(tracing.lines)]
         except StatementFault:  # a right is missing: figures of statements are then those of the client's
+            return nothing
+        try:
+            self._worker.ask("step", seconds=STEP_SECONDS, **{**request, "before": []})
+        finally:
+            self._worker.ask("run", statements=[tracing.end])
+        try:
+            lines = [row[0] or "" for row in self._rows(tracing.lines)]
+        except StatementFault:
             return nothing
         return dataclasses.replace(nothing, traced=tracing.costs(lines))
 

@@ -21,7 +21,7 @@ SELECT encryption_state AS state FROM sys.dm_database_encryption_keys WHERE data
 WAITFOR DELAY '00:01:10';
 
 -- name: census
-SELECT name AS name FROM sys.databases UNION ALL SELECT name AS name FROM sys.backup_devices;
+SELECT name AS listed FROM sys.databases UNION ALL SELECT name AS listed FROM sys.backup_devices;
 
 -- name: settings
 SELECT name AS name, CAST(value_in_use AS NVARCHAR(256)) AS value FROM sys.configurations;

@@ -90,7 +90,7 @@ class Connection:
         return "".join(["[client]\n", *lines])
 
     def option_file(self) -> str:
-        """The last option file that clients of MySQL read; empty for others."""
+        """The content of the option file that clients of MySQL read last; empty for others."""
         if self.protocol == POSTGRES:
             return ""
         return self.passfile_text() + own_socket_only(self.socket)

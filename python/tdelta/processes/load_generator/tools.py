@@ -44,7 +44,7 @@ def unreadable(finished: Finished, expected: str) -> LoadFault:
 
 
 class Amount(StrEnum):
-    """The end of a trial of a command.
+    """How a trial of a command ends.
 
     ``asked``: the number of operations that tdelta asks for. ``fixed``: a number of the user's own. ``timed``: a time,
     so that twins do different amounts of work. ``own``: the command knows.

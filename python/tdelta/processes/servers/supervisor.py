@@ -126,8 +126,8 @@ class ServerHost(Supervisor):
         return {"pid": self._server.pid}
 
     def do_status(self, _request: Request) -> Reply:
-        """Whether the server runs, what it ended with if it does not, and whether its file system is there."""
-        mounted = self._mount is None or self._mount.poll() is None
+        """Whether the server runs, what it ended with if it does not, and whether what it needs beside it is there."""
+        mounted = all(beside is None or beside.poll() is None for beside in (self._mount, self._service))
         return {"running": self._is_running(), "status": self._server and self._server.returncode, "mounted": mounted}
 
     def do_processes(self, _request: Request) -> Reply:
@@ -246,6 +246,7 @@ class ServerHost(Supervisor):
             raise Failed("server", f"{Path(mount.serve.argv[0]).name} did not mount {mount.at}")
 
     def _serve(self, service: Service) -> None:
+        self._end_service()  # of a server that died
         service.ready.unlink(missing_ok=True)
         self._service = process = self._launch(service.serve)
         self.requests.wait(lambda: process.poll() is not None or service.ready.exists(), _SERVICE_SECONDS)

@@ -84,7 +84,7 @@ class Checks:
 
     @property
     def _observed(self) -> Mapping[str, str]:
-        """Engines that were seen to start for their pages, by the cipher requested; empty where nothing was seen."""
+        """Ciphers that engines were seen to start for their pages, by the cipher requested; empty if none was seen."""
         return self._state.ciphers or {}
 
     def _planned(self, condition: Condition, plans: Mapping[str, Any]) -> None:
