@@ -425,7 +425,7 @@ class PrivateTwin(ServerTwin):
         self._connected_to, server = self.instance.starts, self.instance.server
         self._worker.server, self._worker.file_systems = server.pid, server.file_system_pids()
         is_loop = self._command is None and self._agents is None
-        shares_a_cpu = is_loop and self._threads == 1
+        shares_a_cpu = is_loop and self._threads == 1 and self._mix.steps is None
         with on_one_cpu(self._worker.pid, server.pid) if shares_a_cpu else contextlib.nullcontext():
             self._connect(self._threads if is_loop else 1)
 

@@ -85,7 +85,7 @@ class _Restore(_Backup, SchemaRestore):
         server = self.site.schema.server
         with server.translated_errors():
             self.folders = {name: _folder(path or "") for name, path in one(server.ask(SQL["folders"])).items()}
-        return self.filled("make_device"), self.to(f"[{self.site.schema.name}]")
+        return self.filled("make_device"), self.to(f"[tdelta_backup_{self.site.schema.name}]")
 
     def statements(self) -> tuple[str, ...]:
         return self.filled("restore"), self.filled("answer", first_table=self.site.tables[0][0])

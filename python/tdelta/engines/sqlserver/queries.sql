@@ -181,16 +181,16 @@ SELECT CAST(SERVERPROPERTY('InstanceDefaultDataPath') AS NVARCHAR(260)) AS data,
 CAST(SERVERPROPERTY('InstanceDefaultLogPath') AS NVARCHAR(260)) AS log;
 
 -- name: make_device
-EXEC master.sys.sp_addumpdevice N'disk', N'{schema}', N'{data}{schema}.bak';
+EXEC master.sys.sp_addumpdevice N'disk', N'tdelta_backup_{schema}', N'{data}tdelta_backup_{schema}.bak';
 
 -- name: restore
-RESTORE DATABASE [{restored}] FROM [{schema}] WITH MOVE N'{schema}' TO N'{data}{restored}.mdf', MOVE N'{schema}_log' TO N'{log}{restored}.ldf';
+RESTORE DATABASE [{restored}] FROM [tdelta_backup_{schema}] WITH MOVE N'{schema}' TO N'{data}{restored}.mdf', MOVE N'{schema}_log' TO N'{log}{restored}.ldf';
 
 -- name: answer
 SELECT COUNT_BIG(*) AS found FROM [{restored}].dbo.[{first_table}];
 
 -- name: drop_device
-IF EXISTS (SELECT 1 FROM sys.backup_devices WHERE name = {named}) EXEC master.sys.sp_dropdevice N'{schema}', N'DELFILE';
+IF EXISTS (SELECT 1 FROM sys.backup_devices WHERE name = N'tdelta_backup_{schema}') EXEC master.sys.sp_dropdevice N'tdelta_backup_{schema}', N'DELFILE';
 
 -- name: backed_up
 SELECT TOP (1) CAST(backup_size AS BIGINT) AS backup_raw_bytes, CAST(compressed_backup_size AS BIGINT) AS backup_bytes
