@@ -2,7 +2,7 @@
 
 The cipher, what it is applied to (a server's scope), where keys come from, what the twin lies on, what goes on beside
 the load and the CPU's AES instructions are what is compared; every combination of the other factors is a *stratum*. It
-has a plain baseline of its own (with the instructions, where both levels run, and with nothing beside its load), so
+has its own plain baseline (with the instructions, where both levels run, and with nothing beside its load), so
 that no comparison crosses threads, cache or page size, and by default an A/A twin of it, so that every comparison has a
 noise floor. Beside each encrypted condition there can be a B/B twin of it: the noise floor of what is encrypted, of
 which a round has one (`tdelta.design.drawn_twin`).

@@ -75,7 +75,7 @@ impl Plant {
     /// no clock here sees (probably branch prediction): with spins of a fraction of a microsecond behind every statement,
     /// planted twins of the order-entry mix read some 2 points more CPU than was spun (benches/results/truth.md).
     const LEAST_NS: f64 = 20_000.0;
-    /// The same of a server's client, which sleeps: a spin would move the server to another CPU, whose wake-ups are dear.
+    /// The same for a server's client, which sleeps. A spin would move the server to another CPU, and waking that is slow.
     /// With a spin behind every statement of 200 us, planted twins of MariaDB took 27% more time where 10% were spun.
     const LEAST_ELAPSED_NS: f64 = 2_000_000.0;
     /// A spin that overshoots by this much was preempted.

@@ -232,7 +232,7 @@ class MariaDb(family.MySqlFamily):
         return f"plugin_load_add={VAULT_PLUGIN if _is_served(settings) else _PLUGIN}"
 
     def key_store_fault(self, keys: str, ciphers: Sequence[str]) -> Refusal | None:
-        """The plugin of key services has no modes of its own, and a package of its own."""
+        """The plugin for key services has no cipher modes, and comes in a separate package."""
         if keys == "file":
             return None
         if modes := [cipher for cipher in ciphers if cipher.endswith("-ctr")]:

@@ -4,7 +4,7 @@ A schema is a user without authentication, in the tablespace that the DSN names,
 that one is encrypted on the encrypted twin. Both may be of one database. Redo, undo and temporary files of an instance
 are shared by all its tablespaces; what belongs to an encrypted one is encrypted in them, block by block.
 
-A schema that is converted beside its load has a tablespace of its own, called by a hash of its name: names of users may
+A schema that is converted beside its load has a separate tablespace, named by a hash of its name: names of users may
 have 128 bytes, those of tablespaces 30.
 """
 

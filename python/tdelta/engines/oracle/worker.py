@@ -49,7 +49,7 @@ def current_schema(cursor: Any) -> str:
 
 class DirectPath(LoadsAside):
     rows_at_once = 200_000
-    """Each piece is a load of its own, with a commit, into new extents above all blocks that there are. The driver
+    """Each piece is a separate load, with a commit, into new extents above all blocks that there are. The driver
     takes a list, so that three or four pieces are in memory."""
 
     def load(self, table: str, columns: Sequence[str], pieces: Iterator[list[tuple[Any, ...]]]) -> None:

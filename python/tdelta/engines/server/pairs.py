@@ -731,7 +731,7 @@ def cipher_of(dsn: Dsn) -> str:
 
 
 def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) -> list[FoundServer]:
-    """Both servers at all their places, asked who they are; what keeps either from answering is told at once."""
+    """Both servers at all their places, identified; the faults of both are reported together."""
     found, faults = [], []
     for option, dsn in named.items():
         try:
