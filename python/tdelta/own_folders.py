@@ -88,6 +88,14 @@ def remove(path: Path) -> None:
             os.close(descriptor)
 
 
+def remove_of_dead(place: Path, prefix: str) -> None:
+    """Remove folders that a process with their number (``PREFIX123-…``) left, and that is no more."""
+    for folder in place.glob(f"{prefix}*"):
+        owner = folder.name.removeprefix(prefix).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            remove(folder)
+
+
 def remove_empty(path: Path, descriptor: int | None = None) -> None:
     """Remove a folder of this user's that is empty; ``descriptor``: only if it is the one that was opened."""
     with _above(path) as above:

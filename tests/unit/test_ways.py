@@ -52,5 +52,5 @@ def test_a_level_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> N
 def test_a_trials_time_passes_through_few_modules(traced: tuple[Ways, list[int]]) -> None:
     ways, times = traced
     found = ways.of_number(times)
-    assert {"tdelta.processes.worker_host", "tdelta.store.seals"} <= found, "processes are traced from worker to store"
+    assert {"tdelta.processes.worker_host", "tdelta.store.rows"} <= found, "processes are traced from worker to store"
     assert len(found) <= MOST_OF_TIME, "\n".join(sorted(found))

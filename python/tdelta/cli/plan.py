@@ -11,6 +11,7 @@ from tdelta.cli.help import Command, common_option
 from tdelta.cli.output import BadValue, Mistyped, drawn_progress, show, typed_flags
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
+from tdelta.inputs import out_of_range, unexpected
 from tdelta.messages import Refusal
 from tdelta.records import Metric
 from tdelta.session.request import OPTIONS, RunRequest
@@ -90,10 +91,7 @@ def plan(
         max_seconds=max_seconds,
     )
     if wrong := [tolerance for tolerance in tolerances if tolerance <= 0]:
-        raise BadValue(
-            Refusal.of("out-of-range", what="the tolerance", wanted="above 0%", found=f"{wrong[0]:.0%}"),
-            param_hint="'--tolerance'",
-        )
+        raise BadValue(out_of_range("the tolerance", "above 0%", f"{wrong[0]:.0%}"), param_hint="'--tolerance'")
     known = {study.name for study in studies()}
     study = sources[0] if len(sources) == 1 and sources[0] in known else None
     if sources and study is None:
@@ -143,14 +141,8 @@ def _assurance(text: str) -> float:
     except ValueError:
         chance = float("nan")
     if not _LEAST_ASSURANCE <= chance <= _MOST_ASSURANCE:
-        raise BadValue(
-            Refusal.of(
-                "unexpected",
-                expected=f"a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%",
-                found=repr(text),
-            ),
-            param_hint="'--assurance'",
-        )
+        expected = f"a chance from {_LEAST_ASSURANCE} to {_MOST_ASSURANCE} such as 0.8 or 80%"
+        raise BadValue(unexpected(expected, repr(text)), param_hint="'--assurance'")
     return chance
 
 

@@ -159,8 +159,7 @@ def typed_of(given: dict[str, object]) -> dict[str, object]:
     for name, value in given.items():
         if value is None or value == ():
             continue
-        option, found = OPTIONS[name], OPTIONS[name].value.gathered(value)
-        typed |= dict(zip((name, option.also), found, strict=True)) if option.also else {name: found}
+        typed |= OPTIONS[name].fields(value)
     for name in ("database", "restore"):
         if name in typed and "size_bytes" in typed:
             raise Mistyped(Refusal.of("conflict", one="--size", other=f"--{name}"))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -254,16 +255,9 @@ def _named(name: str, levels: Sequence[str], takes: Takes | None = None) -> Fact
     return Factor(name, f"one of {', '.join(levels)}", parse, takes)
 
 
-def _work(text: str) -> str:
+def _action(known: Sequence[str], text: str) -> str:
     level = text.lower()
-    if parse_action(level).name not in WORKS:
-        raise ValueError(text)
-    return level
-
-
-def _during(text: str) -> str:
-    level = text.lower()
-    if parse_action(level).name not in DURING:
+    if parse_action(level).name not in known:
         raise ValueError(text)
     return level
 
@@ -333,8 +327,10 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
                 "a share of the data size above 0, such as 10% or 0.1 (with % above 200%), or a size such as 4GB",
                 cache_level,
             ),
-            Factor("work", f"one of {', '.join(WORKS)}", _work),
-            Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
+            Factor("work", f"one of {', '.join(WORKS)}", partial(_action, WORKS)),
+            Factor(
+                "during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", partial(_action, DURING)
+            ),
             _named("replication", REPLICATIONS, Takes.SERVER),
             Factor(
                 "server", "a path with a slash in it: a server's prefix, bin folder or program", _server, Takes.SERVER

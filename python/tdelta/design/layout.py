@@ -20,6 +20,7 @@ from tdelta.design.actions import NOTHING, is_for
 from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
+from tdelta.inputs import out_of_range
 from tdelta.messages import Refusal
 from tdelta.records import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
 
@@ -163,12 +164,7 @@ def _controls(plain: Levels, stratum: int, *, self_test: bool, aa_control: bool)
 
 def _check_injected(inject: Sequence[float]) -> None:
     faults = [
-        Refusal.of(
-            "out-of-range",
-            what="an injected slowdown",
-            wanted=f"above 0 and at most {INJECTED_SHARE_MAX:g}",
-            found=share,
-        )
+        out_of_range("an injected slowdown", f"above 0 and at most {INJECTED_SHARE_MAX:g}", share)
         for share in inject
         if not 0 < share <= INJECTED_SHARE_MAX
     ]

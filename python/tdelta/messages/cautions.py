@@ -184,7 +184,6 @@ CAUTIONS = {
 }
 
 AGAINST_TRUST = (
-    # the purpose is missed
     # the figures are of something else
     "calibration-invalid",
     "conditions-barely-encrypted",

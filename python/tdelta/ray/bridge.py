@@ -171,7 +171,7 @@ class Bridge(Worker):
     def __init__(self, address: str | None, count: int = 0, *more: object) -> None:
         if address is not None:
             require_head(address)
-        _sweep()
+        own_folders.remove_of_dead(Path("/tmp"), _FOLDERS)  # noqa: S108 - see `_FOLDERS`
         self._has_joined = False
         self.folder = None if address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
         # Whoever is on this machine could join a Ray that asks for no token.
@@ -238,11 +238,3 @@ def _require_same_version(nodes: Sequence[Mapping[str, Any]], option: str) -> No
     if others:
         expected, found = f"tdelta {own} on every node", ", ".join(sorted(others))
         raise EnvironmentFault(Refusal.of("version-mismatch", what=option, expected=expected, found=found))
-
-
-def _sweep() -> None:
-    """Remove folders of Rays whose tdelta was killed together with its bridge."""
-    for folder in Path("/tmp").glob(f"{_FOLDERS}*"):  # noqa: S108 - see `_FOLDERS`; only this user's are removed
-        owner = folder.name.removeprefix(_FOLDERS).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            own_folders.remove(folder)

@@ -50,13 +50,6 @@ def site_run(words: list[str], folder: Path, stopped: threading.Event) -> dict[s
     return found
 
 
-def sweep() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*"):
-        owner = folder.name.removeprefix(FOLDERS).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            own_folders.remove(folder)
-
-
 def _tdelta(words: list[str], folder: Path, stopped: threading.Event) -> tuple[int, str, str]:
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as to, err.open("wb") as said:
@@ -96,7 +89,7 @@ def main() -> None:
         stopped.set()
 
     threading.Thread(target=hear, daemon=True).start()
-    sweep()
+    own_folders.remove_of_dead(Path(tempfile.gettempdir()), FOLDERS)
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDERS}{os.getpid()}-"))
     try:
         found = site_run(order["words"], folder, stopped)

@@ -8,8 +8,6 @@ Ciphers, rounds, the tolerance and a budget may differ: they do not change the e
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import time
 from collections.abc import Mapping
 
@@ -55,7 +53,7 @@ def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
         engine=plan.settings.engine,
         library=plan.engine.identity(),
         workload=plan.settings.workload,
-        work=_work(plan),
+        work=plan.fingerprint(),
         options=options,
         tdelta=__version__,
     )
@@ -85,11 +83,9 @@ def _options(plan: Plan) -> dict[str, object] | None:
     if any(plan.step(condition) for condition in plan.conditions):
         return None
     found: dict[str, object] = {}
-    baselines = [dict(c.levels) for c in plan.conditions if c.role is Role.BASELINE]
+    baselines = [c for c in plan.conditions if c.role is Role.BASELINE]
     for name in (option.name for option in OPTIONS.values() if option.decides_trial):
-        values = {levels.get(name, _given(plan, name)) for levels in baselines}
-        if name == "cold":
-            values = {plan.is_cold(c) for c in plan.conditions if c.role is Role.BASELINE}
+        values = {plan.is_cold(c) if name == "cold" else c.get(name, _given(plan, name)) for c in baselines}
         if len(values) != 1:
             return None
         found[name] = values.pop()
@@ -100,18 +96,3 @@ def _given(plan: Plan, name: str) -> object:
     """An option as it was typed, or its default; the page size that is usual where none was typed."""
     value: object = plan.request.values[name]
     return DEFAULT_PAGE_SIZE if name == "page_size" and value is None and plan.source is None else value
-
-
-def _work(plan: Plan) -> str:
-    """A digest of the data and the transactions. The planted markers, which every seed draws anew, are not in it."""
-    if plan.source is not None:
-        return plan.source.fingerprint()
-    work = plan.workload
-    dialect = plan.engine.profile.dialect
-    parts = [
-        work.plan(plan.scale),
-        work.tables_sql(dialect),
-        work.indexes_sql(dialect),
-        work.scripts(),
-    ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

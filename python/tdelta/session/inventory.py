@@ -17,7 +17,7 @@ from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import InventoryError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records.kept import label_fault
-from tdelta.session.project import KEYS, ProjectReader, checked, read_value
+from tdelta.session.project import KEYS, ProjectReader, checked, read_value, with_key
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.workloads.faults import shown
 
@@ -114,8 +114,7 @@ class _Reader(ProjectReader):
             return float(read_value(KEYS[_MAX_TIME].value, document[_TIME]))
         except ValueError as fault:
             said = fault.args[0]
-            parameters = {**said.parameters, "key": _TIME} if said.code == "project-value" else said.parameters
-            self.fault(Refusal(said.code, parameters), _TIME)
+            self.fault(with_key(said, _TIME) if said.code == "project-value" else said, _TIME)
             return None
 
     def _at_once(self, document: Mapping[str, object]) -> int | None:
@@ -128,11 +127,7 @@ class _Reader(ProjectReader):
 
     def _values(self, table: Mapping[str, object], *path: str) -> dict[str, Any]:
         """The values of options, study and labels among them, by the names that a request has them under."""
-        given = {key: value for key, value in table.items() if key in _OPTIONS}
-        if "labels" in table:
-            if "label" in table:
-                self.fault(Refusal.of("conflict", one="label", other="labels"), *path, "labels")
-            given["label"] = table["labels"]
+        given = self.with_labels(table, _OPTIONS, *path)
         if "engine" in given and not self.is_known(given["engine"], "engine", *path, "engine"):
             del given["engine"]
         found = self.options(given, *path)
@@ -145,8 +140,7 @@ class _Reader(ProjectReader):
         if (fault := label_fault(name)) is not None:
             self.fault(fault, *at)
             return None
-        if not isinstance(table, dict):
-            self.fault(Refusal.of("out-of-range", what=f"{TARGET}.{name}", wanted="a table", found=shown(table)), *at)
+        if not self.is_table(table, *at):
             return None
         self.unknown_keys(table, (*_OPTIONS, "study", "labels", "server"), *at)
         before = len(self.faults.refusals())

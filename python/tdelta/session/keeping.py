@@ -90,10 +90,7 @@ def label(store: Store, run_id: str, added: Sequence[str], removed: Sequence[str
             )
         )
     labels = checked_labels([*(one for one in before if one not in removed), *added])
-    if labels:
-        store.put_fact(run_id, LABELS, list(labels))
-    else:
-        store.drop_fact(run_id, LABELS)
+    _keep(store, run_id, LABELS, list(labels))
     return labels
 
 
@@ -101,11 +98,15 @@ def note(store: Store, run_id: str, text: str) -> str:
     """Keep a note with a run, in place of the one it has; an empty one removes that. Returns it."""
     store.summary(run_id)  # what is damaged is not sealed anew
     kept = checked_note(text)
-    if kept:
-        store.put_fact(run_id, NOTE, kept)
-    else:
-        store.drop_fact(run_id, NOTE)
+    _keep(store, run_id, NOTE, kept)
     return kept
+
+
+def _keep(store: Store, run_id: str, name: str, value: object) -> None:
+    if value:
+        store.put_fact(run_id, name, value)
+    else:
+        store.drop_fact(run_id, name)
 
 
 def shelf(store: Store) -> Shelf:

@@ -80,6 +80,11 @@ class Option:
         flag = self.flag if self.flag.startswith("--") else None
         return [word for text in self.value.texts(value) for word in (flag, text) if word is not None]
 
+    def fields(self, parsed: Any) -> dict[str, Any]:
+        """A request's fields from what was parsed: two of some options."""
+        found = self.value.gathered(parsed)
+        return dict(zip((self.name, self.also), found, strict=True)) if self.also else {self.name: found}
+
     def _of_engines(self) -> Iterator[tuple[str, Any]]:
         """The defaults of engines that have another one, each with where it is so."""
         own = {one.product: one.defaults[self.name] for one in profiles() if self.name in one.defaults}

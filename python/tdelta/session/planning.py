@@ -169,13 +169,9 @@ class Plan(RunLayout):
         """The same with more time than the default, which holds not even the shortest run."""
         found = self.request.max_seconds
         cautions = (*self.cautions, Caution.of("time-extended", found=found, needed=max_seconds))
-        return dataclasses.replace(self._with(max_seconds=max_seconds), cautions=cautions)
+        return dataclasses.replace(self.with_options(max_seconds=max_seconds), cautions=cautions)
 
-    def of_blocks(self, blocks_per_round: int) -> Plan:
-        """The same with rounds of so many blocks."""
-        return self._with(blocks_per_round=blocks_per_round)
-
-    def _with(self, **options: Any) -> Plan:
+    def with_options(self, **options: Any) -> Plan:
         settings = dataclasses.replace(self.settings, options={**self.settings.options, **options})
         return dataclasses.replace(self, request=self.request.replace(**options), settings=settings)
 
@@ -273,9 +269,8 @@ class Plan(RunLayout):
 
 def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
     """The size of an instance, for sorting: its connections, then its cache."""
-    levels = [dict(condition.levels) for condition in conditions]
-    caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in levels]
-    return sum(float(of["threads"]) for of in levels), max(caches)
+    caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in conditions]
+    return sum(float(of.level("threads")) for of in conditions), max(caches)
 
 
 def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Engine:

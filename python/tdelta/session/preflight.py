@@ -218,7 +218,7 @@ def with_enough_rounds(plan: Plan) -> Plan:
     if request.blocks_per_round_is_given or request.study is not None or request.max_rounds is not None:
         return plan
     for blocks in range(request.blocks_per_round, _FEWEST_BLOCKS - 1, -1):
-        shorter = plan.of_blocks(blocks)
+        shorter = plan.with_options(blocks_per_round=blocks)
         if Pace(shorter).whole(FEWEST_ROUNDS) <= request.max_seconds:
             return shorter
     return plan

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
+from tdelta.inputs import out_of_range
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import passwords_in
 from tdelta.session.options import Option
@@ -42,6 +43,7 @@ KEYS: Mapping[str, Option] = {
 """Every option by its key in the file."""
 
 _TABLES = ("study", "engine")
+_OF_RUNS = tuple(key for key in KEYS if key not in _TABLES)
 _CREDENTIALS = re.compile(r"(:)[^\s:@'\"]+@")
 """Where a DSN has its password, wherever in the file a DSN stands by mistake."""
 
@@ -129,12 +131,6 @@ def checked(values: Mapping[str, Any]) -> RunRequest:
     return request
 
 
-def spread(option: Option, parsed: Any) -> dict[str, Any]:
-    """A request's fields from an option's parsed value: two fields of some."""
-    found = option.value.gathered(parsed)
-    return dict(zip((option.name, option.also), found, strict=True)) if option.also else {option.name: found}
-
-
 def read_value(value: Value, found: object) -> Any:
     """A TOML value by the option's kind of value, before all of one option are gathered; None: not given.
 
@@ -219,7 +215,7 @@ class ProjectReader(FolderFiles):
             path=self.path,
             studies=studies_ or (None,),
             engines=engines or (None,),
-            options=self._all_options(document),
+            options=self.options(self.with_labels(document, _OF_RUNS)),
             of=dict(self._tables(document, {"study": studies_, "engine": engines})),
         )
 
@@ -258,14 +254,14 @@ class ProjectReader(FolderFiles):
         self.fault(Refusal.of("unknown", kind=kind, found=shown(name), hint=near), *path)
         return False
 
-    def _all_options(self, document: Mapping[str, object]) -> dict[str, Any]:
-        """The options for all runs, labels with them."""
-        given = {key: value for key, value in document.items() if key in KEYS and key not in _TABLES}
-        if "labels" in document:
-            if "label" in document:
-                self.fault(Refusal.of("conflict", one="label", other="labels"), "labels")
-            given["label"] = document["labels"]
-        return self.options(given)
+    def with_labels(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> dict[str, object]:
+        """The options of a table that are known, its list of labels as the option of that."""
+        given = {key: table[key] for key in known if key in table}
+        if "labels" in table:
+            if "label" in table:
+                self.fault(Refusal.of("conflict", one="label", other="labels"), *path, "labels")
+            given["label"] = table["labels"]
+        return given
 
     def _tables(
         self, document: Mapping[str, object], named: Mapping[str, tuple[str, ...]]
@@ -275,15 +271,10 @@ class ProjectReader(FolderFiles):
             if not isinstance(found, dict):
                 if kind in document and not isinstance(found, str):
                     said = _expected("a name, or tables with the options of each", found)
-                    self.fault(_with_key(said, kind), kind)
+                    self.fault(with_key(said, kind), kind)
                 continue
             for name, options in self.entries(found, kind).items():
-                if not isinstance(options, dict):
-                    self.fault(
-                        Refusal.of("out-of-range", what=f"{kind}.{name}", wanted="a table", found=shown(options)),
-                        kind,
-                        name,
-                    )
+                if not self.is_table(options, kind, name):
                     continue
                 if name not in named[kind]:
                     plural = next(key for key, one in LISTS.items() if one == kind)
@@ -292,9 +283,14 @@ class ProjectReader(FolderFiles):
                         "unknown", kind="table", found=shown(name), hint=f" The {plural} of the project: {known}."
                     )
                     self.fault(said, kind, name)
-                self.unknown_keys(options, (key for key in KEYS if key not in _TABLES), kind, name)
-                given = {key: value for key, value in options.items() if key in KEYS and key not in _TABLES}
+                self.unknown_keys(options, _OF_RUNS, kind, name)
+                given = {key: value for key, value in options.items() if key in _OF_RUNS}
                 yield (kind, name), self.options(given, kind, name)
+
+    def is_table(self, found: object, *path: str) -> TypeGuard[dict[str, object]]:
+        if not isinstance(found, dict):
+            self.fault(out_of_range(".".join(path), "a table", shown(found)), *path)
+        return isinstance(found, dict)
 
     def options(self, given: Mapping[str, object], *path: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -306,7 +302,7 @@ class ProjectReader(FolderFiles):
                 said = fault.args[0] if fault.args else None
                 if not isinstance(said, Refusal):  # a number that Python does not read
                     said = _expected(f"a value of {KEYS[key].flag}", value)
-                self.fault(_with_key(said, key) if said.code == "project-value" else said.at(key), *at)
+                self.fault(with_key(said, key) if said.code == "project-value" else said.at(key), *at)
             except UsageError as error:
                 for refusal in error.refusals:
                     self.fault(_without_password(refusal, key), *at)
@@ -329,7 +325,7 @@ class ProjectReader(FolderFiles):
             return {}
         return {
             name: one if name == option.also else option.value.within(self.folder, one)
-            for name, one in spread(option, parsed).items()
+            for name, one in option.fields(parsed).items()
         }
 
 
@@ -341,7 +337,7 @@ def _masked(value: Any) -> Any:
     return _CREDENTIALS.sub(r"\1…@", value) if isinstance(value, str) else value
 
 
-def _with_key(said: Refusal, key: str) -> Refusal:
+def with_key(said: Refusal, key: str) -> Refusal:
     return Refusal(said.code, {**said.parameters, "key": key})
 
 

@@ -136,7 +136,7 @@ def resume(
         request = RunRequest.from_json(settings.options)
         if max_seconds is not None:
             request = request.replace(max_seconds=min(max_seconds, request.max_seconds))
-        _require_same_versions(found, store.versions(found))
+        _require_same(found, store.versions(found), library_versions())
         clock = Clock(request.max_seconds, now)
         with (
             interruptible(Interruption(), clock, clock.fault),
@@ -148,7 +148,9 @@ def resume(
             if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if inputs.source is None else "database or its workload"
                 raise UsageError(Refusal.of("run-changed", run=found, changed=changed))
-            _require_same_library(found, state.library, made.engine.identity())
+            if state.library is not None:  # else the run was killed at once
+                library = "the library under test:"
+                _require_same(found, {library: state.library}, {library: made.engine.identity()})
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             made = _make_room(made, clock)
             with inputs.active():
@@ -172,20 +174,11 @@ def _keep_work(plan: Plan, store: Store, state: RunState) -> None:
     state.keep(store, plan.settings.run_id)
 
 
-def _require_same_versions(run_id: str, before: Mapping[str, str]) -> None:
+def _require_same(run_id: str, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Trials under another library would be compared with these as if nothing had changed."""
-    now = library_versions()
     changed = [f"{name} {before.get(name)} → {now.get(name)}" for name in now if before.get(name) != now[name]]
     if changed:
         raise UsageError(Refusal.of("run-changed", run=run_id, changed=", ".join(changed)))
-
-
-def _require_same_library(run_id: str, before: str | None, now: str) -> None:
-    """A run without that fact was killed at once, or is of a version that knew one library only."""
-    if before not in (None, now):
-        raise UsageError(
-            Refusal.of("run-changed", run=run_id, changed=f"the library under test: {before!s}, now {now}")
-        )
 
 
 def _make_room(plan: Plan, clock: Clock) -> Plan:

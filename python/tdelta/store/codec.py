@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from tdelta.errors import Defect, StoreError
+from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.records import Finding
 from tdelta.records.findings import known_findings
@@ -71,9 +72,8 @@ def loads(kind: type[T], text: str) -> T:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise StoreError(
-            Refusal.of("invalid", kind="JSON", fault=f"{text[:40]!r} ({error})").at(kind.__name__)
-        ) from error
+        said = Refusal.of("invalid", kind="JSON", fault=f"{text[:40]!r} ({error})")
+        raise StoreError(said.at(kind.__name__)) from error
     return decode(kind, data)
 
 
@@ -89,7 +89,7 @@ def _key(kind: Any, key: str, where: str) -> object:
     try:
         return int(key)
     except ValueError as error:
-        raise StoreError(Refusal.of("unexpected", expected="a number as the key", found=repr(key)).at(where)) from error
+        raise StoreError(unexpected("a number as the key", repr(key), where)) from error
 
 
 def _decode(kind: Any, data: object, where: str) -> object:
@@ -117,34 +117,27 @@ def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) ->
     """A finding says of which kind it is, since a result holds all kinds side by side."""
     name, known = data.get(KIND), known_findings()
     if not isinstance(name, str) or name not in known or not issubclass(known[name], kind):
-        expected = f"a finding ({', '.join(known)})"
-        raise StoreError(Refusal.of("unexpected", expected=expected, found=repr(name)).at(where))
+        raise StoreError(unexpected(f"a finding ({', '.join(known)})", repr(name), where))
     return _decode_record(known[name], {key: item for key, item in data.items() if key != KIND}, where)
 
 
 def _decode_record(kind: type, data: object, where: str) -> object:
     hints = flat_hints(kind)
     fields = _expect(data, dict, where)
-    if unknown := fields.keys() - hints.keys():
-        raise StoreError(
-            Refusal.of(
-                "unexpected",
-                expected=f"the fields of {kind.__name__}",
-                found=f"{', '.join(sorted(unknown))} among them",
-            ).at(where)
-        )
+    if unknown := ", ".join(sorted(fields.keys() - hints.keys())):
+        raise StoreError(unexpected(f"the fields of {kind.__name__}", f"{unknown} among them", where))
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
     try:
         return kind(**nested(kind, values))
     except TypeError as error:
-        raise StoreError(Refusal.of("unexpected", expected="a complete record", found=error).at(where)) from error
+        raise StoreError(unexpected("a complete record", error, where)) from error
 
 
 def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         arguments = (arguments[0],) * len(data)
     if len(arguments) != len(data):
-        raise StoreError(Refusal.of("unexpected", expected=f"{len(arguments)} items", found=len(data)).at(where))
+        raise StoreError(unexpected(f"{len(arguments)} items", len(data), where))
     pairs = zip(arguments, data, strict=True)
     return tuple(_decode(kind, item, f"{where}[{index}]") for index, (kind, item) in enumerate(pairs))
 
@@ -156,11 +149,7 @@ def _decode_union(arguments: tuple[Any, ...], data: object, where: str) -> objec
     if len(kinds) == 1:
         return _decode(kinds[0], data, where)
     if type(data) not in kinds:  # JSON keeps 1, 1.0 and "1" apart, so the value's own type decides
-        raise StoreError(
-            Refusal.of("unexpected", expected=f"one of {', '.join(k.__name__ for k in kinds)}", found=repr(data)).at(
-                where
-            )
-        )
+        raise StoreError(unexpected(f"one of {', '.join(k.__name__ for k in kinds)}", repr(data), where))
     return data
 
 
@@ -173,11 +162,11 @@ def _decode_scalar(kind: Any, data: object, where: str) -> object:
         if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(data, str):
             return kind(data)
     except ValueError as error:
-        raise StoreError(Refusal.of("unexpected", expected=kind.__name__, found=repr(data)).at(where)) from error
+        raise StoreError(unexpected(kind.__name__, repr(data), where)) from error
     return _expect(data, kind, where)
 
 
 def _expect(data: object, kind: type[T], where: str) -> T:
     if type(data) is not kind:  # not isinstance: True is no int here
-        raise StoreError(Refusal.of("unexpected", expected=kind.__name__, found=repr(data)).at(where))
+        raise StoreError(unexpected(kind.__name__, repr(data), where))
     return data

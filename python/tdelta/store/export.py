@@ -24,7 +24,7 @@ from tdelta.records import Measurement, RunResult, SpanTotals, Trial
 from tdelta.records.findings import known_findings
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import dumps, encode
-from tdelta.store.seals import MAPPINGS
+from tdelta.store.rows import MAPPINGS
 from tdelta.store.store import Store
 
 JSON_SCHEMA = "tdelta.export/1"

@@ -25,13 +25,13 @@ from typing import IO, Any, NoReturn, TypeVar
 from tdelta import __version__
 from tdelta.errors import StorageFault, StoreError, UsageError
 from tdelta.inputs import opened as opened_file
-from tdelta.inputs import real_path, size_words
+from tdelta.inputs import out_of_range, real_path, size_words, too_large, unexpected
 from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store.codec import decode, dumps, encode
 from tdelta.store.export import replacing_bytes
-from tdelta.store.seals import RUN, put_fact, put_run, put_trial, seal
+from tdelta.store.rows import RUN, put_fact, put_run, put_trial, seal
 from tdelta.store.store import Store
 from tdelta.store.summaries import KIND, LABELS, NOTE, RunStatus, checked_labels, checked_note
 
@@ -96,6 +96,7 @@ T = TypeVar("T")
 FORMAT = "tdelta.pack"
 VERSION = 1
 SUFFIX = ".tdelta"
+_FILE, _A_PACK = "the export file", "an export file of `tdelta pack`"
 _BEGINNING = f'{{"schema":"{FORMAT}/'.encode()
 _RUN_ID = re.compile(r"20\d{6}-[0-9a-z][0-9a-z-]{0,23}")
 """As stores draw them: a word such as ``last`` or ``all`` would stand for other runs in commands."""
@@ -133,6 +134,10 @@ class _Damaged(ValueError):
     def __init__(self, said: Refusal) -> None:
         self.said = said
         super().__init__(said)
+
+    @classmethod
+    def otherwise(cls, expected: str, found: object) -> _Damaged:
+        return cls(unexpected(expected, str(found)[:_LONGEST_SAID]))
 
 
 def is_pack_name(text: str) -> bool:
@@ -265,18 +270,12 @@ def _read(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
             size = file.seek(0, 2)
             file.seek(0)
             if size > limits.file_bytes:
-                raise _Damaged(Refusal.of("too-large", what="the export file", most=size_words(limits.file_bytes)))
+                raise _Damaged(too_large(_FILE, size_words(limits.file_bytes)))
             yield file
     except EOFError as error:
         raise _Damaged(Refusal.of("pack-damaged", fault="it ends before its digest")) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise _Damaged(
-            Refusal.of(
-                "unexpected",
-                expected="an export file of `tdelta pack`",
-                found=f"another file ({str(error)[:_LONGEST_SAID]})",
-            )
-        ) from error
+        raise _Damaged.otherwise(_A_PACK, f"another file ({error})") from error
     except OSError as error:
         raise UsageError(Refusal.of("path-unusable", path=str(path), fault=error.strerror or error)) from error
 
@@ -289,13 +288,10 @@ def _raw_lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
         while line := packed.readline(limits.line_bytes + 1):
             left -= len(line)
             if len(line) > limits.line_bytes or left < 0:
-                most = limits.text_bytes if left < 0 else limits.line_bytes
-                raise _Damaged(Refusal.of("too-large", what="the export file", most=size_words(most)))
+                raise _Damaged(too_large(_FILE, size_words(limits.text_bytes if left < 0 else limits.line_bytes)))
             # Each becomes an object of Python's; commas of texts are counted with them.
             if sum(map(line.count, _SEPARATORS)) > limits.line_values:
-                raise _Damaged(
-                    Refusal.of("too-large", what="the export file", most=f"{limits.line_values} values a line")
-                )
+                raise _Damaged(too_large(_FILE, f"{limits.line_values} values a line"))
             if not line.endswith(b"\n"):
                 raise _Damaged(Refusal.of("pack-damaged", fault="it ends before its digest"))
             yield line
@@ -306,13 +302,7 @@ def _require_digest(file: IO[bytes], limits: Limits) -> None:
     digest, last = hashlib.sha256(), b""
     for number, line in enumerate(_raw_lines(file, limits)):
         if number == 0 and not is_beginning(line):
-            raise _Damaged(
-                Refusal.of(
-                    "unexpected",
-                    expected="an export file of `tdelta pack`",
-                    found="another file (its first line is not that of a pack)",
-                )
-            )
+            raise _Damaged.otherwise(_A_PACK, "another file (its first line is not that of a pack)")
         digest.update(last)
         last = line
     if not last.startswith(b'{"digest":'):
@@ -333,7 +323,7 @@ def _lines(file: IO[bytes], limits: Limits) -> Iterator[dict[str, Any]]:
 def _object(line: bytes) -> dict[str, Any]:
     found = _plain(json.loads(line.decode("utf-8"), parse_constant=_no_constant), 0)
     if not isinstance(found, dict):
-        raise _Damaged(Refusal.of("unexpected", expected="an object", found=type(found).__name__))
+        raise _Damaged.otherwise("an object", type(found).__name__)
     return found
 
 
@@ -343,7 +333,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _plain(value: Any, depth: int) -> Any:
     if depth > _DEEPEST:
-        raise _Damaged(Refusal.of("unexpected", expected=f"at most {_DEEPEST} levels", found="more"))
+        raise _Damaged.otherwise(f"at most {_DEEPEST} levels", "more")
     match value:
         case str():
             return _plain_text(value)
@@ -352,7 +342,7 @@ def _plain(value: Any, depth: int) -> Any:
         case dict():
             return {_plain_text(key): _plain(one, depth + 1) for key, one in value.items()}
         case int() | float() if not -_LARGEST <= value <= _LARGEST:
-            raise _Damaged(Refusal.of("unexpected", expected="finite numbers", found="one that is too large"))
+            raise _Damaged.otherwise("finite numbers", "one that is too large")
     return value
 
 
@@ -362,23 +352,16 @@ def _plain_text(text: str) -> str:
 
 def _headed(header: dict[str, Any]) -> Whole:
     if unknown := header.keys() - {*_OF_HEADER, "result"}:
-        found = ", ".join(sorted(unknown))[:_LONGEST_SAID]
-        raise _Damaged(Refusal.of("unexpected", expected="the fields of a run", found=found))
+        raise _Damaged.otherwise("the fields of a run", ", ".join(sorted(unknown)))
     schema = _of(header, "schema", str)
     if schema != f"{FORMAT}/{VERSION}":
-        raise _Damaged(
-            Refusal.of(
-                "out-of-range",
-                what="the version of the export file",
-                wanted=f"{FORMAT}/{VERSION} (upgrade tdelta)",
-                found=schema[:_LONGEST_SAID],
-            )
-        )
+        wanted = f"{FORMAT}/{VERSION} (upgrade tdelta)"
+        raise _Damaged(out_of_range("the version of the export file", wanted, schema[:_LONGEST_SAID]))
     run_id = _of(header, "run_id", str)
     settings = decode(RunSettings, header.get("settings"))
     result = decode(RunResult, header.get("result"))
     if not _RUN_ID.fullmatch(run_id) or {settings.run_id, result.settings.run_id} != {run_id}:
-        raise _Damaged(Refusal.of("unexpected", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
+        raise _Damaged.otherwise("one id of a run", repr(run_id))
     labels, note = decode(tuple[str, ...], header.get("labels")), _of(header, "note", str)
     facts: dict[str, object] = {KIND: RunKind.IMPORTED}
     try:
@@ -400,17 +383,16 @@ def _trials(lines: Iterator[dict[str, Any]], run: Whole, limits: Limits) -> Iter
     known, number = {condition.key for condition in run.settings.conditions}, -1
     for number, line in enumerate(lines):
         if line.keys() != {"trial"}:
-            raise _Damaged(Refusal.of("unexpected", expected="a trial", found=", ".join(line)[:_LONGEST_SAID]))
+            raise _Damaged.otherwise("a trial", ", ".join(line))
         if number >= limits.trials:
-            raise _Damaged(Refusal.of("too-large", what="the export file", most=f"{limits.trials} trials"))
+            raise _Damaged(too_large(_FILE, f"{limits.trials} trials"))
         trial = decode(Trial, line["trial"])
         if trial.condition.key not in known or not _is_possible(trial):
-            said = f"trial {number + 1} of {trial.condition.key}"
-            raise _Damaged(Refusal.of("unexpected", expected="a possible trial", found=said[:_LONGEST_SAID]))
+            raise _Damaged.otherwise("a possible trial", f"trial {number + 1} of {trial.condition.key}")
         yield trial
     least = run.result.counts.trials or len(run.result.verdicts[:1])
     if number + 1 < least:
-        raise _Damaged(Refusal.of("unexpected", expected=f"{least} trials", found=str(number + 1)))
+        raise _Damaged.otherwise(f"{least} trials", number + 1)
 
 
 def _is_possible(trial: Trial) -> bool:
@@ -427,14 +409,14 @@ def _is_possible(trial: Trial) -> bool:
 def _date(header: dict[str, Any]) -> float:
     found = decode(float, header.get("created_unix_seconds"))
     if not 0 <= found < _LATEST:
-        raise _Damaged(Refusal.of("unexpected", expected="seconds since 1970", found=f"{found:g}"))
+        raise _Damaged.otherwise("seconds since 1970", f"{found:g}")
     return found
 
 
 def _of(header: dict[str, Any], name: str, kind: type[T]) -> T:
     found = header.get(name)
     if type(found) is not kind:
-        raise _Damaged(Refusal.of("unexpected", expected=f"{name}: {kind.__name__}", found=type(found).__name__))
+        raise _Damaged.otherwise(f"{name}: {kind.__name__}", type(found).__name__)
     return found
 
 

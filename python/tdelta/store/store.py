@@ -20,7 +20,8 @@ import secrets
 import shlex
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,8 +32,8 @@ from tdelta.inputs import require_regular
 from tdelta.messages import Refusal
 from tdelta.records import CalibrationKey, MachineCalibration, RunResult, RunSettings, Trial
 from tdelta.records.kept import LAST, OfLast, RunKind
-from tdelta.store.codec import dumps, encode, loads
-from tdelta.store.seals import (
+from tdelta.store.codec import T, dumps, encode, loads
+from tdelta.store.rows import (
     CALIBRATION,
     FACT,
     HISTOGRAMS,
@@ -290,30 +291,22 @@ class Store:
 
     def settings(self, run_id: str) -> RunSettings:
         """The settings of a run. Raises ``UnknownName`` for an id the store does not have."""
-        text = self._cell(run_id, "settings")
-        with decoding(self.path):
-            found = loads(RunSettings, text)
+        found = self._decoded(run_id, "settings", partial(loads, RunSettings))
         if found.run_id != run_id:  # an id that was edited has no seal
             raise changed(self.path, f"{RUN} {run_id}")
         return found
 
     def status(self, run_id: str) -> RunStatus:
         """Where a run stands. Raises ``UnknownName`` for an id the store does not have."""
-        text = self._cell(run_id, "status")
-        with decoding(self.path):
-            return RunStatus(text)
+        return self._decoded(run_id, "status", RunStatus)
 
     def machine(self, run_id: str) -> dict[str, object]:
         """The facts of the machine a run was made on. Raises ``UnknownName`` for an id the store does not have."""
-        text = self._cell(run_id, "machine")
-        with decoding(self.path):
-            return _json_object(text)
+        return self._decoded(run_id, "machine", lambda text: dict(json.loads(text)))
 
     def versions(self, run_id: str) -> dict[str, str]:
         """The versions of the libraries of a run. Raises ``UnknownName`` for an id the store does not have."""
-        text = self._cell(run_id, "versions")
-        with decoding(self.path):
-            return {name: str(version) for name, version in _json_object(text).items()}
+        return self._decoded(run_id, "versions", lambda text: {name: str(of) for name, of in json.loads(text).items()})
 
     def put_fact(self, run_id: str, key: str, value: object) -> None:
         """Store a fact of a run, any JSON value or record, in place of what was there under ``key``."""
@@ -336,19 +329,18 @@ class Store:
             return json.loads(rows[0][0]) if rows else None
 
     def facts(self, run_id: str) -> dict[str, Any]:
-        rows = self._query("SELECT key, value FROM run_facts WHERE run_id = ? ORDER BY key", (run_id,))
-        for key, _ in rows:
-            self._require(FACT, run_id, key)
-        with decoding(self.path):
-            return {key: json.loads(value) for key, value in rows}
+        return {key: value for _, key, value in self._facts("run_id", run_id)}
 
     def facts_named(self, key: str) -> dict[str, Any]:
         """A fact of all runs that have it, by their ids."""
-        rows = self._query("SELECT run_id, value FROM run_facts WHERE key = ?", (key,))
-        for run_id, _ in rows:
+        return {run_id: value for run_id, _, value in self._facts("key", key)}
+
+    def _facts(self, column: str, value: str) -> list[tuple[str, str, Any]]:
+        rows = self._query(f"SELECT run_id, key, value FROM run_facts WHERE {column} = ? ORDER BY key", (value,))
+        for run_id, key, _ in rows:
             self._require(FACT, run_id, key)
         with decoding(self.path):
-            return {run_id: json.loads(value) for run_id, value in rows}
+            return [(run_id, key, json.loads(text)) for run_id, key, text in rows]
 
     def run_ids(self) -> tuple[str, ...]:
         return tuple(self._run_ids())
@@ -509,6 +501,11 @@ class Store:
         self._require(RUN, run_id)
         return rows[0][0]
 
+    def _decoded(self, run_id: str, column: str, read: Callable[[str], T]) -> T:
+        text = self._cell(run_id, column)
+        with decoding(self.path):
+            return read(text)
+
     def _update(self, run_id: str, assignments: str, values: tuple[object, ...]) -> None:
         with self._transaction() as db:
             found = db.execute(f"UPDATE runs SET {assignments} WHERE run_id = ?", (*values, run_id)).rowcount
@@ -529,10 +526,6 @@ class Store:
             self._require(HISTOGRAMS, trial)
         with decoding(self.path):
             return trial_of(rows[0], dict(named))
-
-
-def _json_object(text: str) -> dict[str, object]:
-    return dict(json.loads(text))
 
 
 _TRIAL_TEXTS = " + ".join(f"length({name})" for name in ("condition", *sorted(MAPPINGS & MEASURED_COLUMNS.keys())))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.errors import UsageError
+from tdelta.inputs import out_of_range
 from tdelta.messages import Refusal
 from tdelta.records import Decision
 from tdelta.records.kept import RunKind, label_fault
@@ -44,14 +45,8 @@ def checked_note(note: str) -> str:
     """The note without what stands blank around it."""
     text = note.strip()
     if len(text) > LONGEST_NOTE or not all(sign.isprintable() or sign == "\n" for sign in text):
-        raise UsageError(
-            Refusal.of(
-                "out-of-range",
-                what="a note",
-                wanted=f"at most {LONGEST_NOTE} characters, without control characters",
-                found=f"{len(text)} characters",
-            )
-        )
+        wanted = f"at most {LONGEST_NOTE} characters, without control characters"
+        raise UsageError(out_of_range("a note", wanted, f"{len(text)} characters"))
     return text
 
 
