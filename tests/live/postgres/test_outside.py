@@ -1,6 +1,5 @@
 import ctypes
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -10,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from support.loads import run
+from support.loads import Load, run
 from support.processes import eventually
 from support.running import require
 from tdelta import _native
-from tdelta.errors import LoadFault
 from tdelta.measure.starting import die_with_parent
 from tdelta.processes.load_generator.command import Work, parse_load
 from tdelta.processes.load_generator.connections import Connection
-from tdelta.processes.load_generator.trial import CommandLoad
 
 from .programs import folder_of_programs
 
-PASSWORD = 'od:d \\ "pass"'  # noqa: S105 - of a server that lives for a moment
 PORT = 5499
 WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
 PATIENCE_SECONDS = 60.0
@@ -37,9 +33,7 @@ class Server:
     def ask(self, sql: str) -> str:
         told = subprocess.run(
             [self.psql, "-XAtc", sql],
-            env=os.environ
-            | self.connection.environment(Path("/nowhere"))
-            | {"PGPASSWORD": PASSWORD, "PGUSER": "owner"},
+            env=os.environ | self.connection.environment() | {"PGUSER": "owner"},
             capture_output=True,
             text=True,
             check=True,
@@ -65,10 +59,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     require(shutil.which("sysbench"), "install the package sysbench")
     assert programs is not None
     folder = tmp_path_factory.mktemp("pg")
-    data, log, secret = folder / "data", folder / "log", folder / "password"
-    secret.write_text(PASSWORD)
-    made = [f"{programs}/initdb", "-D", str(data), "-U", "owner", "-A", "scram-sha-256", "-N", "--no-locale"]
-    subprocess.run([*made, "-E", "UTF8", f"--pwfile={secret}"], capture_output=True, check=True, preexec_fn=not_as_root)
+    data, log = folder / "data", folder / "log"
+    made = [f"{programs}/initdb", "-D", str(data), "-U", "owner", "-A", "trust", "-N", "--no-locale"]
+    subprocess.run([*made, "-E", "UTF8"], capture_output=True, check=True, preexec_fn=not_as_root)
     settings = {"unix_socket_directories": folder, "listen_addresses": "", "fsync": "off", "port": PORT}
     parent = os.getpid()
 
@@ -85,10 +78,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         )
     try:
         socket = folder / f".s.PGSQL.{PORT}"
-        connection = Connection("postgres", "tdelta", "postgres", socket=socket, password=PASSWORD)
+        connection = Connection("postgres", "tdelta", "postgres", socket=socket)
         found = Server(connection, f"{programs}/psql")
         assert eventually(lambda: "ready to accept connections" in log.read_text()), log.read_text()
-        found.ask(f"CREATE USER tdelta SUPERUSER PASSWORD '{PASSWORD}'")
+        found.ask("CREATE USER tdelta SUPERUSER")
         load_tables(connection, f"{programs}/pgbench")
         yield found
     finally:
@@ -101,7 +94,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def load_tables(connection: Connection, pgbench: str) -> None:
-    whom = os.environ | connection.environment(Path("/nowhere")) | {"PGPASSWORD": PASSWORD}
+    whom = os.environ | connection.environment()
     subprocess.run([pgbench, "-i", "-q", "--init-steps=dtgp"], env=whom, capture_output=True, check=True)
     options = [
         "--db-driver=pgsql",
@@ -157,16 +150,8 @@ def test_any_client_connects_with_no_option_at_all(server: Server, tmp_path: Pat
     assert run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0).operations == 7
 
 
-def test_a_wrong_password_is_told_in_the_servers_words_and_not_asked_for(server: Server, tmp_path: Path) -> None:
-    wrong = replace(server.connection, password="wr0ng")  # noqa: S106
-    with pytest.raises(LoadFault) as caught:
-        run(parse_load("pgbench -n", "postgres"), wrong, WORK, parent=tmp_path, deadline_seconds=60.0)
-    assert re.search("password authentication failed", str(caught.value))
-    assert "wr0ng" not in str(caught.value)
-
-
-def load_that_goes_on(server: Server, parent: Path) -> CommandLoad:
-    load = CommandLoad(parse_load("pgbench -n -S -T 300", "postgres"), server.connection, parent)
+def load_that_goes_on(server: Server, parent: Path) -> Load:
+    load = Load(parse_load("pgbench -n -S -T 300", "postgres"), server.connection, parent)
     load.begin(WORK, 300.0)
     assert eventually(lambda: connections(server, "AND query LIKE 'SELECT abalance%'") == WORK.threads)
     return load

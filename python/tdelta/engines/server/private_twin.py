@@ -323,8 +323,8 @@ class PrivateTwin(ServerTwin):
         ready()
         work = Work(self._threads, job.operations, job.trial_seconds, _load_seed(job))
         self._worker.ask("begin_external_load")
-        measured = self._command.trial(work, job.deadline_seconds)
-        return with_server(measured, self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
+        self._command.begin(work, job.deadline_seconds)
+        return with_server(self._command.answer(), self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
 
     def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
         return acting.alone(self._act(level), level, self.instance.server.usage, self._halt, ready)
@@ -435,7 +435,7 @@ class PrivateTwin(ServerTwin):
     def _observed(self) -> dict[str, object]:
         settling = self.engine.settling
         return {
-            "watch": [self.instance.server.supervisor_pid],
+            "watch": [self.instance.server.measured_pid],
             "file_systems": list(self._worker.file_systems),
             "counters": list(self.engine.counters),
             "flush": list(self.engine.flushing),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from tdelta import __version__
 from tdelta.engines.server.pairs import external_dsns
 from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
-from tdelta.measure.private import FILE_MODE, private
+from tdelta.measure.private import private
 from tdelta.messages import Refusal
 from tdelta.processes.workers import Refused
 from tdelta.records import Event, Phase
@@ -77,9 +76,8 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
 def _recorded(record: Path) -> Iterator[None]:
     """Meanwhile every worker that is started adds what it says to a file, which is made anew."""
     try:
-        with private(record) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                os.fchmod(file.fileno(), FILE_MODE)  # one that was there may be open to others
+        record.unlink(missing_ok=True)  # one that was there may be open to others
+        private(record).close()
     except OSError as error:
         raise StorageFault(Refusal.of("path-unusable", path=record, fault=error.strerror)) from error
     os.environ[VARIABLE] = str(record.absolute())
