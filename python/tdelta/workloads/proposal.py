@@ -265,16 +265,21 @@ class _Writer:
 
     # ---------------------------------------------------------------------------------------------------- scripts
 
-    def _read(self) -> str:
-        about = f"One row of {self.table.name}, by its key."
+    def _one_row(self, column: str) -> str:
+        """A query for one row by its drawn key.
+
+        The table of keys is joined: MariaDB reads an index from its beginning, if the start of a range is a subquery
+        with subqueries of its own.
+        """
         if self.is_drawn_directly:
-            return self._script(about, self._draw(), f"SELECT * FROM {self._name} WHERE {self._where()};")
+            return f"SELECT {column} FROM {self._name} WHERE {self._where()}"
         pairs = zip(self.key.columns, key_columns(self.key), strict=True)
-        joined = " AND ".join(f"{_collated(column, self.quoted, 't.')} = k.{sampled}" for column, sampled in pairs)
-        statement = (
-            f"SELECT t.* FROM {key_table_name(self.key_name)} AS k JOIN {self._name} AS t ON {joined} WHERE k.n = :n;"
-        )
-        return self._script(about, self._draw(), statement)
+        joined = " AND ".join(f"{_collated(key, self.quoted, 't.')} = k.{sampled}" for key, sampled in pairs)
+        keys = key_table_name(self.key_name)
+        return f"SELECT t.{column} FROM {keys} AS k JOIN {self._name} AS t ON {joined} WHERE k.n = :n"
+
+    def _read(self) -> str:
+        return self._script(f"One row of {self.table.name}, by its key.", self._draw(), f"{self._one_row('*')};")
 
     def _range(self) -> str:
         ordered = ", ".join(_collated(column, self.quoted) for column in self.key.columns)
@@ -290,7 +295,7 @@ class _Writer:
 
     def _index_range(self, index: DatabaseIndex) -> str:
         column = _collated(index.columns[0], self.quoted)
-        start = f"(SELECT {self.quoted(index.columns[0].name or '')} FROM {self._name} WHERE {self._where()})"
+        start = f"({self._one_row(self.quoted(index.columns[0].name or ''))})"
         return self._script(
             f"{RANGE_ROWS} rows of {self.table.name} in the order of an index, from the place of a row.",
             self._draw(),

@@ -241,6 +241,18 @@ def test_a_range_follows_the_whole_index_with_the_most_different_values() -> Non
     assert [row[2].lower() for row in rows] == sorted(row[2].lower() for row in rows)
 
 
+def test_a_range_of_an_index_starts_at_one_subquery_without_another_in_it() -> None:  # MariaDB scans for a nested one
+    connection, database, proposal = proposed(
+        "CREATE TABLE t (a TEXT, b INTEGER, x TEXT, PRIMARY KEY (b, a)) WITHOUT ROWID; CREATE INDEX ix ON t (x);",
+        filled("t", "'a' || (i % 3), i / 3, 'row ' || (i * 7919 % 300)"),
+    )
+    script = choice(proposal, "index_t").scripts[0]
+    assert script.count("SELECT") == 2
+    rows = OwnRunner(connection, prepared(connection, database, proposal)).once(script)
+    assert rows
+    assert [row[2] for row in rows] == sorted(row[2] for row in rows)
+
+
 # Which tables, and how much of what
 
 
