@@ -110,12 +110,12 @@ class FolderReader(FolderFiles):
 
     def of_engines(self, stem: str) -> Iterator[tuple[str, str, str]]:
         """Engine, name and content of each file ``STEM.ENGINE.sql``, of several with ``+``; unknown ones are faults."""
-        paths = sorted(self.folder.glob(f"{stem}.*.sql"))
-        for engine, path in ((engine, path) for path in paths for engine in path.name.split(".")[1].split("+")):
-            if engine not in self.dialects:
-                self.faults.add(path.name, 0, unknown("engine", engine, self.dialects))
-            elif (text := self.text(path.name)) is not None:
-                yield engine, path.name, text
+        for path in sorted(self.folder.glob(f"{stem}.*.sql")):
+            for engine in path.name.split(".")[1].split("+"):
+                if engine not in self.dialects:
+                    self.faults.add(path.name, 0, unknown("engine", engine, self.dialects))
+                elif (text := self.text(path.name)) is not None:
+                    yield engine, path.name, text
 
     def schemas(self) -> tuple[dict[str, Schema], dict[str, SchemaTable]]:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""
