@@ -321,7 +321,8 @@ class PrivateTwin(ServerTwin):
         if self._command is None:
             return super()._loaded(job, ready)
         ready()
-        work = Work(self._threads, job.operations, job.trial_seconds, _load_seed(job))
+        seed = int(stream(job.seed, "load generator", job.stream).integers(1 << 31))  # of the block: all twins have it
+        work = Work(self._threads, job.operations, job.trial_seconds, seed)
         self._worker.ask("begin_external_load")
         self._command.begin(work, job.deadline_seconds)
         return with_server(self._command.answer(), self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
@@ -469,8 +470,3 @@ def on_one_cpu(client: int, server: int) -> Iterator[None]:
 
 def _cpu_seconds(used: Mapping[str, Any]) -> float:
     return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
-
-
-def _load_seed(job: TrialJob) -> int:
-    """A command's seed: of the block, the same for all its twins."""
-    return int(stream(job.seed, "load generator", job.stream).integers(1 << 31))

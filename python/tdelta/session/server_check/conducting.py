@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tdelta import __version__
 from tdelta.engines.server.pairs import external_dsns
@@ -30,15 +31,11 @@ from tdelta.session.server_check.steps import STEPS, AbilityCheck, Bench, NotOff
 
 
 def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:
-    def tidied(value: str) -> str:
-        return without(value, secrets)
+    def tidied(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: without(value, secrets) if isinstance(value, str) else value for name, value in values.items()}
 
-    found = {name: tidied(value) if isinstance(value, str) else value for name, value in step.found.items()}
-    return replace(step, found=found, refusals=tuple(_refusal(said, tidied) for said in step.refusals))
-
-
-def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
-    return Refusal(said.code, {name: tidied(v) if isinstance(v, str) else v for name, v in said.parameters.items()})
+    refusals = tuple(Refusal(said.code, tidied(said.parameters)) for said in step.refusals)
+    return replace(step, found=tidied(step.found), refusals=refusals)
 
 
 LIMIT_SECONDS = 900.0
