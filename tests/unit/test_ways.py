@@ -1,8 +1,5 @@
 """How many modules a value passes through on its way: few, since each is one more to know."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from support.ways import Ways, environment
@@ -57,16 +54,3 @@ def test_a_trials_time_passes_through_few_modules(traced: tuple[Ways, list[int]]
     found = ways.of_number(times)
     assert {"tdelta.processes.worker_host", "tdelta.store.seals"} <= found, "processes are traced from worker to store"
     assert len(found) <= MOST_OF_TIME, "\n".join(sorted(found))
-
-
-def _frame(module: str, values: dict[str, Any]) -> Any:
-    return SimpleNamespace(f_globals={"__name__": module}, f_locals=values)
-
-
-def test_values_are_seen_in_records_of_tdelta_only() -> None:
-    ways = Ways("x")
-    ways._seen(_frame("tdelta.here", {"options": {"levels": {"cipher": "x"}}}), "call", None)
-    ways._seen(_frame("tdelta.there", {"cipher": "y", "time": 5_000_000}), "call", None)
-    ways._seen(_frame("elsewhere", {"cipher": "x"}), "call", None)
-    assert ways.of_level == {"tdelta.here"}
-    assert ways.of_number([5_000_000]) == {"tdelta.there"}
