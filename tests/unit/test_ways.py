@@ -8,7 +8,7 @@ from tdelta.store import Store
 
 CIPHER = "aes-128"
 MOST_OF_LEVEL = 22
-MOST_OF_TIME = 23
+MOST_OF_TIME = 22
 
 
 @pytest.fixture(scope="module")
