@@ -290,8 +290,6 @@ def is_jmeter(header: Sequence[str]) -> bool:
 
 
 def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
-    if is_jmeter(header):
-        return False
     names = [one_spelling(printable(cell)) for cell in header]
     return any(it.part is Part.CONDITION or it.condition for it in _of_table(names, numeric))
 

@@ -30,7 +30,7 @@ from tdelta.importers.csv_columns import (
     throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
-from tdelta.importers.importer import Importer, Naming, apart, contradiction, with_said
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.intervals import Span
 from tdelta.importers.problems import MOST_SHOWN, Problems, half_unit, place, whole
 from tdelta.importers.reading import Source, excerpt, printable
@@ -52,13 +52,14 @@ class CsvRows(Importer):
     name = "CSV"
     has_columns = True
     has_conditions = True
+    is_general = True
 
     def recognizes(self, source: Source) -> bool:
         try:
             table = self._table(source)
         except ImportFault:  # a table, but with numbers that could be read in two ways: `read` says so
             return True
-        return table is not None and not is_jmeter(table.header) and not is_over_time(table)
+        return table is not None and not is_over_time(table)
 
     def has_column(self, source: Source, column: str) -> bool:
         try:
@@ -126,7 +127,6 @@ class _Reader:
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
     failed: int = 0
-    misnamed: dict[Caution, None] = field(default_factory=dict)  # what the file's name says otherwise, in words
 
     def of(self, *parts: Part) -> list[Column]:
         return [column for column in self.columns if column.part in parts]
@@ -309,11 +309,6 @@ class _Reader:
         run = of.get(Part.RUN) or self.naming.run
         if Part.RUN in of and self.naming.run != "1":  # of a second file
             run = f"{self.naming.run}.{run}"
-        for name, level in factors:
-            _, named = with_said(self.naming.levels, name, level)
-            run = apart(run, name, named)
-            if named is not None:
-                self.misnamed[contradiction(name, named, "otherwise in a column")] = None
         transaction = of.get(Part.TRANSACTION, ALL)
         return Group(
             condition=(metric and metric.condition) or of.get(Part.CONDITION) or self.naming.condition or "",
@@ -331,7 +326,7 @@ class _Reader:
         return group if count == 1 or self.of(Part.RUN) else replace(group, run=f"{group.run}.{count}")
 
     def _origin(self, line: int | None = None) -> Origin:
-        cautions = (*self.table.cautions, *self.misnamed, *self.counting)
+        cautions = (*self.table.cautions, *self.counting)
         return Origin(self.source.name, self.format, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:

@@ -45,6 +45,7 @@ class XmlImporter(Importer):
 class CsvImporter(CsvRows):
     name = "JMeter CSV"
     has_conditions = False
+    is_general = False
 
     def recognizes(self, source: Source) -> bool:
         try:

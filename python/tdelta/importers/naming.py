@@ -1,8 +1,8 @@
-"""The condition, run and levels of each file, by the arguments of ``tdelta analyze`` (rules: docs/formats.md).
+"""The condition, run and level of each file, by the arguments of ``tdelta analyze`` (rules: docs/formats.md).
 
 Each argument is one condition, named by its stem or by the user (``NAME=GLOB``). Within a condition, every file is a
-run, unless the conditions have the same words in their files' names: then these words are a level, so that two
-configurations are never taken for two runs of one.
+run, unless files of several conditions have the same names: then the name is a level, so that two configurations are
+never taken for two runs of one. Threads and other facts of a test are read from files, never from their names.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from glob import glob, has_magic
-from os.path import commonpath
+from os.path import commonpath, commonprefix
 from pathlib import Path
 
 from tdelta.errors import UsageError
@@ -21,29 +21,24 @@ from tdelta.importers.importer import Naming
 from tdelta.importers.words import is_encrypted, is_plain
 from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
-from tdelta.records.conditions import Level
 
-_COUNTED = r"threads?|thr|clients?|users?|vus?|connections?|conns?"
-_LEVEL = re.compile(
-    rf"(?<![^\W_])(?:({_COUNTED}(?=[-_ =]?\d)|[tc](?=\d))[-_ =]?(\d{{1,5}})|(\d{{1,5}})-?({_COUNTED}|th?))(?![^\W_])",
-    re.IGNORECASE,
-)
-_LEVEL_NAMES = {"t": "threads", "c": "clients", "co": "connections", "u": "users", "v": "users"}
 _RUN = re.compile(r"(?<![^\W_])(?:run|rep|repeat|trial|iteration|round|r)[-_ ]?(\d{1,5})(?![^\W_])", re.IGNORECASE)
 _DATE = re.compile(
     r"(?<![^\W_])(?:20\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]?[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?Z?)?|\d{6,})"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-_LAST_NUMBER = re.compile(r"(?:^|(?<=[-_. /]))(?<!\d\.)(?<!aes[-_. ])(\d{1,5})(?=/|$)", re.IGNORECASE)
+_LAST_NUMBER = re.compile(r"(?:^|(?<=[-_. /]))(?<!\d\.)(?<!aes[-_. ])(\d{1,5})$", re.IGNORECASE)
+_OF_LOAD = re.compile(r"(?:threads?|thr|clients?|users?|vus?|conn\w*)[-_ =.]?$", re.IGNORECASE)
+"""Before a number that counts threads, and no runs."""
 _ENDS = re.compile(
-    r"(?<=.)(?:\.(?:gz|logs?|txt|[ct]sv|xml|json|out|output|db|sqlite|dat|res|results?|raw|samples|summary|jtl|jsonl|ndjson"
-    r"|xlsx))+$",
+    r"(?<=.)(?:\.(?:gz|logs?|txt|[ct]sv|xml|json|out|output|db|sqlite|dat|res|results?|raw|samples|summary|jtl|jsonl|ndjson))+$",
     re.IGNORECASE,
 )
-_COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_GAPS = " -_.:="
-_GAP = re.compile(r"([-_ .])[-_ .]+")
+_GAPS = " -_.:=/"
+_GAP = re.compile(r"([-_ ./])[-_ ./]+")
+NAME = "name"
+"""The level of files whose names differ alike in several conditions."""
 _MOST_SUGGESTED = 20
 
 
@@ -67,9 +62,8 @@ class Named:
     condition: str = field(default="", init=False)
     run: str = field(default="", init=False)
     date: str = field(default="", init=False)
-    levels: dict[str, Level] = field(default_factory=dict, init=False)
-    label: str = field(default="", init=False)
-    words: list[str] = field(default_factory=list, init=False)
+    label: str = field(default="", init=False)  # its name without run and date
+    level: str = field(default="", init=False)
 
     @property
     def text(self) -> str:
@@ -137,7 +131,7 @@ def namings(files: Sequence[Named]) -> Mapping[Path, Naming]:
     _name_conditions(silent)
     _tell_levels_from_runs(silent)
     _tell_runs_apart(silent)
-    named = {it.path: Naming(it.condition, it.run or "1", tuple(it.levels.items())) for it in silent}
+    named = {it.path: Naming(it.condition, it.run or "1", ((NAME, it.level),) if it.level else ()) for it in silent}
     speaking = [file for file in files if file.path not in named]
     for position, file in enumerate(speaking, 1):
         match = _RUN.search(file.text)
@@ -146,36 +140,28 @@ def namings(files: Sequence[Named]) -> Mapping[Path, Naming]:
 
 
 def _read_names(files: Sequence[Named]) -> None:
-    """Threads, runs, dates and the words that are left, from each name and from the folders below its argument."""
-    texts: list[str] = []
+    """Runs, dates and the rest of each name. Last numbers are runs where those of all files count from 0 or 1."""
+    numbered: dict[int, list[Named]] = {}
     for file in files:
-        folders = file.path.relative_to(file.argument.path).parent.parts if file.path != file.argument.path else ()
-        text = "/".join((*folders, file.text))
-        file.date = " ".join((*_DATE.findall(text), *([file.process] if file.process else [])))
-        text = _DATE.sub("", text)
-        for match in _LEVEL.finditer(text):
-            name = (match[1] or match[4]).lower()
-            factor = _LEVEL_NAMES.get(name[:2]) or _LEVEL_NAMES[name[0]]
-            file.levels.setdefault(factor, int(match[2] or match[3]))
-        runs = _RUN.findall(text)
-        file.run = ".".join(dict.fromkeys(run.lstrip("0") or "0" for run in runs))
-        texts.append(_RUN.sub("", _LEVEL.sub("", text)).rstrip(_GAPS))
-    numbers = {int(found[-1]) for text in texts if (found := _LAST_NUMBER.findall(text))}
-    do_count = numbers == set(range(min(numbers), max(numbers) + 1)) and min(numbers) < 2 if numbers else False
-    for file, text in zip(files, texts, strict=True):
-        last = next(reversed([*_LAST_NUMBER.finditer(text)]), None)
-        if last is not None and do_count and not file.run:
-            file.run = last[1].lstrip("0") or "0"
-        elif last is not None and text[: last.start()].endswith("_") and not file.levels:
-            file.levels["threads"] = int(last[1])
-        else:
-            last = None
-        text = text if last is None else text[: last.start()] + text[last.end() :]
-        file.label = _GAP.sub(r"\1", text.strip(_GAPS + "/"))
+        dates = _DATE.findall(file.text)
+        file.date = " ".join((*dates, *([file.process] if file.process else [])))
+        text = _DATE.sub("", file.text)
+        file.run = ".".join(dict.fromkeys(run.lstrip("0") or "0" for run in _RUN.findall(text)))
+        file.label = _GAP.sub(r"\1", _RUN.sub("", text).strip(_GAPS))
+        last = _LAST_NUMBER.search(file.label)
+        if last is not None and not file.run and not _OF_LOAD.search(file.label[: last.start()]):
+            numbered.setdefault(int(last[1]), []).append(file)
+    if numbered and min(numbered) < 2 and max(numbered) - min(numbered) < len(numbered):
+        for number, of in numbered.items():
+            for file in of:
+                file.run, file.label = str(number), _LAST_NUMBER.sub("", file.label).strip(_GAPS)
 
 
 def _name_conditions(files: Sequence[Named]) -> None:
-    """By the user, else by the argument: a folder's name, or a file's name without threads, run and date."""
+    """By the user, else by the argument: a folder's name, or a file's name without its run and date.
+
+    Labels then begin with the folders in which files of one condition differ.
+    """
     for file in files:
         path = file.argument.path
         if file.argument.condition is not None:
@@ -183,55 +169,52 @@ def _name_conditions(files: Sequence[Named]) -> None:
         elif file.path != path:
             file.condition = path.name or path.resolve().name
         else:
-            file.condition = file.label or file.text.strip(_GAPS) or "stdin"
-            file.label = ""
-    for condition in dict.fromkeys(file.condition for file in files):
-        own = {file.argument.path.absolute().parent for file in files if file.condition == condition}
-        shared = commonpath(own)
-        for file in files:
-            if file.condition == condition:
-                outer = file.argument.path.absolute().parent.relative_to(shared)
-                file.label = f"{outer}/{file.label}"
-                file.words = re.findall(r"[^\W_]+", file.label)
+            file.condition, file.label = file.label or file.text.strip(_GAPS) or "stdin", ""
+    for of in _by(files, lambda file: file.condition):
+        shared = commonpath({file.path.absolute().parent for file in of})
+        for file in of:
+            folder = file.path.absolute().parent.relative_to(shared).as_posix()
+            file.label = f"{folder}/{file.label}".removeprefix("./").strip(_GAPS)
 
 
 def _tell_levels_from_runs(files: Sequence[Named]) -> None:
-    """Words that two conditions have are a level, others tell runs apart; words that all files have say nothing."""
-    for file_format in dict.fromkeys(file.format for file in files):
-        alike = [file for file in files if file.format == file_format]
-        _leave_out(_common(alike, ()), alike)
-        users: dict[str, set[str]] = {}
+    """Labels that two conditions have are levels; others tell runs apart.
+
+    Where no label is the same, the words that all of a condition begin with may be why (``mysql-2g``, ``tde-2g``).
+    """
+    for alike in _by(files, lambda file: file.format):
+        conditions = list(_by(alike, lambda file: file.condition))
+        if not _are_shared(conditions):
+            for of in conditions:
+                common = commonprefix([file.label for file in of])  # noqa: RUF071 - of words, not of a path
+                begin = max(common.rfind(gap) for gap in _GAPS) + 1
+                for file in of:
+                    file.label = "" if file.label == common else file.label[begin:]
+        is_level = _are_shared(conditions)
         for file in alike:
-            for word in file.words:
-                users.setdefault(word, set()).add(file.condition)
-        shared = {word for word, conditions in users.items() if len(conditions) > 1}
-        for condition in dict.fromkeys(file.condition for file in alike):
-            own = [file for file in alike if file.condition == condition]
-            only_here = _common(own, shared)
-            _leave_out(only_here, own)
-            for file in own:
-                levels = shared.intersection(file.words) or set(file.words if shared else ())
-                if levels:
-                    compounds = [it.split("-") for it in _COMPOUND.findall(file.label) if levels & set(it.split("-"))]
-                    file.levels["name"] = "-".join(it for parts in compounds for it in parts if it not in only_here)
-                labels = "-".join(word for word in file.words if word not in levels)
-                file.run = " ".join(text for text in (labels, file.run) if text)
+            if is_level:
+                file.level = file.label
+            else:
+                file.run = " ".join(text for text in (file.label, file.run) if text)
 
 
-def _common(files: Sequence[Named], others: Collection[str]) -> set[str]:
-    return set.intersection(*(set(file.words) for file in files)).difference(others)
+def _are_shared(conditions: Sequence[Sequence[Named]]) -> bool:
+    labels = [label for of in conditions for label in {file.label for file in of} if label]
+    return len(set(labels)) < len(labels)
 
 
-def _leave_out(words: Collection[str], files: Sequence[Named]) -> None:
+def _by(files: Iterable[Named], key: Callable[[Named], str]) -> Iterable[list[Named]]:
+    found: dict[str, list[Named]] = {}
     for file in files:
-        file.words = [word for word in file.words if word not in words]
+        found.setdefault(key(file), []).append(file)
+    return found.values()
 
 
 def _tell_runs_apart(files: Sequence[Named]) -> None:
     """Files that would be one run: by their dates or process ids, else by their order."""
     alike: dict[object, list[Named]] = {}
     for file in files:
-        key = (file.condition, tuple(file.levels.items()), file.run or "1", file.format, file.thread)
+        key = (file.condition, file.level, file.run or "1", file.format, file.thread)
         alike.setdefault(key, []).append(file)
     for same in alike.values():
         if len(same) > 1:

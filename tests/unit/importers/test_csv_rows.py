@@ -170,18 +170,6 @@ def test_levels_of_the_name_stand_beside_the_columns(tmp_path: Path) -> None:
     assert texts(figure.origin.cautions) == ()
 
 
-@pytest.mark.parametrize("rows", ["8,10\n16,11\n", "8,10\n" * 9 + "16,11\n" * 9], ids=["figures", "samples"])
-def test_a_column_is_believed_before_the_files_name_and_that_is_told(tmp_path: Path, rows: str) -> None:
-    naming = Naming("plain", "2", (("threads", 8),))
-    found = of(tmp_path, f"threads,response_ms\n{rows}", naming)
-    assert [(it.group.levels, it.group.run) for it in found] == [
-        ((("threads", 8),), "2"),
-        ((("threads", 16),), "2, named threads 8"),
-    ]
-    told = "the file's name states threads 8, its content otherwise in a column, which is used"
-    assert told in texts(found[-1].origin.cautions)
-
-
 @pytest.mark.parametrize(
     ("rows", "value"),
     [

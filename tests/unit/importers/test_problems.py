@@ -85,7 +85,6 @@ def test_half_a_unit_of_the_last_digit(printed: str, half: float) -> None:
         ((Sysbench(),), "sysbench/sysbench-1.0.20-time.txt"),
         ((Sysbench(),), "sysbench/sysbench-0.5.txt"),
         (HAMMERDB, "hammerdb/console.log"),
-        (HAMMERDB, "hammerdb/timing.json"),
         (SWINGBENCH, "swingbench/results.xml"),
     ],
 )
