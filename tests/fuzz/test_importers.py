@@ -6,8 +6,8 @@ import pytest
 
 from support.fuzzing import fixtures_of, fuzz
 from support.thorough import draws
+from tdelta.importers.detect import IMPORTERS
 from tdelta.importers.importer import Importer
-from tdelta.importers.recognizing import IMPORTERS
 
 MUTATIONS = draws(20, 2000)
 SEED = 20261122

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tdelta.importers.faults import Problems, shown
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, shown
 from tdelta.importers.reading import Source
 from tdelta.inputs import too_many, unexpected
 from tdelta.messages import Refusal

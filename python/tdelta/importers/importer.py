@@ -8,13 +8,12 @@ guesses a figure. It holds one piece of a file at a time, whatever the file's si
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, half_unit, json_text, shown
+from tdelta.importers.faults import LARGEST_JSON_BYTES, Problems, half_unit, json_text, shown
 from tdelta.importers.reading import Source, printable
 from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
@@ -102,8 +101,6 @@ class Importer:
     has_columns = False  # whether files hold several figures, of which the user may choose one (`Naming.column`)
     has_conditions = False  # whether a column may be the condition
     is_per_thread = False  # whether each thread of a run writes a file of its own
-    has_faults_of_lines = False  # whether each fault is told with its line, and nothing of the file as a whole
-    most_faults = math.inf  # a file with as many is none of this format: its reading ends there
 
     def recognizes(self, source: Source) -> bool:
         """Whether the content, by its head, is of this format. No two importers of tools may recognize one file."""
@@ -114,7 +111,7 @@ class Importer:
 
         Raises `ImportFault`: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
-        problems = Problems(source.name, None if self.has_faults_of_lines else self.name, self.most_faults)
+        problems = Problems(source.name)
         yield from self.observations(source, belonging_of(source, self.name, naming), problems)
         problems.raise_if_any()
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from tdelta.importers.csv_dialect import csv_line
 from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.faults import Problems, one_object, shown
 from tdelta.importers.importer import Importer
-from tdelta.importers.problems import Problems, one_object, shown
 from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 from tdelta.inputs import unexpected
 

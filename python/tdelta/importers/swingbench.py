@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tdelta.importers.faults import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
+from tdelta.importers.samples import longest_stretch
 from tdelta.importers.xml_document import Unusable, XmlDocument
 from tdelta.inputs import missing, out_of_range, too_many, unexpected
 from tdelta.messages import Caution

@@ -425,7 +425,6 @@ RESULTS = {
     "several-formats": "ambiguous format ({formats}); choose one with --input-format '{first}', or split the file",
     "metric-without-unit": "the unit of metric {metric} is missing, since the script defines it; add --unit ms",
     "no-successful-requests": "no request succeeded ({failed} failed)",
-    "as-the-tool-wrote-it": "Use the file as the tool wrote it, or omit it",
     "formats": "Supported formats:\n{formats}",
     "columns-without-unit": (
         "the columns {listed} have no unit in their names; rename them ({column}_ms, {column}_tps, …), or add --unit ms"

@@ -4,10 +4,10 @@ import pytest
 
 from support.refused import Part, has, refused
 from tdelta.errors import ImportFault
+from tdelta.importers.detect import recognize
 from tdelta.importers.hammerdb import IMPORTERS, NEW_ORDERS, result_in
 from tdelta.importers.importer import Naming
 from tdelta.importers.reading import FileSource
-from tdelta.importers.recognizing import recognize
 from tdelta.records.observed import Group
 
 from .given import FIXTURES, changed, faulty, figures, read, written

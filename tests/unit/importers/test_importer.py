@@ -3,9 +3,9 @@ import pytest
 from support.refused import refused
 from tdelta.errors import ImportFault
 from tdelta.importers import benchbase, hammerdb, swingbench
+from tdelta.importers.detect import recognize
 from tdelta.importers.importer import Belonging, Naming
 from tdelta.importers.reading import FileSource
-from tdelta.importers.recognizing import recognize
 from tdelta.messages import Caution
 from tdelta.records.observed import Origin
 

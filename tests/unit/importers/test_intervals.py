@@ -1,7 +1,7 @@
 import pytest
 
 from support.refused import Part, has
-from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.samples import longest_stretch
 
 
 def test_partial_ends_and_idle_time_are_left_out():

@@ -12,10 +12,10 @@ import pytest
 from support.data import text_of
 from support.refused import check_messages, coded, refused
 from tdelta.errors import ImportFault
-from tdelta.importers.naming import parse_arguments
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import read_files, without_prefix
 from tdelta.importers.pgbench_log import PgbenchAggregates
 from tdelta.importers.reading import HEAD_BYTES
-from tdelta.importers.recognizing import read_files, without_prefix
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
 
@@ -70,7 +70,7 @@ def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, tex
 
 
 def test_a_log_of_a_build_that_the_user_named_is_an_error(tmp_path: Path) -> None:
-    with refused(ImportFault, "no-test-result", "as-the-tool-wrote-it", where=("plain.log", None)):
+    with refused(ImportFault, "no-test-result", where="plain.log"):
         read_files(parse_arguments([put(tmp_path, plain_log=BUILD) / "plain.log"]))
 
 

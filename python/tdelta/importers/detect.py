@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName
+from tdelta.importers.conditions import NAME, Argument, Named, namings
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.importer import Importer, Levels, Naming
 from tdelta.importers.merging import one_run_each, together
-from tdelta.importers.naming import NAME, Argument, Named, namings
 from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
 from tdelta.inputs import conflict, missing, unexpected
 from tdelta.messages import Refusal
@@ -105,7 +105,7 @@ class _Recognized:
 
 
 def read_files(
-    arguments: Sequence[Argument],  # files and folders, and their conditions; see `tdelta.importers.naming`
+    arguments: Sequence[Argument],  # files and folders, and their conditions; see `tdelta.importers.conditions`
     *,
     unit: str | None = None,
     column: str | None = None,

@@ -8,11 +8,11 @@ import pytest
 
 from support.refused import Part, has, refused
 from tdelta.errors import ImportFault
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.importer import Naming
-from tdelta.importers.naming import parse_arguments
 from tdelta.importers.reading import FileSource, total_bytes
-from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
 

@@ -7,9 +7,18 @@ from hypothesis import strategies as st
 
 from support.refused import Coded, Part, coded, refused
 from tdelta.errors import UnknownName, UsageError
+from tdelta.importers.conditions import (
+    Argument,
+    Named,
+    assigning,
+    baseline_of,
+    is_about_encryption,
+    is_encrypted,
+    is_plain,
+    namings,
+    parse_arguments,
+)
 from tdelta.importers.importer import Naming
-from tdelta.importers.naming import Argument, Named, assigning, namings, parse_arguments
-from tdelta.importers.words import baseline_of, is_about_encryption, is_encrypted, is_plain
 
 FORMAT = "sysbench"
 Found = dict[str, tuple[str | None, str, dict[str, object]]]
