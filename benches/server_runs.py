@@ -1,4 +1,4 @@
-"""How much of a server run is measured, and how wide its interval is, against an earlier version, in alternation.
+"""How much of a run is measured, how wide its interval is, and what an operation takes, against an earlier version.
 
 From the root of the repository; the earlier version is a checkout that was set up (`make setup`)::
 
@@ -6,8 +6,9 @@ From the root of the repository; the earlier version is a checkout that was set 
     .venv/bin/python benches/server_runs.py --against ../earlier [--engines mariadb] [--repeats 3] [--json FILE]
 
 Each repeat of an engine and a workload is a run of each version, in a drawn order, with the defaults of that version
-and the same `--max-time`. Measured is the sum of the trials that are stored, over the wall clock of the command. Wants
-an idle machine. Prints as it goes; asserts nothing.
+and the same `--max-time`; further options go to both. The measured share is the sum of the stored trials over the wall
+clock of the command. The time of an operation is that of the unencrypted copy. Wants an idle machine. Prints as it
+goes; asserts nothing.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def measured_run(checkout: Path, engine: str, workload: str, max_time: str, extr
     primary = next(verdict for verdict in answer["verdicts"] if verdict["primary"])
     low, high = primary["ratio_of_means"]["hdi95"]
     measured = sum(float(row["elapsed_ns"]) for row in rows) / 1e9
+    plain = [row for row in rows if row["role"] == "baseline"]
+    operations = sum(int(row["operations"]) for row in plain)
     return {
         "seconds": seconds,
         "measured": measured / seconds,
@@ -60,6 +63,7 @@ def measured_run(checkout: Path, engine: str, workload: str, max_time: str, extr
         "hdi95": [low, high],
         "width": 100.0 * (high - low),
         "decision": answer["decision"],
+        "us_per_operation": sum(float(row["elapsed_ns"]) for row in plain) / operations / 1e3,
     }
 
 
@@ -87,16 +91,20 @@ def main() -> None:
     for engine in asked.engines:
         for workload in asked.workloads:
             of = [one for one in found if (one["engine"], one["workload"]) == (engine, workload)]
-            logs = [
-                math.log(_width(of, "now", repeat) / _width(of, "earlier", repeat)) for repeat in range(asked.repeats)
-            ]
             share = statistics.mean(one["measured"] for one in of if one["build"] == "now")
-            print(f"{engine} {workload}: width x {math.exp(statistics.mean(logs)):.2f}, measured {share:.0%}")
+            ratios = {name: _ratios(of, name, asked.repeats) for name in ("width", "us_per_operation")}
+            listed = "; ".join(f"{name} x {_geometric(each):.3f}, each {each}" for name, each in ratios.items())
+            print(f"{engine} {workload}: measured {share:.0%}; {listed}")
 
 
-def _width(runs: list[dict[str, Any]], build: str, repeat: int) -> float:
-    (one,) = [run for run in runs if (run["build"], run["repeat"]) == (build, repeat)]
-    return float(one["width"])
+def _ratios(runs: list[dict[str, Any]], name: str, repeats: int) -> list[float]:
+    """A figure of this version over the earlier one's, by repeat."""
+    figures = {(run["build"], run["repeat"]): float(run[name]) for run in runs}
+    return [round(figures["now", repeat] / figures["earlier", repeat], 3) for repeat in range(repeats)]
+
+
+def _geometric(ratios: list[float]) -> float:
+    return math.exp(statistics.mean(math.log(ratio) for ratio in ratios))
 
 
 if __name__ == "__main__":

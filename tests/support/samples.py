@@ -911,8 +911,8 @@ def acted() -> RunResult:
         )
 
     actions = (
-        action(conditions[2], 8.2, estimate(1.262, 0.03), encrypted_bytes=64e6, tablespaces=9.0),
-        action(conditions[4], 1.3, estimate(2.41, 0.2), encrypted_bytes=64e6, wait_ns=41e6),
+        action(conditions[2], 8.2, estimate(1.262, 0.03), converted_bytes=64e6, tablespaces=9.0),
+        action(conditions[4], 1.3, estimate(2.41, 0.2), converted_bytes=64e6, wait_ns=41e6),
     )
     return result(Decision.SLOWER, heads, given, actions=actions)
 

@@ -41,7 +41,7 @@ impl Timer {
     }
 }
 
-/// What a call that does nothing takes by this clock, picoseconds: the mean of the faster half, so without interruptions.
+/// The time of a call that does nothing, by this clock, picoseconds: the mean of the faster half, so without interruptions.
 pub fn own_ps() -> u64 {
     let mut found: Vec<u64> = (0..PASSES).filter_map(|_| Timer::begin().map(Timer::end)).collect();
     found.sort_unstable();

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicU8, Ordering};
 
-/// Kinds of ciphers that are told apart.
+/// Kinds of ciphers that are distinguished.
 pub const SLOTS: usize = 64;
 /// Bytes ahead of the slots.
 pub const HEAD_BYTES: usize = 64;
@@ -22,7 +22,7 @@ const PHASES: usize = 3;
 const INTERRUPTED_NS: u64 = 20_000;
 const INTERRUPTED_NS_PER_BYTE: u64 = 20;
 
-/// What a slot is of; as `tdelta.processes.openssl_calls` has it.
+/// The contents of a slot; as `tdelta.processes.openssl_calls` has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A cipher, by its number in OpenSSL.
@@ -35,7 +35,7 @@ pub enum Kind {
     Context = 3,
 }
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Clone, Copy)]
 pub enum Phase {
     /// Sets a cipher, a key, an initialization vector; makes or frees a context.
@@ -50,7 +50,7 @@ pub enum Phase {
 pub struct Call {
     /// Whether it encrypts.
     pub encrypts: bool,
-    /// What it is for.
+    /// Its purpose.
     pub phase: Phase,
     /// Whether it brought a key or an initialization vector.
     pub starts: bool,
@@ -124,7 +124,7 @@ pub fn is_open() -> bool {
     !TABLE.load(Ordering::Relaxed).is_null()
 }
 
-/// Counts one call of the cipher with this number, or of the other kinds with no number; `name` is asked when it is the
+/// Counts one call of the cipher with this number, or of the other kinds with no number; `name` is called when it is the
 /// first.
 pub fn count(kind: Kind, number: i32, call: &Call, name: impl FnOnce(&mut dyn FnMut(&[u8]))) {
     let table = TABLE.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! What is asked of OpenSSL itself: its functions behind ours, and what a cipher is called. Names of version 3 come first,
+//! The calls of OpenSSL itself: its functions behind ours, and the names of ciphers. Names of version 3 come first,
 //! those of 1.1 where they are missing.
 
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -92,7 +92,7 @@ pub unsafe fn started(context: *const c_void) -> Option<(*const c_void, c_int, b
     }
 }
 
-/// What a cipher is called; `?` where OpenSSL has no name for it.
+/// The name of a cipher; `?` where OpenSSL has no name for it.
 ///
 /// # Safety
 /// `cipher` is one of OpenSSL's, `number` its number.

@@ -1,4 +1,4 @@
-//! What this library puts in front of OpenSSL: functions that start a cipher, hand it data and end it, MACs, random
+//! The functions that this library puts in front of OpenSSL's: those that start a cipher, hand it data and end it, MACs, random
 //! bytes, and contexts.
 
 use crate::clock::Timer;
@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_uchar, c_uint, c_void, CStr};
 type Pointer = *const c_void;
 type Nothing = ();
 
-/// What a function answers that answers nothing.
+/// The return type of functions without a result.
 const NOTHING: Nothing = ();
 
 /// Counts a call on a context; a start where a key or an initialization vector came with it.

@@ -14,7 +14,7 @@
 //!   OpenSSL starts by itself.
 //! - Where a module brings OpenSSL for itself alone (`dlopen`), the first library of that name is called.
 //! - Time on the clock, not CPU time: a call that another thread interrupted is counted, and its time left out.
-//! - More kinds of ciphers than `counts::SLOTS` are not told apart from the last one.
+//! - More kinds of ciphers than `counts::SLOTS` are counted with the last one.
 #![cfg(target_os = "linux")]
 // A test has no functions in front of OpenSSL's, and so does not use all they use.
 #![cfg_attr(test, allow(dead_code))]

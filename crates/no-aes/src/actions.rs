@@ -1,4 +1,4 @@
-//! What a program wants done with a signal: kept, while the kernel is told something else.
+//! The action that a program sets for a signal: kept here, while the kernel gets another one.
 
 use std::ffi::c_int;
 use std::sync::atomic::{fence, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -10,11 +10,11 @@ pub struct Action {
     pub handler: usize,
     /// `SA_*`.
     pub flags: c_int,
-    /// What is blocked while the handler runs.
+    /// Signals that are blocked while the handler runs.
     pub mask: u64,
 }
 
-/// What is to be done about a signal that is not ours.
+/// The reaction to a signal that is not ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
     /// The process ends as if nobody had stood in between.
@@ -27,7 +27,7 @@ pub enum Onward {
         handler: usize,
         /// Whether it takes three arguments (`SA_SIGINFO`).
         is_informed: bool,
-        /// What is blocked meanwhile.
+        /// Signals that are blocked meanwhile.
         mask: u64,
         /// `SA_RESETHAND`.
         is_once: bool,
@@ -40,10 +40,10 @@ pub fn bit(signal: c_int) -> u64 {
 }
 
 impl Action {
-    /// What every signal begins with.
+    /// The state of every signal at first.
     pub const DEFAULT: Self = Self { handler: libc::SIG_DFL, flags: 0, mask: 0 };
 
-    /// What the kernel would do for this action.
+    /// The kernel's reaction to this action.
     ///
     /// `is_sent` says that a process sent the signal; the others come from an instruction that cannot go on, and to
     /// ignore those ends the process. `interrupted` is what the interrupted code had blocked.

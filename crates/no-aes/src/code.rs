@@ -9,7 +9,7 @@ pub const CPUID: [u8; 2] = [0x0f, 0xa2];
 /// The instruction UD2, which is never valid.
 pub const UD2: [u8; 2] = [0x0f, 0x0b];
 
-/// What the two bytes of a CPUID are, at one place of a function.
+/// The meaning of the two bytes of a CPUID, at one place of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The instruction.
@@ -25,7 +25,7 @@ pub fn occurrences(code: &[u8]) -> impl Iterator<Item = usize> + '_ {
     code.windows(CPUID.len()).enumerate().filter(|(_, window)| *window == CPUID).map(|(offset, _)| offset)
 }
 
-/// What the two bytes at `offset` are. `function` begins with a function's first instruction.
+/// The meaning of the two bytes at `offset`. `function` begins with a function's first instruction.
 pub fn classify(function: &[u8], offset: usize) -> Finding {
     let decoder = InstDecoder::default();
     let mut at = 0;
@@ -50,7 +50,7 @@ mod tests {
 
     const RETURN: u8 = 0xc3;
 
-    /// What becomes of every occurrence in a function.
+    /// The treatment of every occurrence in a function.
     fn findings(function: &[u8]) -> Vec<(usize, Finding)> {
         occurrences(function).map(|offset| (offset, classify(function, offset))).collect()
     }

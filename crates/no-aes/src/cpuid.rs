@@ -8,7 +8,7 @@ const LEAF_1_ECX: u32 = 1 << 25 | 1 << 1;
 /// Leaf 7, subleaf 0, ECX: VAES and VPCLMULQDQ.
 const LEAF_7_ECX: u32 = 1 << 9 | 1 << 10;
 
-/// What the CPU answers, less what is hidden.
+/// The CPU's answer without the hidden bits.
 pub fn answer(leaf: u32, subleaf: u32) -> CpuidResult {
     hide(leaf, subleaf, __cpuid_count(leaf, subleaf))
 }

@@ -1,4 +1,4 @@
-//! What this library puts in front of the C library, and what it tells about itself.
+//! The functions that this library puts in front of the C library's, and its report about itself.
 
 use crate::actions::{bit, Action};
 use crate::patching;
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn __sysv_signal(signal: c_int, handler: libc::sighandler_
     unsafe { simple(signal, handler, &SYSV_SIGNAL, libc::SA_RESETHAND | libc::SA_NODEFER) }
 }
 
-/// What the calls with two arguments have in common.
+/// The common part of calls with two arguments.
 unsafe fn simple(signal: c_int, handler: libc::sighandler_t, next: &Next, flags: c_int) -> libc::sighandler_t {
     if trap::is_ours(signal) && handler != libc::SIG_ERR {
         let mask = if flags & libc::SA_NODEFER == 0 { bit(signal) } else { 0 };

@@ -8,7 +8,7 @@
 //! instructions, so they are replaced only where decoding a function from its start (as the unwind table has it) arrives
 //! at them.
 //!
-//! A program's own handler of that signal is remembered, shown when it is asked for, and called for what is not ours.
+//! A program's own handler of that signal is remembered, shown to whoever reads it, and called for signals that are not ours.
 //!
 //! # Limits
 //!

@@ -1,4 +1,4 @@
-//! What is loaded in this process, as the dynamic loader tells it.
+//! The objects that are loaded in this process, as the dynamic loader lists them.
 
 use std::ffi::{c_int, c_void, CStr, CString};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Object {
     /// The path it was loaded from; empty for the program.
     pub name: CString,
-    /// What is added to its own addresses.
+    /// The offset of its own addresses.
     pub base: usize,
     /// The parts that were mapped from its file.
     pub segments: Vec<Segment>,
@@ -40,7 +40,7 @@ impl Object {
     }
 }
 
-/// What is loaded, and how many objects have ever been: a number that changes whenever something was added.
+/// The loaded objects, and how many there have ever been: a number that changes whenever something was added.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// In the order of loading.

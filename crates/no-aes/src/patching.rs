@@ -14,7 +14,7 @@ use std::sync::Mutex;
 static PATCHED: AtomicU32 = AtomicU32::new(0);
 static UNPATCHED: AtomicU32 = AtomicU32::new(0);
 
-/// What was looked at so far.
+/// The part that was examined so far.
 static SEEN: Mutex<Seen> = Mutex::new(Seen { additions: 0, objects: Vec::new() });
 
 struct Seen {
@@ -108,7 +108,7 @@ fn patch(object: &Object) -> io::Result<Counts> {
     Ok(counts)
 }
 
-/// What the two bytes at an address are.
+/// The meaning of the two bytes at an address.
 fn find(code: &Snapshot, frames: Option<&Frames<'_>>, place: usize) -> Finding {
     frames
         .and_then(|frames| frames.function_at(place))

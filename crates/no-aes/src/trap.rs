@@ -13,7 +13,7 @@ const SIGNAL: c_int = libc::SIGILL;
 
 static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// What the program wants done with our signal.
+/// The program's action for our signal.
 static PROGRAM: Remembered = Remembered::new();
 
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
@@ -57,7 +57,7 @@ fn ours_for(program: &Action) -> libc::sigaction {
     Action { handler: handler as usize, flags: program.flags_in_the_kernel(), mask: u64::MAX }.to_c()
 }
 
-/// What `sigaction` does for our signal: remembers the program's action and tells the one before. Can be called by a
+/// `sigaction` for our signal: remembers the program's action and returns the one before. Can be called by a
 /// signal handler, as `sigaction` can.
 pub fn exchange(new: Option<Action>) -> Action {
     let Some(new) = new else { return PROGRAM.get() };

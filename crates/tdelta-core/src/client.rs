@@ -1,4 +1,4 @@
-//! What the load loop asks of a database connection, and a client that does nothing.
+//! The interface of a database connection to the load loop, and a client that does nothing.
 
 use crate::breaker::Breaker;
 use crate::script::{Kind, Program, Statement};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct ClientError {
     /// A short stable name, by which failures are counted: `busy`, `constraint`, `full`, …
     pub kind: String,
-    /// What the engine said.
+    /// The engine's message.
     pub message: String,
     /// Whether the same transaction may succeed when tried again (a lock, a deadlock).
     pub retryable: bool,
@@ -29,7 +29,7 @@ pub trait Client: Send {
     /// Returns the number of rows fetched.
     ///
     /// # Errors
-    /// What the engine answered; `no_row` if `\gset` got none.
+    /// An error of the engine; `no_row` if `\gset` got none.
     fn execute(
         &mut self,
         at: (usize, usize),
@@ -52,7 +52,7 @@ pub trait Client: Send {
     /// leaves out what it takes.
     ///
     /// # Errors
-    /// What the engine or the system said; or that this client cannot.
+    /// An error of the engine or the system; or that this client cannot.
     fn cool(&mut self) -> Result<(), ClientError> {
         let message = "this client cannot make caches cold between operations".into();
         Err(ClientError { kind: "value".into(), message, retryable: false })

@@ -1,4 +1,4 @@
-//! What the kernel says this process used, and others.
+//! Resources used by this process and others, as the kernel counts them.
 
 mod delay;
 mod stalls;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::OnceLock;
 
-/// What this process read about itself and its machine while a trial ran: no byte of the database's.
+/// Bytes that this process read about itself and its machine while a trial ran: none of them the database's.
 static OWN_READ_BYTES: AtomicI64 = AtomicI64::new(0);
 /// Enough for any line that is looked for.
 const LINES_BYTES: usize = 512;
@@ -36,9 +36,9 @@ pub struct Usage {
     pub cpu_user_seconds: f64,
     /// CPU seconds in the kernel.
     pub cpu_system_seconds: f64,
-    /// Bytes asked of the kernel to read (rchar).
+    /// Bytes read through system calls (rchar).
     pub syscall_read_bytes: i64,
-    /// Bytes asked of the kernel to write (wchar).
+    /// Bytes written through system calls (wchar).
     pub syscall_written_bytes: i64,
     /// Bytes read from the device.
     pub device_read_bytes: i64,
@@ -55,7 +55,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The totals now. I/O reads 0 where `/proc` does not tell.
+    /// The totals now. I/O is 0 where `/proc` does not have it.
     #[must_use]
     pub fn now() -> Self {
         let usage = rusage();
@@ -115,7 +115,7 @@ impl Usage {
         }
     }
 
-    /// What was used since `start`. Switches of threads that have ended since are in `start` alone: never less than none.
+    /// Resources used since `start`. Switches of threads that have ended since are in `start` alone: never less than none.
     #[must_use]
     pub fn since(&self, start: &Self) -> Self {
         Self {
@@ -153,7 +153,7 @@ fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
 }
 
-/// Cores that this process may use, asked for once: the answer comes from several files.
+/// Cores that this process may use, read once: the answer comes from several files.
 #[must_use]
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// The longest text that a script may draw, characters; `tdelta.workloads.limits` says the same.
 const LONGEST_TEXT: i64 = 1 << 20;
 
-/// What a statement is to the client that runs it.
+/// The kind of a statement for the client that runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Opens a transaction.
@@ -38,7 +38,7 @@ pub struct Statement {
     pub sql: String,
     /// The variable slot of each parameter.
     pub parameters: Vec<usize>,
-    /// What it does.
+    /// Its effect.
     pub kind: Kind,
     /// Where `\gset` stores the row's columns: result column name → slot; `None` without `\gset`.
     pub into: Option<HashMap<String, usize>>,
@@ -213,7 +213,7 @@ pub fn compile(name: &str, text: &str) -> Result<Program, Fault> {
 struct Compiler {
     program: Program,
     open: Vec<Open>,
-    /// What `\raw` declares of the next statement.
+    /// The declaration of `\raw` for the next statement.
     raw: Option<Raw>,
 }
 
@@ -709,7 +709,7 @@ impl Expr {
     /// The value under the given variables.
     ///
     /// # Errors
-    /// What cannot be computed: an unset variable, a division by zero, text in arithmetic, an empty range.
+    /// The value cannot be computed: an unset variable, a division by zero, text in arithmetic, an empty range.
     #[inline]
     pub fn evaluate(&self, slots: &[Value], rng: &mut Rng) -> Result<Value, String> {
         match self {

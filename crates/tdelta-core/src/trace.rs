@@ -1,4 +1,4 @@
-//! What each statement costs, one call at a time: a client around a client, for extra trials that nobody measures.
+//! The cost of each statement, one call at a time: a client around a client, for extra trials that nobody measures.
 //!
 //! The load loop stays as it is. Reading meters around every statement takes far longer than some statements do, so a
 //! traced trial says nothing of throughput; but what a meter counts for one call is that call's.
@@ -11,7 +11,7 @@ use crate::value::Value;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What meters read at one moment.
+/// The meters' readings at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// CPU time of whoever runs the statements, ns.
@@ -22,16 +22,16 @@ pub struct Reading {
 
 /// Reads the meters of a connection, ahead of a statement and behind it.
 pub trait Meter<C>: Send {
-    /// What they read ahead of a statement.
+    /// The readings ahead of a statement.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A meter that cannot be read.
     fn before(&mut self, client: &mut C) -> Result<Reading, ClientError>;
 
-    /// What they read behind it.
+    /// The readings after it.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A meter that cannot be read.
     fn after(&mut self, client: &mut C) -> Result<Reading, ClientError>;
 }
 
@@ -78,7 +78,7 @@ impl<'a, C, M> Traced<'a, C, M> {
         Self { client, meter, costs: BTreeMap::new() }
     }
 
-    /// What the statements cost, by `NAME/N`, N from 1, as the load loop's spans are called.
+    /// The costs of the statements, by `NAME/N`, N from 1, as the load loop's spans are called.
     #[must_use]
     pub fn costs(&self, programs: &[Program]) -> BTreeMap<String, Cost> {
         let named = |(at, cost): (&(usize, usize), &Cost)| {

@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 /// Tables with their columns, in the order in which a row is hashed.
 pub type Tables = [(String, Vec<String>)];
 
-/// A trial's outcome, and what is told beside it.
+/// A trial's outcome, and its report beside it.
 pub type Measured = (Outcome, serde_json::Value);
 
-/// What the statements of a trial cost, by name, beside its outcome.
+/// The costs of a trial's statements, by name, beside its outcome.
 pub type Metered = (Outcome, BTreeMap<String, Cost>);
 
 /// A database under one condition, with the connections of its load.
@@ -23,13 +23,13 @@ pub trait Twin: Send {
     /// The first value that a statement answers, as text; empty for NULL and no row.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn text(&mut self, sql: &str) -> Result<String, ClientError>;
 
     /// Makes the tables, fills them with the plan's rows, then builds the indexes.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn load(
         &mut self,
         plan: &Plan,
@@ -42,7 +42,7 @@ pub trait Twin: Send {
     /// A checksum of each table that does not depend on the order of rows.
     ///
     /// # Errors
-    /// What the engine says.
+    /// An error of the engine.
     fn checksums(&mut self, tables: &Tables) -> Result<BTreeMap<String, TableChecksum>, ClientError>;
 
     /// Compiles and prepares the transactions that trials will run.
@@ -67,7 +67,7 @@ pub trait Twin: Send {
     fn recorded(&self) -> Option<&Prepared>;
 }
 
-/// What is told of a trial of an engine within this process, beside its outcome.
+/// The report on a trial of an engine within this process, beside its outcome.
 #[derive(Debug, Serialize)]
 struct Within {
     usage: Usage,
@@ -77,13 +77,13 @@ struct Within {
     checkpoint: Checkpoint,
 }
 
-/// What bringing a database to rest after a trial took.
+/// The cost of bringing a database to rest after a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Checkpoint {
     /// How long it took.
     #[serde(rename = "checkpoint_ns")]
     pub ns: u64,
-    /// Bytes that were asked of the system to write meanwhile (`wchar`), which leaves out those of asynchronous I/O.
+    /// Bytes written by system calls meanwhile (`wchar`), which leaves out those of asynchronous I/O.
     #[serde(rename = "checkpoint_syscall_written_bytes")]
     pub syscall_written_bytes: i64,
     /// Bytes that went to the disk or are on their way there.
@@ -132,5 +132,5 @@ pub fn trial_within<C: Client>(
 
 /// As a JSON value.
 pub fn as_json(value: &impl Serialize) -> serde_json::Value {
-    serde_json::to_value(value).expect("what is told are numbers, texts and maps of them by name")
+    serde_json::to_value(value).expect("a report has numbers, texts and maps of them by name")
 }

@@ -128,7 +128,7 @@ impl Cipher {
     /// The context is a GCM one that has an IV.
     unsafe fn tag_control(&self, control: c_int, tag: &mut Tag) -> bool {
         let functions = self.library.functions();
-        // SAFETY: the tag has the length that is told; SET_TAG only reads it.
+        // SAFETY: the tag has the given length; SET_TAG only reads it.
         unsafe {
             let at = tag.as_mut_ptr().cast();
             (functions.EVP_CIPHER_CTX_ctrl)(self.context.as_ptr(), control, TAG_BYTES as c_int, at) == 1
@@ -180,7 +180,7 @@ impl Mac {
         let context =
             NonNull::new(unsafe { (functions.HMAC_CTX_new)() }).ok_or_else(|| library.refusal("cipher", name))?;
         let mac = Self { library, context };
-        // SAFETY: context and digest are valid, the key has the length that is told.
+        // SAFETY: context and digest are valid, the key has the given length.
         let is_ready =
             unsafe { (functions.HMAC_Init_ex)(context.as_ptr(), key.as_ptr(), length, kind, null_mut()) == 1 };
         if is_ready {

@@ -1,4 +1,4 @@
-//! What it takes to copy a page: a database that does not decrypt in place copies each page back to where it belongs.
+//! The time to copy a page: a database that does not decrypt in place copies each page back to where it belongs.
 
 use crate::ring::Ring;
 use std::hint::black_box;

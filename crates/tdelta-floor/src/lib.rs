@@ -1,4 +1,4 @@
-//! What a page of encryption costs: the machine's own OpenSSL, called page by page as a database calls it, and timed.
+//! The cost of encrypting a page: the machine's own OpenSSL, called page by page as a database calls it, and timed.
 //! Knows no Python and no database.
 //!
 //! `library` finds libcrypto at run time (no headers, no link); `cipher` encrypts, decrypts and authenticates one page;
@@ -18,9 +18,9 @@ pub mod task;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// `library`: no libcrypto. `cipher`: it refuses. `tag`: a page does not match its tag. `wrong`: it answers with
-    /// other bytes than it must. `plan`: what was asked cannot be done.
+    /// other bytes than it must. `plan`: the request cannot be met.
     pub kind: &'static str,
-    /// What was expected and what was found.
+    /// The expected and the actual value.
     pub message: String,
 }
 

@@ -7,7 +7,7 @@ use crate::Fault;
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, size_t};
 use std::ffi::{CStr, CString};
 
-/// What is tried without a path, in this order.
+/// Libraries that are tried without a path, in this order.
 pub const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.1.1"];
 
 const VERSION: c_int = 0; // OPENSSL_VERSION of <openssl/crypto.h>
@@ -126,10 +126,10 @@ impl Library {
         }
     }
 
-    /// What OpenSSL says of the last refusal, as a fault; its queue of errors is empty afterwards.
+    /// OpenSSL's message on the last refusal, as a fault; its queue of errors is empty afterwards.
     pub(crate) fn refusal(&self, kind: &'static str, what: &str) -> Fault {
         let mut reason = None;
-        // SAFETY: the buffer has the length that is told, and OpenSSL ends what it writes with a zero.
+        // SAFETY: the buffer has the given length, and OpenSSL ends what it writes with a zero.
         unsafe {
             loop {
                 let code = (self.functions.ERR_get_error)();

@@ -23,7 +23,7 @@ const ORDER: u64 = 4;
 const FEWEST_PAGES: usize = 2;
 const LARGEST_RING_BYTES: usize = 1 << 30;
 
-/// What to measure.
+/// The measurement to make.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -39,7 +39,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// What one batch took.
+/// The cost of one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Batch {
     /// Which task of the plan.
@@ -60,7 +60,7 @@ pub struct Meter {
     seed: u64,
 }
 
-/// What the cells share: pages to read, pages to write, an IV for each page.
+/// The cells' common memory: pages to read, pages to write, an IV for each page.
 struct Memory {
     plain: Ring,
     output: Ring,
@@ -74,7 +74,7 @@ struct Cell {
     count: usize,
     cursor: usize,
     batch_pages: u64,
-    /// What a decrypting cell reads.
+    /// The input of a decrypting cell.
     coded: Option<Ring>,
     tags: Vec<Tag>,
 }

@@ -1,4 +1,4 @@
-//! What is done to one page: which algorithm, in which mode, on how many bytes, in which direction.
+//! The work on one page: which algorithm, in which mode, on how many bytes, in which direction.
 
 use crate::Fault;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ pub const BLOCK_BYTES: usize = 16;
 /// The largest page that is measured.
 pub const LARGEST_PAGE_BYTES: usize = 1 << 20;
 
-/// What works on the page.
+/// The algorithm of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)]
 pub enum Algorithm {
@@ -101,7 +101,7 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// What works on the page.
+    /// The algorithm of the page.
     pub algorithm: Algorithm,
     /// AES's mode; None for an HMAC.
     pub mode: Option<Mode>,

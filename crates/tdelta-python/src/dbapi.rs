@@ -92,7 +92,7 @@ impl Marks {
     }
 }
 
-/// What a twin is made of in Python.
+/// The Python parts of a twin.
 pub struct Given {
     pub style: Style,
     /// Makes a cursor that is ready for use; is given the one that `\connect` is to close, or None.
@@ -106,7 +106,7 @@ pub struct Given {
     pub meter: Option<Py<PyAny>>,
 }
 
-/// What went wrong within a call: the driver's own exception, or what this client makes of an answer.
+/// The error within a call: the driver's own exception, or this client's judgment of an answer.
 enum Fault {
     Raised(PyErr),
     Own(ClientError),
@@ -404,7 +404,7 @@ impl Client for Session {
     }
 }
 
-/// Meters of an engine within this process: its CPU time, and the bytes that it asked the system for.
+/// Meters of an engine within this process: its CPU time, and the bytes that it read and wrote by system calls.
 struct ProcessMeter;
 
 impl ProcessMeter {

@@ -187,7 +187,7 @@ fn clock() -> u64 {
     monotonic_ns()
 }
 
-/// What this process used so far, by the names that measurements have.
+/// Resources that this process used so far, by the names that measurements have.
 #[pyfunction]
 fn process_usage(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     values::value(py, &Usage::now())

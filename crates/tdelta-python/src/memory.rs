@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
 
-/// What is said on standard error.
+/// The message on standard error.
 static WORDS: OnceLock<String> = OnceLock::new();
 
 const NO_WORDS: &str = "error: there is no memory left\n";

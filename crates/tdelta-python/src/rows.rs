@@ -17,7 +17,7 @@ pub fn write_csv(py: Python<'_>, plan: &str, table: &str, seed: u64, threads: us
         .map_err(|error| os_error(py, &error, &path))
 }
 
-/// What the system said of a file, as Python's own `open` and `write` would raise it.
+/// The system's error about a file, as Python's own `open` and `write` would raise it.
 fn os_error(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
     let Some(number) = error.raw_os_error() else { return PyOSError::new_err(format!("{}: {error}", path.display())) };
     let said = py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());

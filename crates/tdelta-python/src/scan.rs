@@ -49,7 +49,7 @@ pub fn byte_statistics<'py>(
     values::value(py, &watched(py, tick, |watch| statistics(&paths, block_bytes, threads, watch))?)
 }
 
-/// Runs `work` without the GIL. About ten times a second signals are looked at and `tick` is told the bytes read so far;
+/// Runs `work` without the GIL. About ten times a second signals are checked and `tick` receives the bytes read so far;
 /// an exception of either ends the work and is raised.
 fn watched<T: Send>(
     py: Python<'_>,

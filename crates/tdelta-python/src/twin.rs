@@ -19,7 +19,7 @@ enum Held {
     DbApi(Box<dbapi::Twin>),
 }
 
-/// What every twin does.
+/// The methods of every twin.
 #[pyclass(name = "Twin", module = "tdelta._native", unsendable, subclass)]
 pub struct PyTwin {
     held: Option<Held>,
@@ -177,7 +177,7 @@ impl PySqliteTwin {
         Ok(PyClassInitializer::from(PyTwin::holding(Held::Sqlite(Box::new(twin)))).add_subclass(Self))
     }
 
-    /// Runs one SQL statement in which `:key` stands for the key; no message of its failure holds the key.
+    /// Runs one SQL statement with the key in place of `:key`; no message of its failure holds the key.
     fn keyed(slf: PyRefMut<'_, Self>, py: Python<'_>, sql: &str, key: &str) -> PyResult<()> {
         let mut base = slf.into_super();
         let twin = Self::twin(&mut base)?;
@@ -245,7 +245,7 @@ impl PyServerTwin {
         py.detach(|| twin.begin_external_load()).map_err(native)
     }
 
-    /// What the server used since then; it may come to rest first.
+    /// Resources that the server used since then; it may come to rest first.
     #[pyo3(signature = (settle=true))]
     fn end_external_load<'py>(slf: PyRefMut<'py, Self>, py: Python<'py>, settle: bool) -> PyResult<Bound<'py, PyAny>> {
         let mut base = slf.into_super();

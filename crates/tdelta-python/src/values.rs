@@ -1,4 +1,4 @@
-//! What Rust answers, as Python's own values: dicts, lists, numbers, texts, and bytes for histograms. No JSON text.
+//! Rust's answers as Python's own values: dicts, lists, numbers, texts, and bytes for histograms. No JSON text.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -11,7 +11,7 @@ use tdelta_core::latency::encode;
 use tdelta_core::load::{Outcome, Prepared};
 use tdelta_core::twin::as_json;
 
-/// Anything that is told, as Python has it.
+/// Any answer as a Python value.
 pub fn value<'py>(py: Python<'py>, told: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     object(py, &as_json(told))
 }

@@ -1,4 +1,4 @@
-//! Failures that are told in the clients' own words.
+//! Failures in the clients' own words.
 
 use std::io;
 use tdelta_core::client::ClientError;
@@ -21,10 +21,10 @@ pub fn out_of_protocol(what: &str) -> ClientError {
     failure("protocol", format!("the server sent {what}, which the protocol does not have there"))
 }
 
-/// More of what a server says is not told.
+/// The longest message of a server that is kept.
 const MOST_SAID: usize = 1000;
 
-/// What a server says, for people: of bounded length, without what steers a terminal.
+/// A server's message, for people: of bounded length, without what steers a terminal.
 #[must_use]
 pub fn said(text: &[u8]) -> String {
     let head = &text[..text.len().min(4 * MOST_SAID)];

@@ -2,7 +2,7 @@
 //!
 //! A [`Session`] is one connection that speaks a server's own protocol: blocking, without a runtime, with prepared statements
 //! and rows read out of one buffer, since what it costs is measured together with what it measures. [`open`] makes a
-//! [`Served`] twin of whichever protocol the options name: its connections under load, and one more for what is asked of the server
+//! [`Served`] twin of whichever protocol the options name: its connections under load, and one more for questions to the server
 //! between trials.
 
 mod crew;

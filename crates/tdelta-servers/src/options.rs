@@ -18,7 +18,7 @@ pub enum Protocol {
     Postgres,
 }
 
-/// What is asked of TLS, as libpq and the MySQL clients name it.
+/// The required level of TLS, as libpq and the MySQL clients name it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tls {
@@ -65,13 +65,13 @@ pub struct Options {
     /// Statements that every new connection begins with.
     #[serde(default)]
     pub setup: Vec<String>,
-    /// What `setup` is to have set, read back once for each connection; none: nothing is.
+    /// The expected effect of `setup`, read back once for each connection; none: nothing is.
     #[serde(default)]
     pub in_force: Option<InForce>,
     /// How long connecting may take, `setup` and `in_force` included.
     #[serde(default = "ten_seconds")]
     pub connect_seconds: f64,
-    /// How long the answer to one query may take that is asked beside a load; none: as long as it takes.
+    /// The time limit of one query beside a load; none: no limit.
     #[serde(default)]
     pub answer_seconds: Option<f64>,
     /// Read once for all connections: the authorities' certificates come from a file.
@@ -126,7 +126,7 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// What is missing or does not go together, all of it at once.
+    /// Options that are missing or contradict each other, all of them at once.
     ///
     /// # Errors
     /// Of kind `options`.

@@ -86,7 +86,7 @@ pub fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "it did not answer in time")
 }
 
-/// What a call says whose own time limit has passed.
+/// The error of a call whose own time limit has passed.
 fn told(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock => late(),

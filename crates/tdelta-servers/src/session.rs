@@ -1,4 +1,4 @@
-//! What a twin asks of a connection to a server, beyond the load loop.
+//! A twin's requests to a connection to a server, beyond the load loop.
 
 use crate::failure::failure;
 use crate::options::Options;
@@ -10,10 +10,10 @@ use tdelta_core::data::{Table, TableChecksum};
 /// A result: the columns' names, and each row's values as text (none for NULL).
 pub type Rows = (Vec<String>, Vec<Vec<Option<String>>>);
 
-/// What the rows that are kept of one answer may take, roughly: settings and counters are asked for, never a table.
+/// The memory of one answer's rows, at most and roughly: settings and counters are read, never a table.
 const MOST_KEPT_BYTES: usize = 64 << 20;
 
-/// What a value costs beside its text.
+/// The memory of a value beside its text.
 const VALUE_BYTES: usize = 32;
 
 /// Rows of one answer in the making, which a server cannot make grow without end.
@@ -35,7 +35,7 @@ impl Kept {
             let most = MOST_KEPT_BYTES >> 20;
             return Err(failure(
                 "protocol",
-                format!("the server sent more than {most} MiB of rows where few were asked for"),
+                format!("the server sent more than {most} MiB of rows where few were expected"),
             ));
         }
         self.rows.push(row);
@@ -61,14 +61,14 @@ pub trait Session: Client + Sized {
     /// Runs one statement of any sort to its end, however long that takes. Results are dropped.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn run(&mut self, sql: &str) -> Result<(), ClientError>;
 
     /// Runs one statement and keeps all that it answers (nothing where it answers no rows), within the options'
     /// `answer_seconds`.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn rows(&mut self, sql: &str) -> Result<Rows, ClientError>;
 
     /// Sees that the session has the settings that the options name. A `\connect` within a load is not checked again: it
@@ -85,7 +85,7 @@ pub trait Session: Client + Sized {
     /// The first value of what a statement answers; empty for NULL and for no row.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn text(&mut self, sql: &str) -> Result<String, ClientError> {
         let (_, rows) = self.rows(sql)?;
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default())
@@ -98,13 +98,13 @@ pub trait Session: Client + Sized {
     /// Fills a table with the rows of `range` that its plan generates, by the server's fastest way for many rows.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn load(&mut self, table: &Table, seed: u64, range: Range<u64>) -> Result<(), ClientError>;
 
     /// The checksum of what a table holds. It equals that of the generated rows: integers are hashed as integers, doubles as
     /// doubles, text as text, bytes as bytes.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn checksum(&mut self, table: &str, columns: &[String]) -> Result<TableChecksum, ClientError>;
 }

@@ -56,7 +56,7 @@ impl Stream {
         let client =
             ClientConnection::new(client_config(options)?, name).map_err(|error| failure("tls", error.to_string()))?;
         let mut stream = StreamOwned::new(client, tcp);
-        // The handshake at once: its failures are to be told from those of the protocol.
+        // The handshake at once: its failures are to be distinguished from those of the protocol.
         while stream.conn.is_handshaking() {
             stream
                 .conn
@@ -111,10 +111,10 @@ fn tcp(options: &Options) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// After so many seconds without a byte the peer's machine is asked whether it is there, so often, and so many times.
+/// Keepalive: seconds without a byte before the first probe, seconds between probes, and their number.
 const KEEPALIVE: [(libc::c_int, libc::c_int); 3] =
     [(libc::TCP_KEEPIDLE, 30), (libc::TCP_KEEPINTVL, 10), (libc::TCP_KEEPCNT, 3)];
-/// What the peer's machine has not taken note of after so long, it never will.
+/// Bytes that the peer's machine has not acknowledged after so long are lost.
 const UNHEARD_MS: libc::c_int = 60_000;
 
 /// The socket as the protocols want it: each write sent at once, and an error where the peer's machine, or the way to it, has

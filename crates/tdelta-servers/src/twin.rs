@@ -1,4 +1,4 @@
-//! A twin: connections to one server under load, and one more for what is asked of it between trials.
+//! A twin: connections to one server under load, and one more for questions between trials.
 
 use crate::crew::{share, HANDS};
 use crate::failure::failure;
@@ -24,10 +24,10 @@ const STACK_BYTES: usize = 256 << 10;
 /// A table is cut into streams of no fewer rows than this.
 const LEAST_ROWS_A_STREAM: u64 = 20_000;
 
-/// How often a server that comes to rest is asked.
+/// How often a server that comes to rest is polled.
 const SETTLE_EVERY: Duration = Duration::from_millis(20);
 
-/// What is looked at besides the load, and what brings the server to rest after it.
+/// The statements beside the load, and those that bring the server to rest after it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observed {
@@ -40,7 +40,7 @@ pub struct Observed {
     /// Queries whose rows are a counter's name and its value.
     #[serde(default)]
     pub counters: Vec<String>,
-    /// What each connection of the load runs when a trial has ended, so that the counters hold all that it did.
+    /// Statements that each connection of the load runs when a trial has ended, so that the counters hold all that it did.
     #[serde(default)]
     pub flush: Vec<String>,
     /// Statements that are run after a trial.
@@ -72,7 +72,7 @@ pub struct Tracing {
     /// not on this machine.
     #[serde(default)]
     pub thread: Option<String>,
-    /// Queries whose rows are a counter's name and its value, asked on another connection around every statement.
+    /// Queries whose rows are a counter's name and its value, run on another connection around every statement.
     #[serde(default)]
     pub counters: Vec<String>,
 }
@@ -131,7 +131,7 @@ pub enum Count {
     Real(f64),
 }
 
-/// What is told of a trial beside its outcome, whose CPU seconds are the server's.
+/// The report on a trial beside its outcome, whose CPU seconds are the server's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Extra {
     /// CPU seconds of the connections' own process in user mode while recording.
@@ -140,33 +140,33 @@ pub struct Extra {
     pub client_cpu_system_seconds: f64,
     /// By how much the server's counters grew over the trial.
     pub counters: BTreeMap<String, Count>,
-    /// What the server's processes used over the trial, coming to rest included.
+    /// Resources that the server's processes used over the trial, coming to rest included.
     pub usage: Usage,
-    /// What coming to rest took the server.
+    /// The cost of coming to rest.
     #[serde(flatten)]
     pub checkpoint: Checkpoint,
     /// Sizes of files: a server's are not looked at from here.
     pub files: BTreeMap<String, u64>,
     /// How long the server's threads were ready to run and had no CPU, while recording.
     pub run_delay_ns: Option<u64>,
-    /// What kept tasks of the machine waiting while the load ran, see `Stalls::shares`.
+    /// Resources that kept tasks of the machine waiting while the load ran, see `Stalls::shares`.
     pub pressure: BTreeMap<String, f64>,
     /// Whether the worker or the server stood still meanwhile.
     pub standstill: Standstill,
 }
 
-/// What a twin on a server does beside what every twin does, whatever its protocol.
+/// The methods of a twin on a server beside those of every twin, whatever its protocol.
 pub trait Served: Twin {
     /// All that a statement answers.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn rows(&mut self, sql: &str) -> Result<Rows, ClientError>;
 
     /// Runs one statement and drops what it answers.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn run(&mut self, sql: &str) -> Result<(), ClientError>;
 
     /// Says what trials look at from now on.
@@ -178,7 +178,7 @@ pub trait Served: Twin {
     /// Takes note of what the server used so far: a load that is no loop of this process's is about to begin.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     fn begin_external_load(&mut self) -> Result<(), ClientError>;
 
     /// Lets the server come to rest if `settle`, and says what it used since [`Served::begin_external_load`], that included.
@@ -188,7 +188,7 @@ pub trait Served: Twin {
     fn end_external_load(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError>;
 }
 
-/// What was read when a load of another process began.
+/// The readings at the start of another process's load.
 struct ExternalLoad {
     counters: BTreeMap<String, String>,
     usage: Usage,
@@ -213,7 +213,7 @@ impl<S: Session> ServerTwin<S> {
     /// Opens `connections` connections and one more, a few at a time.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     pub fn open(options: &Arc<Options>, connections: usize) -> Result<Self, ClientError> {
         let administrative = S::open(options.clone())?;
         let opened = share(HANDS, vec![(); connections.max(1)], |()| S::open(options.clone()))?;
@@ -228,7 +228,7 @@ impl<S: Session> ServerTwin<S> {
         })
     }
 
-    /// What the counters read now, by name.
+    /// The counters' present values, by name.
     fn counters(&mut self) -> Result<BTreeMap<String, String>, ClientError> {
         let mut all = BTreeMap::new();
         for query in &self.observed.counters {
@@ -258,7 +258,7 @@ impl<S: Session> ServerTwin<S> {
         Ok(monotonic_ns() - start)
     }
 
-    /// What is read and done behind a trial: the counters' growth, and coming to rest with its CPU time.
+    /// The readings and work after a trial: the counters' growth, and coming to rest with its CPU time.
     fn afterwards(
         &mut self,
         before: &BTreeMap<String, String>,
@@ -332,7 +332,7 @@ impl<S: Session> Twin for ServerTwin<S> {
         let (counters, usage) = (self.counters()?, self.server.usage());
         let mut outcome = self.connections.run(trial, stop)?;
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
-        // A server that died under the trial, or does not answer, cannot be asked: the trial's own end tells.
+        // A server that died under the trial, or does not answer, cannot be read: the trial's own end shows it.
         let after = match (!outcome.is_broken).then(|| self.afterwards(&counters, settle, stop)) {
             None => Afterwards::default(),
             Some(Err(_)) if !outcome.errors.is_empty() => Afterwards::default(),
@@ -358,7 +358,7 @@ impl<S: Session> Twin for ServerTwin<S> {
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {
         let Some(tracing) = &self.tracing else {
-            return Err(failure("order", "a trace of a server before it is told what to read".into()));
+            return Err(failure("order", "a trace of a server before its queries were set".into()));
         };
         let first = self.connections.first();
         let thread = tracing.thread.as_ref().map(|query| first.text(query)).transpose()?;

@@ -1,4 +1,4 @@
-//! What tdelta is measured against: the plainest Rust loop that does the same work on the same library. It draws its
+//! The reference of tdelta's speed: the plainest Rust loop that does the same work on the same library. It draws its
 //! parameter, runs one point select, fetches its columns and records the time in one histogram, and nothing more.
 
 use crate::connection::{Connection, Options, WriteQueue};
@@ -23,7 +23,7 @@ impl PointSelects {
     /// Opens the file and prepares `sql`, which takes one parameter.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn open(options: &Options, sql: &str) -> Result<Self, ClientError> {
         let connection = Connection::open(Arc::new(options.clone()), WriteQueue::new())?;
         let statement = connection.prepare_one(sql)?;
@@ -33,7 +33,7 @@ impl PointSelects {
     /// Runs `operations` selects with a key uniform on 1…`rows`. Returns the elapsed ns.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn run(&mut self, seed: u64, rows: i64, operations: u64) -> Result<u64, ClientError> {
         let mut rng = Rng::new(seed, 0, 0);
         let began = monotonic_ns();

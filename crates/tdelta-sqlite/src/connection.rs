@@ -28,7 +28,7 @@ pub struct Options {
     /// Pragmas ahead of the key (the cipher and its parameters).
     #[serde(default)]
     pub cipher_pragmas: Vec<String>,
-    /// What `PRAGMA key` is given: a passphrase, or a key in the library's own notation; none for a plain file.
+    /// The argument of `PRAGMA key`: a passphrase, or a key in the library's own notation; none for a plain file.
     #[serde(default)]
     pub key: Option<String>,
     /// On creation: bytes to reserve at the end of each page.
@@ -82,7 +82,7 @@ pub struct Connection {
     queue: Arc<WriteQueue>,
     holds_queue: bool,
     options: Arc<Options>,
-    /// What was counted on connections that `\connect` has closed, until it is taken.
+    /// Counts of connections that `\connect` has closed, until they are taken.
     counted: BTreeMap<String, i64>,
     breaker: Breaker,
     /// Declared last of what it must outlive: statements are finalized before the connection closes.
@@ -144,7 +144,7 @@ impl Connection {
     /// Opens the file, gives it its key and settings, and reads its schema, which a wrong key cannot.
     ///
     /// # Errors
-    /// What SQLite says; the message never contains the key.
+    /// An error of SQLite; the message never contains the key.
     pub fn open(options: Arc<Options>, queue: Arc<WriteQueue>) -> Result<Self, ClientError> {
         let breaker = Breaker::default();
         let db = Handle::open(&options, &breaker)?;
@@ -183,7 +183,7 @@ impl Connection {
     /// from its next VACUUM on.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn reserve(&self, schema: &str, bytes: u8) -> Result<(), ClientError> {
         let schema = CString::new(schema).map_err(|_| failure("schema", "NUL in the name of a schema".into()))?;
         let mut bytes = c_int::from(bytes);
@@ -207,12 +207,12 @@ impl Connection {
     /// Runs one statement to its end.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn run(&self, sql: &str) -> Result<(), ClientError> {
         self.query(sql, |_| Ok(())).map(|_| ())
     }
 
-    /// Runs one statement in which the last `:key` stands for the key.
+    /// Runs one statement with the key in place of its last `:key`.
     ///
     /// # Errors
     /// That it failed, and SQLite's code. Its words are left out: they may quote the statement, and so the key.
@@ -230,7 +230,7 @@ impl Connection {
     /// The first column of the first row as text (numbers in digits; empty for NULL or no row).
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn text(&self, sql: &str) -> Result<String, ClientError> {
         let mut answer = None;
         self.query(sql, |row| {
@@ -249,7 +249,7 @@ impl Connection {
     /// Runs a query and shows every row to `each`. Returns the number of rows.
     ///
     /// # Errors
-    /// What SQLite or `each` says.
+    /// An error of SQLite or of `each`.
     pub(crate) fn query(
         &self,
         sql: &str,

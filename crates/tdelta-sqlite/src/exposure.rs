@@ -19,7 +19,7 @@ impl Exposure {
     /// Opens the file once more, runs `statements` and stops each of `cursors` at its first row.
     ///
     /// # Errors
-    /// What SQLite says, or that a cursor has no row to stop at.
+    /// An error of SQLite, or that a cursor has no row to stop at.
     pub fn open(options: Options, statements: &[String], cursors: &[String]) -> Result<Self, ClientError> {
         let connection = Connection::open(Arc::new(options), WriteQueue::new())?;
         statements.iter().try_for_each(|sql| connection.run(sql))?;

@@ -160,7 +160,7 @@ pub fn failure(kind: &str, message: String) -> ClientError {
     ClientError { kind: kind.into(), message, retryable: false }
 }
 
-/// What SQLite says of its last failure on `db`.
+/// SQLite's message on its last failure on `db`.
 pub fn error_of(db: *mut ffi::sqlite3, code: c_int) -> ClientError {
     // SAFETY: `db` is open or null, for both of which sqlite3_errmsg answers with a string of its own.
     let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(db)) }.to_string_lossy().into_owned();

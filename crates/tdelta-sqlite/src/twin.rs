@@ -20,7 +20,7 @@ impl Twin {
     /// Opens `connections` connections to one file.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn open(options: &Options, connections: usize) -> Result<Self, ClientError> {
         let (queue, shared) = (WriteQueue::new(), Arc::new(options.clone()));
         let opened: Result<Vec<_>, _> =
@@ -32,10 +32,10 @@ impl Twin {
         self.connections.first()
     }
 
-    /// Runs one statement in which `:key` stands for the key.
+    /// Runs one statement with the key in place of `:key`.
     ///
     /// # Errors
-    /// What SQLite says, less its words, which might quote the key.
+    /// An error of SQLite without its text, which might quote the key.
     pub fn keyed(&mut self, sql: &str, key: &str) -> Result<(), ClientError> {
         self.first().run_keyed(sql, key)
     }
@@ -43,7 +43,7 @@ impl Twin {
     /// Sets how many bytes the pages of `schema` keep back, from its next rebuild on.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// An error of SQLite.
     pub fn reserve(&mut self, schema: &str, bytes: u8) -> Result<(), ClientError> {
         self.first().reserve(schema, bytes)
     }

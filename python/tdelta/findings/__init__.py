@@ -10,7 +10,7 @@ models find (stalls, carry-over, contrasts, hosts). So is `FileEvidence`, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -64,7 +64,8 @@ def sections(result: RunResult) -> Iterator[Section]:
             yield Section(kind.part, kind.title, blocks)
 
 
-def answer_lines(result: RunResult) -> Iterator[Line]:
+def answer_lines(result: RunResult, only: Collection[type[Finding]] | None = None) -> Iterator[Line]:
+    """The lines that kinds add to the answer: of all kinds, or of those with these records."""
     for kind in kinds():
-        if found := result.of(kind.record):
+        if (only is None or kind.record in only) and (found := result.of(kind.record)):
             yield from kind.lines(found, result)

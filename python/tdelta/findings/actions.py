@@ -35,7 +35,7 @@ ROWS = "rows"
 
 _STEPS = {"load": "all rows, in bulk", "rebuild": "all rows, anew", "routine": "the workload's stored routine, once"}
 _ENCRYPTING = frozenset({"encrypt", "alter"})
-_CONVERTED = ("encrypted_bytes", "file_bytes")
+_CONVERTED = ("converted_bytes", "file_bytes")
 """Counters of the bytes that an operation converted."""
 
 _PROJECTED_BYTES = 2e12

@@ -31,6 +31,7 @@ from tdelta.document.quantities import (
 from tdelta.document.wording import has_amount
 from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
+from tdelta.findings.backups import BackupMeasure
 from tdelta.findings.base import FOUND
 from tdelta.inference.cipher_work import TOO_LITTLE, is_bounded
 from tdelta.inference.decisions import ENOUGH_ROUNDS, WIDEST
@@ -83,6 +84,9 @@ _DRAWN = 0.05
 """How far an estimate must be from the quotient of the means, as a logarithm, to be explained."""
 
 _FEWEST_ROWS = 4
+
+_OPERATIONS = (ActionMeasure, BackupMeasure)
+"""Findings about the operation that a run measures; their facts come first."""
 
 _BARE = 3
 """Cells of a row without an interval."""
@@ -668,7 +672,8 @@ def _cpu(result: RunResult) -> Iterator[Line]:
         return
     effects = [effect_of(v.ratio, edges(settings.tolerance)) for v in found]
     title = "CPU" if found[0].metric is Metric.CPU_PER_OPERATION else "Response time"
-    cost = replace(cost_of(found[0].metric, "CPU"), words="CPU time per transaction")
+    is_operation = found[0].condition.get("work", WORKLOAD_WORKS[0]) not in WORKLOAD_WORKS
+    cost = replace(cost_of(found[0].metric, "CPU"), words=f"CPU time{'' if is_operation else ' per transaction'}")
     if len(found) == 1:
         (effect,) = effects
         degree = effect.degree(cost)
@@ -710,10 +715,11 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
 
 
 def found(result: RunResult) -> list[str]:
-    """Facts that need no statistics: the cipher in use, readable data, the layer, sizes, rates, the cache."""
+    """Facts that need no statistics: of the operation itself, the cipher in use, readable data, layer and cache."""
     ciphers = result.ciphers_in_force.items()
-    texts = [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
-    texts += [line.text for line in answer_lines(result) if line.title == FOUND]
+    texts = [line.text for line in answer_lines(result, _OPERATIONS) if line.title == FOUND]
+    texts += [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
+    texts += [line.text for line in answer_lines(result) if line.title == FOUND and line.text not in texts]
     if is_on_fuse(result):
         texts.append("files of encrypted copies are on gocryptfs, a FUSE file system, whose cost is included")
     if any(reason.code == CACHED for verdict in result.primary for reason in verdict.reasons):

@@ -120,6 +120,7 @@ class TestMariadb(PrivateServers):
         for version in ("3", "5"):
             with performed(engine, served, with_keys("vault"), "rotate:iops=10000", "t") as rotated:
                 assert rotated.counters["tablespaces"] > 1
+                assert rotated.counters["converted_bytes"] > 1_000_000
                 assert sql(served.recipe, OLDEST) == version
         served.stop()
         served.start()

@@ -410,7 +410,7 @@ def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
     with performed(engine, plain, settings, "encrypt:rate=500", "notes", beside) as outcome:
         assert [(one.cipher, one.scope, one.becomes) for one in asked] == [("aes-256", "all", "")]
         assert outcome.counters["backup_ns"] > 0 < outcome.counters["start_ns"]
-        assert outcome.counters["encrypted_bytes"] > 20 << 20
+        assert outcome.counters["converted_bytes"] > 20 << 20
         assert outcome.programs.cpu_user_seconds > 0
         assert files_with(place.data, MARKER), "it is shown by the mount"
         assert files_with(place.folder / "ciphertext", MARKER) == []

@@ -61,7 +61,7 @@ impl ValueRef<'_> {
     }
 }
 
-/// What two tables must agree on to hold the same rows: how many, and the sum and exclusive-or of the rows' hashes.
+/// The properties in which tables with the same rows agree: their number, and the sum and exclusive-or of the rows' hashes.
 ///
 /// A row's hash chains XXH3-64 over its values, each with a tag for its type; the definition is stable, since stores
 /// keep checksums. The sum notices a row held twice, which the exclusive-or alone would cancel.

@@ -12,7 +12,7 @@ use crate::value::Value;
 impl Table {
     /// Makes every row with `threads` threads and writes them to `out`, in order. Returns the bytes written.
     ///
-    /// What is in memory at once is a few chunks a thread, whatever the table's size; `out` needs no buffer.
+    /// A few chunks per thread are in memory at once, whatever the table's size; `out` needs no buffer.
     ///
     /// # Errors
     ///

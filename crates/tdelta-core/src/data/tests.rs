@@ -1,4 +1,4 @@
-//! What the data must keep to: purity, order, bounds, and a checksum that notices every change.
+//! Properties of the data: purity, order, bounds, and a checksum that notices every change.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Counts of response times that take memory for the different ones alone, and never more than 8 KiB.
 //!
-//! Times that a histogram of three digits does not tell apart are counted together. A span that has seen too many
+//! Times that are equal in a histogram of three digits are counted together. A span that has seen too many
 //! different ones is counted half as finely from then on, as often as need be; its number and total stay exact elsewhere.
 
 use super::LONGEST_NS;
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 /// Different times that are kept.
 const MOST: usize = 512;
-/// What these take.
+/// Their size.
 pub(super) const MOST_BYTES: usize = MOST * size_of::<(u64, u32)>();
 /// Leading binary digits that a histogram of three decimal ones keeps.
 const FINEST_BITS: u32 = 11;

@@ -86,7 +86,7 @@ fn constants_of(program: &Program, constants: &BTreeMap<String, Constant>) -> Ve
     program.slots.iter().filter_map(|(name, slot)| known(name).map(|value| (*slot, value.into()))).collect()
 }
 
-/// A variable that holds throughout. Whole numbers are kept whole: a key may be larger than a double can tell apart.
+/// A variable that holds throughout. Whole numbers are kept whole: a double cannot distinguish all large keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Constant {

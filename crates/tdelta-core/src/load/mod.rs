@@ -1,6 +1,6 @@
 //! The load loop: N connections under a fixed, seeded set of operations.
 //!
-//! What operation k of a trial does depends on (seed, stream, k) alone, so every twin is given the same work. A
+//! Operation k of a trial depends on (seed, stream, k) alone, so every twin is given the same work. A
 //! transaction's time runs from the start of its first statement (or, in an open loop, from when it was due) to the
 //! end of its last; a statement's, from its start to its last row. Draws ahead of the first statement are the loop's
 //! own and stand outside.
@@ -55,7 +55,7 @@ pub struct Prepared {
     pub histograms: Histograms,
 }
 
-/// What a trial is run by.
+/// The settings of a trial.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     mix: &'a Mix,
@@ -102,7 +102,7 @@ impl<C: Client> Loop<C> {
         self.prepared = Some(Prepared { histograms: Histograms::new(mix.span_count()), mix });
     }
 
-    /// What trials run, and the histograms of the last one.
+    /// The work of trials, and the histograms of the last one.
     #[must_use]
     pub fn recorded(&self) -> Option<&Prepared> {
         self.prepared.as_ref()
@@ -519,7 +519,7 @@ mod tests {
         assert!(outcome.planted_cpu_ns as f64 <= 0.55 * statements, "{realised} of {own}, {statements} with waiting");
         assert!(span >= own + outcome.planted_cpu_ns as f64, "the planted time lies within what is measured");
         assert!(outcome.planted_elapsed_ns >= outcome.planted_cpu_ns);
-        // Then the few that are sampled may tell of less CPU than the others took, too.
+        // Then the few sampled ones may have taken less CPU than the others, too.
         if span < 1.05 * (own + outcome.planted_elapsed_ns as f64) {
             assert!((0.4..0.6).contains(&realised), "{realised}");
         }

@@ -1,4 +1,4 @@
-//! What a trial, or a part of one, did.
+//! The outcome of a trial, or of a part of one.
 
 use super::trial::Stop;
 use crate::draw::{mix64, GOLDEN};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What one trial did. Times, totals and CPU are of the recorded operations; the discarded ones are only counted.
+/// The outcome of one trial. Times, totals and CPU are of the recorded operations; the discarded ones are only counted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// Transactions finished and recorded.
@@ -36,7 +36,7 @@ pub struct Outcome {
     /// The same of the watched processes' threads.
     #[serde(skip)]
     pub watched_delay_ns: Option<u64>,
-    /// What kept tasks of the machine waiting while recording, see [`Stalls::shares`].
+    /// Resources that kept tasks of the machine waiting while recording, see [`Stalls::shares`].
     pub pressure: BTreeMap<String, f64>,
     #[serde(skip)]
     pub(super) stalls: Stalls,
@@ -63,22 +63,22 @@ pub struct Outcome {
     pub planted_cpu_ns: u64,
     /// Wall time of that, within the measured spans.
     pub planted_elapsed_ns: u64,
-    /// What ended it.
+    /// The reason of its end.
     pub stopped_by: Stop,
     /// Whether operations that were under way had to be broken off: connections to servers are then closed.
     #[serde(skip)]
     pub is_broken: bool,
-    /// What making caches cold took ahead of operations, recorded or not. Its time and CPU time are in no other figure.
+    /// The time for making caches cold ahead of operations, recorded or not. Its time and CPU time are in no other figure.
     #[serde(skip)]
     pub apart: Apart,
 }
 
-/// What was done between operations and belongs to none.
+/// The work between operations, which belongs to none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Apart {
     /// Wall time.
     pub elapsed_ns: u64,
-    /// What the process used.
+    /// Resources that the process used.
     pub usage: Usage,
     /// How long threads were ready to run and had no CPU.
     pub run_delay_ns: u64,

@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// What one reading costs, ns: the least mean of a few batches.
+    /// The time of one reading, ns: the least mean of a few batches.
     fn cost_ns(self) -> u64 {
         const CALLS: u64 = 256;
         let batch = |_| {
@@ -44,8 +44,8 @@ impl Clock {
 /// A planted cost: spins for a share of the statements' own CPU time. A client of a server (`Client::is_remote`) sleeps
 /// for a share of their elapsed time instead, most of which is not its CPU time.
 ///
-/// A CPU clock is a system call, dear beside a short statement, and dearer in a real loop than in a tight one; reading it
-/// twice a statement would plant a cost nobody asked for. So it is read for one execution in many, which tells what part
+/// A CPU clock is a system call, expensive beside a short statement, and more so in a real loop than in a tight one; reading it
+/// twice a statement would plant an unwanted cost. So it is read for one execution in many, which shows what part
 /// of the statement's elapsed time is CPU time, and every execution spins for the planted share of that part of its own
 /// elapsed time, some twenty microseconds at once. What was spun is timed by the clock that the loop reads anyway. Of
 /// clients whose statements are long (`Client::is_spread`), every execution is read and owes what it took itself.
@@ -60,7 +60,7 @@ pub(super) struct Plant {
     pub elapsed_ns: u64,
 }
 
-/// What is known of one statement: CPU and elapsed time of the executions that were sampled.
+/// The samples of one statement: CPU and elapsed time of the executions that were sampled.
 #[derive(Clone, Copy, Default)]
 struct Sampled {
     cpu_ns: u64,
@@ -71,7 +71,7 @@ struct Sampled {
 impl Plant {
     /// One execution in so many is sampled, and the first.
     const EVERY: u32 = 128;
-    /// What is owed is gathered until it is worth a spin. Each spin costs the statements around it something that
+    /// The debt grows until it is worth a spin. Each spin costs the statements around it something that
     /// no clock here sees (probably branch prediction): with spins of a fraction of a microsecond behind every statement,
     /// planted twins of the order-entry mix read some 2 points more CPU than was spun (benches/results/truth.md).
     const LEAST_NS: f64 = 20_000.0;

@@ -107,7 +107,7 @@ fn yes() -> bool {
     true
 }
 
-/// What ended a trial.
+/// The reason of a trial's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -116,7 +116,7 @@ pub enum Stop {
     Count = 0,
     /// It took too long.
     Deadline = 1,
-    /// It was told to.
+    /// A stop was requested.
     Signal = 2,
     /// A statement failed.
     Error = 3,

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Part {
     pub range: Range<u64>,
     pub recording: bool,
-    /// What is left of the trial's time.
+    /// The rest of the trial's time.
     pub deadline_ns: u64,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct Worker<'a> {
     plant: &'a mut Plant,
     /// CPU and elapsed ns that were planted before this worker began.
     plant_before: (u64, u64),
-    /// What making caches cold took ahead of its operations.
+    /// The time for making caches cold ahead of its operations.
     apart: Apart,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Worker<'a> {
         monotonic_ns()
     }
 
-    /// What is said of an operation that was broken off: nothing where a word to stop did that.
+    /// The error of an operation that was broken off; none after a request to stop.
     #[cold]
     fn break_off(&mut self, why: Stop, mut error: ClientError) {
         let trial = self.shared.trial;

@@ -15,7 +15,7 @@ pub fn thread_delay_ns() -> Option<u64> {
     waited(&read_own(Path::new("/proc/thread-self/schedstat"))?)
 }
 
-/// What the calling thread has waited since an earlier reading of its own.
+/// The calling thread's wait since an earlier reading.
 #[must_use]
 pub fn thread_delay_since(start_ns: Option<u64>) -> Option<u64> {
     Some(thread_delay_ns()?.saturating_sub(start_ns?))
@@ -27,15 +27,15 @@ fn waited(schedstat: &str) -> Option<u64> {
     (ran > 0 || times > 0).then_some(waited)
 }
 
-/// What each thread of a tree of processes has waited so far, by its number.
+/// The wait of each thread in a tree of processes so far, by its number.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
     of_threads: BTreeMap<String, u64>,
 }
 
 impl Delays {
-    /// What those threads that are there have waited since `start`, all together. One that was not there then counts
-    /// whole; what one waited that has ended since is lost. Nothing where the kernel tells of no thread.
+    /// The total wait of the present threads since `start`. One that was not there then counts
+    /// whole; the wait of one that has ended since is lost. None where the kernel lists no thread.
     #[must_use]
     pub fn since(&self, start: &Self) -> Option<u64> {
         let grown = |(thread, now): (&String, &u64)| match start.of_threads.get(thread) {
@@ -47,7 +47,7 @@ impl Delays {
 }
 
 impl Tree {
-    /// What the threads have waited so far.
+    /// The threads' wait so far.
     #[must_use]
     pub fn delays(&self) -> Delays {
         let all = self.members().into_iter().flat_map(threads);
@@ -69,7 +69,7 @@ pub enum Waits {
 }
 
 impl Waits {
-    /// What has been waited so far, by all threads of the process if `by_all`.
+    /// The wait so far, of all threads of the process if `by_all`.
     #[must_use]
     pub fn now(by_all: bool) -> Self {
         if by_all {
@@ -79,7 +79,7 @@ impl Waits {
         }
     }
 
-    /// What was waited since.
+    /// The wait since then.
     #[must_use]
     pub fn since(&self) -> Option<u64> {
         match self {
@@ -116,7 +116,7 @@ mod tests {
 
     /// Has the calling thread run on the first CPU alone.
     fn bind() {
-        // SAFETY: a set of CPUs is plain bits, and the call reads as many bytes as it is told.
+        // SAFETY: a set of CPUs is plain bits, and the call reads as many bytes as its argument says.
         unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(0, &mut set);

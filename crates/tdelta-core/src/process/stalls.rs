@@ -25,7 +25,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// The totals now; what the kernel does not tell is left out. `device` is a block device's `stat`.
+    /// The totals now; what the kernel does not count is left out. `device` is a block device's `stat`.
     #[must_use]
     pub fn now(device: Option<&Path>) -> Self {
         let stalled = KINDS.iter().filter_map(|kind| {

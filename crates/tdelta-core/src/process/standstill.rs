@@ -22,7 +22,7 @@ const ALWAYS: usize = 16;
 /// is hardly any of the load.
 const IN_TURN: usize = 40;
 
-/// What was seen.
+/// Observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standstill {
     /// How long this process did not run, although it waited for no CPU: the sum of all pauses that were long enough.
@@ -107,7 +107,7 @@ impl Beat {
         Self { boot_ns: clock(libc::CLOCK_BOOTTIME), waited_ns }
     }
 
-    /// How long nothing ran since the last beat, ns; 0 where that is less than can be told from a busy machine.
+    /// How long nothing ran since the last beat, ns; 0 where a busy machine could explain it.
     fn paused_since(&self, last: &Self) -> u64 {
         let without_reason = (self.boot_ns - last.boot_ns).saturating_sub(self.waited_ns - last.waited_ns + DUE_NS);
         if without_reason >= LATE_NS {
@@ -158,7 +158,7 @@ mod tests {
     /// Sends a signal to a child and waits until its state has changed: a signal is taken when the child next gets a CPU.
     fn signal_and_wait(child: u32, signal: i32, change: i32) {
         let child = child as libc::pid_t;
-        // SAFETY: no preconditions; the child has not been waited for, and no status is asked for.
+        // SAFETY: no preconditions; the child has not been waited for, and no status is requested.
         let changed = unsafe {
             libc::kill(child, signal);
             libc::waitpid(child, std::ptr::null_mut(), change)

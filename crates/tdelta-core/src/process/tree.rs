@@ -46,7 +46,7 @@ impl Tree {
 
     /// The same, where these processes are the file system under the others (FUSE): what the others ask for passes
     /// through them, so their bytes would count twice. Of them only the device's are counted, and of the others only
-    /// those asked for.
+    /// the requested ones.
     #[must_use]
     pub fn on(self, file_systems: &[u32]) -> Self {
         Self { file_systems: file_systems.to_vec(), ..self }
@@ -135,12 +135,12 @@ fn process_cpu_ns(process: u32) -> u64 {
 }
 
 fn tick_ns() -> u64 {
-    // SAFETY: no preconditions; 100 a second wherever it is not told.
+    // SAFETY: no preconditions; 100 a second wherever the system does not say.
     let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(100).max(1);
     1_000_000_000 / per_second
 }
 
-/// What `/proc/PID/stat` says, with what ended children left behind.
+/// The figures of `/proc/PID/stat`, those of ended children included.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stat {
     user_ticks: u64,
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// A shell that does what `script` says, and when it is told to go on by a line ends.
+    /// A shell that runs `script`, and ends when it receives a line.
     fn shell(script: &str) -> Ended {
         let mut command = Command::new("sh");
         Ended(command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap())

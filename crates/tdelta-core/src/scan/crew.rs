@@ -5,10 +5,10 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the watcher is asked whether to go on.
+/// How often the watcher decides whether to go on.
 const WATCHED_EVERY: Duration = Duration::from_millis(100);
 
-/// What the threads share: how much was read, and whether to go on.
+/// The threads' common state: how much was read, and whether to go on.
 #[derive(Default)]
 pub struct Crew {
     stopped: AtomicBool,
@@ -29,7 +29,7 @@ impl Crew {
 
 /// Does every task, each once, with up to `threads` threads, each of which makes its own tools first.
 ///
-/// `watch` runs in the caller's thread about ten times a second; it is told how many bytes were read, and ends the work by
+/// `watch` runs in the caller's thread about ten times a second; it receives the number of bytes read, and ends the work by
 /// answering `false`. Returns whether all tasks were done.
 pub fn run<T: Sync, L>(
     tasks: &[T],

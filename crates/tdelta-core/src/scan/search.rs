@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Bytes of a file that one thread takes.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
-/// What was found in one file. `matches` and `first_offsets` are in the order of the needles.
+/// The findings in one file. `matches` and `first_offsets` are in the order of the needles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileMatches {
     /// Its size when it was opened.
@@ -48,7 +48,7 @@ struct Segment<'a> {
 
 /// Searches files with up to `threads` threads. A file that cannot be read is no error of the others.
 ///
-/// `watch` is told about ten times a second how many bytes were read, in the caller's thread, and ends the search by
+/// `watch` receives the number of bytes read about ten times a second, in the caller's thread, and ends the search by
 /// answering `false`; then there is no answer.
 pub fn search(
     paths: &[PathBuf],

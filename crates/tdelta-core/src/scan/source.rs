@@ -74,7 +74,7 @@ impl Source {
         Ok(filled)
     }
 
-    /// The parts of `range` that are not holes, in order. All of it where the file system does not tell.
+    /// The parts of `range` that are not holes, in order. All of it where the file system does not report holes.
     pub fn data(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut parts = Vec::new();
         if !self.is_sparse {

@@ -1,7 +1,7 @@
-//! What kind of bytes a file holds: by block, whether they look random, are zeros, or carry little information; and how
+//! The kind of bytes in a file: by block, whether they look random, are zeros, or carry little information; and how
 //! much of the file is printable text.
 //!
-//! Encrypted bytes are uniform, and so are well compressed ones: nothing here can tell the two apart.
+//! Encrypted bytes are uniform, and so are well compressed ones: nothing here can distinguish the two.
 
 use super::crew::{self, Crew};
 use super::source::{Buffer, Fault, Source};
@@ -53,7 +53,7 @@ pub struct BlockKinds {
     pub entropy_mean_bits: Option<f64>,
 }
 
-/// What kind of bytes one file holds.
+/// The kind of bytes in one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FileBytes {
     /// Its size when it was opened.
@@ -72,7 +72,7 @@ pub struct FileBytes {
     pub printable_bytes: u64,
     /// The longest of them; 0 if there is none.
     pub longest_printable_bytes: u64,
-    /// By block, of the size that was asked for and of 16 times that.
+    /// By block, of the requested size and of 16 times that.
     pub by_block: [BlockKinds; 2],
     /// Why it could not be read (or not to its end).
     pub fault: Option<Fault>,

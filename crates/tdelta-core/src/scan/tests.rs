@@ -262,5 +262,5 @@ fn a_watcher_who_has_had_enough_ends_the_search() {
         bytes == 0
     };
     assert_eq!(search(&[path], &needles, 2, &mut watch), None);
-    assert_eq!(told.iter().filter(|bytes| **bytes > 0).count(), 1, "nobody is asked again");
+    assert_eq!(told.iter().filter(|bytes| **bytes > 0).count(), 1, "no further call");
 }

@@ -131,7 +131,7 @@ fn put_hex(sql: &mut String, prefix: &str, bytes: &[u8]) {
     sql.push('\'');
 }
 
-/// What is wrong with a load, whose rows the server may have changed or left out without an error.
+/// The fault of a load, whose rows the server may have changed or left out without an error.
 pub fn check(table: &Table, range: &Range<u64>, done: &Done, warning: Option<String>) -> Result<(), ClientError> {
     let wanted = range.end - range.start;
     match (done.affected_rows == wanted, warning) {

@@ -175,7 +175,7 @@ impl Kind {
     }
 }
 
-/// What no signed integer holds is a double, as SQLite has it.
+/// A value that no signed integer holds is a double, as in SQLite.
 fn unsigned<'a>(value: u64) -> ValueRef<'a> {
     i64::try_from(value).map_or(ValueRef::Real(value as f64), ValueRef::Int)
 }

@@ -229,7 +229,7 @@ impl Client for Connection {
         Some(self.breaker.clone())
     }
 
-    /// The engine's counters are asked for beside the load.
+    /// The engine's counters are read beside the load.
     fn take_counters(&mut self) -> BTreeMap<String, i64> {
         BTreeMap::new()
     }

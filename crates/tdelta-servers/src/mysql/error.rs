@@ -1,4 +1,4 @@
-//! What the server's error numbers mean to the load loop.
+//! The meaning of the server's error numbers for the load loop.
 
 use crate::failure::{failure, said};
 use tdelta_core::client::ClientError;

@@ -14,7 +14,7 @@ use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, Hand
 use mysql_common::proto::MySerialize;
 use tdelta_core::client::ClientError;
 
-/// What this client can do beside the least that every server asks for.
+/// Abilities of this client beside those that every server requires.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
     .union(CapabilityFlags::CLIENT_PROTOCOL_41)
@@ -27,7 +27,7 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LOCAL_FILES)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-/// What the two methods that encrypt a password answer to have the key; a password itself ends with a NUL.
+/// The answer of the two methods that encrypt a password, to request the key; a password itself ends with a NUL.
 const SHA256_ASKS_FOR_KEY: u8 = 1;
 const CACHING_SHA2_ASKS_FOR_KEY: u8 = 2;
 
@@ -69,7 +69,7 @@ fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, ClientError> {
     Ok(greeting.into_owned())
 }
 
-/// What both sides can do, and what MariaDB can do beside it.
+/// The abilities of both sides, and MariaDB's further ones.
 fn capabilities(
     greeting: &HandshakePacket<'_>,
     options: &Options,
@@ -157,11 +157,11 @@ fn too_old() -> ClientError {
 struct Proof {
     context: Proving,
     procedure: Option<AuthProc>,
-    /// Whether the server was asked for the key to encrypt the password with.
+    /// Whether the key to encrypt the password with was requested.
     awaits_key: bool,
 }
 
-/// What a method must know. There is no `Debug` for it: it holds the password.
+/// The input of a method. There is no `Debug` for it: it holds the password.
 struct Proving {
     password: Vec<u8>,
     nonce: Vec<u8>,

@@ -16,7 +16,7 @@ const MODULUS_BYTES: RangeInclusive<usize> = 128..=2048;
 /// In practice three.
 const MOST_EXPONENT_BYTES: usize = 8;
 
-/// What OAEP with SHA-1 takes of a block, with room for how `mysql_common` counts its bytes.
+/// The part of a block that OAEP with SHA-1 needs, with room for how `mysql_common` counts its bytes.
 const PADDING_BYTES: usize = 2 * 20 + 2 + 2;
 
 const INTEGER: u8 = 0x02;

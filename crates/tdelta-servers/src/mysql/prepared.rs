@@ -272,7 +272,7 @@ fn text_result(wire: &mut Wire, dialect: Dialect, keeps: bool) -> Result<(Rows, 
     let count = match reply(wire, dialect)? {
         Reply::Done(done) => return Ok(((Vec::new(), Vec::new()), done)),
         Reply::WantsData => {
-            // Nobody here asked for a file: an empty packet says that there is none.
+            // No file was requested: an empty packet says that there is none.
             wire.answer();
             wire.send()?;
             return expect_done(wire, dialect).map(|done| ((Vec::new(), Vec::new()), done));

@@ -1,4 +1,4 @@
-//! What the server answers with: an end of the statement, an error, or rows.
+//! The server's answers: an end of the statement, an error, or rows.
 
 use super::column::Column;
 use super::error::error_of;
@@ -19,7 +19,7 @@ const LONGEST_END: usize = 0xff_ffff;
 /// Servers have at most 4096 in a result.
 const MOST_COLUMNS: u64 = 0xffff;
 
-/// What both sides agreed on that shapes an answer.
+/// The agreement of both sides that shapes an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dialect {
     /// No packet of its own ends the columns' definitions.
@@ -28,7 +28,7 @@ pub struct Dialect {
     pub caches_definitions: bool,
 }
 
-/// What stands at the end of a statement.
+/// The packet at the end of a statement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     pub affected_rows: u64,

@@ -11,7 +11,7 @@ const LONGEST: usize = 0xff_ffff;
 /// No value of a server's is longer than 1 GiB, and so no row whose parts are joined here.
 const LONGEST_JOINED: usize = 1 << 30;
 
-/// What is asked of the socket at once. A small answer fits; a long one makes the buffer grow.
+/// The size of one read from the socket. A small answer fits; a long one makes the buffer grow.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Packets of a stream of data: well under any server's `max_allowed_packet`.
@@ -21,7 +21,7 @@ const DATA_BYTES: usize = 64 << 10;
 pub struct Wire {
     stream: Stream,
     buffer: Vec<u8>,
-    /// What was received and not yet read: `buffer[start..end]`.
+    /// Bytes that were received and not yet read: `buffer[start..end]`.
     start: usize,
     end: usize,
     /// The packet that is being written, behind room for its header.

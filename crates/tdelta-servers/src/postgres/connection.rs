@@ -64,7 +64,7 @@ impl Connection {
         self.exchange.wire.as_mut().map_or(Ok(()), |wire| wire.limit(time))
     }
 
-    /// What [`Session::rows`] answers.
+    /// The result of [`Session::rows`].
     fn kept(&mut self, sql: &str) -> Result<Rows, ClientError> {
         let (mut names, mut rows) = (Vec::new(), Kept::default());
         let mut excess = None;

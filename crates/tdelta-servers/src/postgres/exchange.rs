@@ -60,7 +60,7 @@ impl Exchange {
 /// The server awaits the next statement.
 struct Ready {
     in_transaction: bool,
-    /// What it said against the last one.
+    /// Its error about the last one.
     fault: Option<ClientError>,
 }
 

@@ -1,4 +1,4 @@
-//! What the server says against something, as errors that the load loop counts.
+//! The server's errors, as the load loop counts them.
 
 use crate::failure::{connection_lost, failure, out_of_protocol, said};
 use bytes::{BufMut, BytesMut};
@@ -50,12 +50,10 @@ pub(super) fn refused(body: &ErrorResponseBody) -> ClientError {
     }
 }
 
-/// What to do about faults that a script has on PostgreSQL alone, which deduces a parameter's type from where it stands.
+/// Remedies of faults that a script has on PostgreSQL alone, which deduces a parameter's type from its place.
 fn remedy(code: &str) -> &'static str {
     match code {
-        "42725" | "42P18" => {
-            "; a variable has no type here: reckon with \\set ahead of it, or write CAST(:name AS BIGINT)"
-        }
+        "42725" | "42P18" => "; a variable has no type here: compute with \\set first, or write CAST(:name AS BIGINT)",
         _ => "",
     }
 }

@@ -11,7 +11,7 @@ use tdelta_core::value::Value;
 pub(super) const TEXT: i16 = 0;
 pub(super) const BINARY: i16 = 1;
 
-/// What a type is to this client.
+/// The meaning of a type for this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Bool,
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// The format in which results are asked for.
+    /// The format of results.
     pub(super) fn format(self) -> i16 {
         match self {
             Self::Numeric | Self::Other => TEXT,

@@ -15,7 +15,7 @@ use tdelta_core::value::Value;
 
 /// A statement to be prepared.
 pub(super) struct Parse<'a> {
-    /// What the server is to call it; empty for one that is used once.
+    /// Its name on the server; empty for one that is used once.
     pub(super) name: String,
     pub(super) sql: String,
     /// The variable of each parameter.
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
     columns: Vec<Shape>,
     /// Result column → variable, for `\gset`.
     into: Vec<(usize, usize)>,
-    /// What is wrong with the columns that `\raw` declares.
+    /// A fault of the columns that `\raw` declares.
     missing: Option<String>,
     /// Bind, up to and with the number of parameters; their formats are filled in at each run.
     head: Vec<u8>,
@@ -193,7 +193,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The formats that results are asked for in: one for all if they agree.
+/// The formats of results: one for all if they agree.
 fn result_formats(columns: &[Shape]) -> Vec<i16> {
     let each: Vec<i16> = columns.iter().map(|shape| shape.format()).collect();
     match each.iter().all(|format| *format == BINARY) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tdelta_core::breaker::Breaker;
 use tdelta_core::client::ClientError;
 
-/// What a connection's input buffer starts with; it grows to the longest message that arrives.
+/// The first size of a connection's input buffer; it grows to the longest message that arrives.
 const INPUT_BYTES: usize = 16 * 1024;
 
 /// A message's tag and length take this many bytes; the length counts its own four.
@@ -17,13 +17,13 @@ const HEADER_BYTES: usize = 5;
 /// No value in PostgreSQL is longer than 1 GiB, and no message longer than 2.
 const LONGEST_BYTES: usize = 1 << 31;
 
-/// What is said beside rows is short.
+/// Messages beside rows are short.
 const LONGEST_SAID_BYTES: usize = 1 << 20;
 
 /// One connection's messages, both ways.
 pub(super) struct Wire {
     stream: Stream,
-    /// What the next [`Wire::send`] writes.
+    /// The bytes of the next [`Wire::send`].
     pub(super) out: BytesMut,
     input: Vec<u8>,
     start: usize,

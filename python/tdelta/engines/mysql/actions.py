@@ -93,7 +93,7 @@ class Encrypt(LeavesRows):
 
     def perform(self) -> Outcome:
         self._have_all("Y", (*self.site.tables, DELETED_TABLE))
-        return Outcome({"tables": self.number(_ENCRYPTED), "encrypted_bytes": self.number(_BYTES)})
+        return Outcome({"tables": self.number(_ENCRYPTED), "converted_bytes": self.number(_BYTES)})
 
     def _put_back(self) -> None:
         super()._put_back()

@@ -130,7 +130,7 @@ class Encrypt(LeavesRows):
             {
                 "backup_ns": backup_ns,
                 "start_ns": start_ns,
-                "encrypted_bytes": allocated_bytes(kept(server.recipe)),
+                "converted_bytes": allocated_bytes(kept(server.recipe)),
             },
             seconds=(backup_ns + start_ns) / 1e9,
             programs=difference(server.usage(), before),
