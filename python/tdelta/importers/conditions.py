@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from glob import glob, has_magic
-from os.path import commonpath, commonprefix
+from os.path import commonpath
 from pathlib import Path
 
 from tdelta.errors import UnknownName, UsageError
@@ -109,7 +109,7 @@ _ENDS = re.compile(
     r"(?<=.)(?:\.(?:gz|logs?|txt|[ct]sv|xml|json|out|output|db|sqlite|dat|res|results?|raw|samples|summary|jtl|jsonl|ndjson))+$",
     re.IGNORECASE,
 )
-_GAPS = " -_.:=/"
+_GAPS = " _.:=/-"
 _GAP = re.compile(r"([-_ ./])[-_ ./]+")
 NAME = "name"
 """The level of files whose names differ alike in several conditions."""
@@ -254,16 +254,16 @@ def _name_conditions(files: Sequence[Named]) -> None:
 def _tell_levels_from_runs(files: Sequence[Named]) -> None:
     """Labels that two conditions have are levels; others tell runs apart.
 
-    Where no label is the same, the words that all of a condition begin with may be why (``mysql-2g``, ``tde-2g``).
+    Where no label is the same, the words that all of a condition have may be why (``mysql-2g``, ``tde-2g``).
     """
     for alike in _by(files, lambda file: file.format):
         conditions = list(_by(alike, lambda file: file.condition))
         if not _are_shared(conditions):
             for of in conditions:
-                common = commonprefix([file.label for file in of])  # noqa: RUF071 - of words, not of a path
-                begin = max(common.rfind(gap) for gap in _GAPS) + 1
-                for file in of:
-                    file.label = "" if file.label == common else file.label[begin:]
+                words = [re.split(rf"[{_GAPS}]+", file.label) for file in of]
+                common = set.intersection(*map(set, words))
+                for file, own in zip(of, words, strict=True):
+                    file.label = "-".join(it for it in own if it not in common)
         is_level = _are_shared(conditions)
         for file in alike:
             if is_level:
@@ -273,8 +273,9 @@ def _tell_levels_from_runs(files: Sequence[Named]) -> None:
 
 
 def _are_shared(conditions: Sequence[Sequence[Named]]) -> bool:
-    labels = [label for of in conditions for label in {file.label for file in of} if label]
-    return len(set(labels)) < len(labels)
+    """Whether conditions have labels in common, and one of them several: a label that all files have says nothing."""
+    labels = [{file.label for file in of} for of in conditions]
+    return max(map(len, labels)) > 1 and len(set.union(*labels)) < sum(map(len, labels))
 
 
 def _by(files: Iterable[Named], key: Callable[[Named], str]) -> Iterable[list[Named]]:

@@ -71,8 +71,8 @@ def test_the_user_names_conditions_by_globs() -> None:
     assert named("plain=a/*", "tde=b/*.log", "tde=c/friday.log", files=files) == {
         "a/monday.log": ("plain", "monday", {}),
         "a/tuesday.log": ("plain", "tuesday", {}),
-        "b/friday.log": ("tde", "b/friday", {}),
-        "c/friday.log": ("tde", "c/friday", {}),
+        "b/friday.log": ("tde", "b", {}),
+        "c/friday.log": ("tde", "c", {}),
     }
 
 
@@ -108,6 +108,8 @@ def test_configurations_are_never_taken_for_runs_of_one() -> None:
     assert [levels for _, _, levels in some.values()] == [{"name": f"io{at}"} for at in (6, 7, 6, 9)]
     own = named("x", "y", files=("x/mysql-t2g.log", "x/mysql-t3g.log", "y/tde-t2g.log", "y/tde-t3g.log"))
     assert own["y/tde-t3g.log"] == ("y", "1", {"name": "t3g"})
+    ends = named("p", "q", files=("p/warm_mysql.log", "p/cold_mysql.log", "q/warm_tde.log", "q/cold_tde.log"))
+    assert ends["q/cold_tde.log"] == ("q", "1", {"name": "cold"})
 
 
 def test_what_all_files_of_a_condition_have_in_common_says_nothing() -> None:

@@ -108,10 +108,11 @@ def test_a_line_without_a_prefix_stays_as_it_is(line: str) -> None:
     assert without_prefix(line) == line
 
 
-def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("log", ["run1", "pgbench_log"])
+def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path, log: str) -> None:
     report = REPORT.replace("1714", "36570")
     for folder in ("plain", "tde"):
-        for name, text in {"run1.txt": report, "run1.9026": LOGS[0], "run1.9026.1": LOGS[1]}.items():
+        for name, text in {"run1.txt": report, f"{log}.9026": LOGS[0], f"{log}.9026.1": LOGS[1]}.items():
             path = tmp_path / folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
