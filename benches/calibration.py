@@ -33,9 +33,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import numpy as np
 from grid_tables import print_grid
 
-from calibration.grid import answer_of, cells, gate_cells
+from calibration.grid import FIRST_LOOK, answer_of, cells, gate_cells
 from calibration.harness import (
-    FIRST_LOOK,
     LOG_RATIOS,
     MACHINES,
     TOLERANCE,

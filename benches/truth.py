@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
 from mariadb import own
 
-from support.namespaces import Cluster, cannot
+from chaos.namespaces import Cluster, cannot
 from support.own_engines import PASSWORD
 
 SEED = 2026

@@ -10,7 +10,7 @@ import os
 from tdelta import _native
 
 _CLASS = "PanicException"
-"""What PyO3 raises for a panic. It is no `Exception`, so that nothing handles it by accident."""
+"""PyO3's exception for a panic. It is no `Exception`, so that nothing handles it by accident."""
 
 
 def panic_words(error: BaseException) -> str | None:

@@ -29,6 +29,7 @@ from tdelta.inference.decisions import (
     target_width,
 )
 from tdelta.inference.fits import Answer, fit_metrics, panels
+from tdelta.inference.posterior import Posterior
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Estimate, RunSettings, Trial
 
@@ -256,20 +257,40 @@ def outcome(process: Process, name: str, index: int) -> Outcome:
     )
 
 
-def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
-    """One gate: it looks by the schedule that a session uses, stops as a session does, and says what a verdict says."""
-    trials, asked = simulate(process, generator(name, index)), settings(process.conditions, budget=BUDGET)
-    for rounds in range(FIRST_LOOK, process.rounds + 1):
+def gate(trials: Sequence[Trial], asked: RunSettings, budget: float) -> tuple[int, Estimate, Decision]:
+    """One gate: it looks by the schedule that a session uses, stops as a session does, and says what a verdict says.
+
+    Returns after how many rounds, and the estimate that it stopped on.
+    """
+    for rounds in range(FIRST_LOOK, max(trial.round for trial in trials) + 2):
         if not is_gate_look(rounds, FIRST_LOOK):
             continue
         answer = answer_of([t for t in trials if t.round < rounds], asked)
-        ratio = answer.posterior.estimate(TOLERANCE)
-        decision = decide_gate_means(ratio, grounds_of(answer, TOLERANCE), BUDGET)
+        ratio = answer.posterior.estimate(asked.tolerance)
+        decision = decide_gate_means(ratio, grounds_of(answer, asked.tolerance), budget)
         looks = ((TREATMENT, ratio, target_width(ratio, LEAST_WIDTH)),)
-        is_enough = should_stop(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
+        is_enough = should_stop(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
         if is_enough and decision is not Decision.UNDECIDED:
             break
+    return rounds, ratio, decision
+
+
+def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
+    trials, asked = simulate(process, generator(name, index)), settings(process.conditions, budget=BUDGET)
+    rounds, _, decision = gate(trials, asked, BUDGET)
     return GateOutcome(decision, rounds)
+
+
+def rescaled(factor: float) -> property:
+    """What takes the place of `Answer.posterior`: every posterior of a ratio of means so many times as wide."""
+    honest: Callable[[Answer], Posterior] = Answer.posterior.func  # type: ignore[attr-defined]
+    return property(lambda answer: widened(honest(answer), factor))
+
+
+def widened(found: Posterior, factor: float) -> Posterior:
+    """The same so many times as wide about its median."""
+    middle = found.quantile(0.5)
+    return Posterior(middle + factor * (found.theta - middle), found.cumulative)
 
 
 def tally(process: Process, found: Sequence[Outcome]) -> CellTally:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from calibration.grid import Limit, answer_of
+from calibration.grid import LAST_LOOK, Limit, gate
 from calibration.simulation import (
     AA,
     BASELINE,
@@ -28,16 +28,13 @@ from calibration.simulation import (
 from tdelta.inference.decisions import (
     LEAST_WIDTH,
     decide,
-    decide_gate_means,
-    is_gate_look,
     precise_enough,
-    should_stop,
     width,
 )
 from tdelta.inference.fits import fit_metrics, fit_transactions, panels, places
 from tdelta.inference.run_analysis import contrasts_of, interim_estimates
 from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
-from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
+from tdelta.inference.verdicts import primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate, Role, RunSettings, Trial, Verdict
 
 LEAST_COVERAGE = 0.91
@@ -48,8 +45,6 @@ MACHINES = tuple(
     Machine(noise=noise, instance_sd=instance_effect) for noise in NOISES for instance_effect in (0.003, 0.01)
 )
 TOLERANCE = 0.02
-FIRST_LOOK, LAST_LOOK = 3, 14
-"""A gate looks after 3, 4, 6, 9 and 14 rounds, by the rule that a session uses."""
 
 
 @dataclass(frozen=True)
@@ -151,23 +146,11 @@ def stopping_on_precision(
 
 def gated(machine: Machine, overhead: float, experiments: int, *, budget: float = 0.05) -> GateTally:
     """Experiments that end when the budget is answered, at a look of the shipped schedule, or undecided at the last."""
-    schedule = [rounds for rounds in range(FIRST_LOOK, LAST_LOOK + 1) if is_gate_look(rounds, FIRST_LOOK)]
     log_ratio = float(np.log1p(overhead))
-    limits = settings(budget=budget)
 
     def answer(index: int) -> tuple[int, Estimate, Decision]:
-        trials = simulate(
-            generator(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK
-        )
-        for rounds in schedule:
-            found = answer_of([t for t in trials if t.round < rounds], limits)
-            estimate = found.posterior.estimate(limits.tolerance)
-            said = decide_gate_means(estimate, grounds_of(found, limits.tolerance), budget)
-            looks = [(TREATMENT, estimate, LEAST_WIDTH)]
-            is_enough = should_stop(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
-            if is_enough and said is not Decision.UNDECIDED:
-                break
-        return rounds, estimate, said
+        rng = generator(index, "gate", machine.name, overhead, budget)
+        return gate(simulate(rng, machine, [log_ratio], rounds=LAST_LOOK), settings(budget=budget), budget)
 
     answers = [answer(index) for index in range(experiments)]
     decisions = [decision for _, _, decision in answers]

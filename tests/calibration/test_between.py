@@ -6,14 +6,12 @@ from itertools import chain, islice
 import numpy as np
 import pytest
 
-from calibration.grid import Limit
+from calibration.grid import Limit, widened
 from calibration.harness import MACHINES, MOST_POOLED_COVERAGE, TOLERANCE, answers
 from calibration.sequential import broken
 from calibration.simulation import Machine
 from tdelta.inference import between
 from tdelta.inference.between import difference
-from tdelta.inference.posterior import Posterior
-from tdelta.records import Estimate
 from tdelta.records.history import Change, OverheadChange
 
 Compared = tuple[float, OverheadChange]
@@ -61,11 +59,6 @@ def test_intervals_are_not_much_wider_than_they_need_be() -> None:
 def test_differences_that_are_twice_too_sure_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = between.posterior_of
 
-    def halved(estimate: Estimate) -> Posterior:
-        found = honest(estimate)
-        middle = found.quantile(0.5)
-        return Posterior(middle + 0.5 * (found.theta - middle), found.cumulative)
-
-    monkeypatch.setattr(between, "posterior_of", halved)
+    monkeypatch.setattr(between, "posterior_of", lambda estimate: widened(honest(estimate), 0.5))
     caught = [bool(broken([MISSED], compared(m, *pair))) for m in HARDEST[:1] for pair in PAIRS[:2]]
     assert all(caught)

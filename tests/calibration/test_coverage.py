@@ -4,13 +4,13 @@ Cells stop as soon as it is clear (`calibration.sequential`): a model at the edg
 once in 10,000 times, and intervals half as wide pass none of them but once in a thousand.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 
 import numpy as np
 import pytest
 
-from calibration.grid import Limit
+from calibration.grid import Limit, rescaled
 from calibration.harness import (
     FALSE_ALARM,
     LOG_RATIOS,
@@ -48,18 +48,6 @@ POOLED = 30
 
 LOOKING = 40
 """Experiments that look after each round, and so cost several."""
-
-
-def _rescale(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    """Make every posterior of a ratio of means so many times as wide about its median."""
-    honest: Callable[[Answer], Posterior] = Answer.posterior.func  # type: ignore[attr-defined]
-
-    def rescaled(answer: Answer) -> Posterior:
-        found = honest(answer)
-        middle = found.quantile(0.5)
-        return Posterior(middle + factor * (found.theta - middle), found.cumulative)
-
-    monkeypatch.setattr(Answer, "posterior", property(rescaled))
 
 
 def _pooled_coverage(cells: Iterator[Iterator[Pair]]) -> float:
@@ -145,7 +133,7 @@ def test_of_identical_types_hardly_a_run_calls_any_where_three_rounds_differ_by_
 
 @pytest.mark.parametrize("log_ratio", LOG_RATIOS)
 def test_a_model_that_is_twice_too_sure_is_caught(log_ratio: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    _rescale(monkeypatch, 0.5)
+    monkeypatch.setattr(Answer, "posterior", rescaled(0.5))
     for machine in MACHINES:
         faults, seen = settled([MISSED], answers(machine, log_ratio))
         assert faults
@@ -153,14 +141,14 @@ def test_a_model_that_is_twice_too_sure_is_caught(log_ratio: float, monkeypatch:
 
 
 def test_a_gate_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    _rescale(monkeypatch, 0.5)
+    monkeypatch.setattr(Answer, "posterior", rescaled(0.5))
     found = gated(Machine(trial_sd=0.03, instance_sd=0.01), 0.05, GATES, budget=0.05)
     assert found.over > MOST_WRONG_GATES
     assert found.within > MOST_WRONG_GATES
 
 
 def test_a_model_that_is_twice_too_unsure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    _rescale(monkeypatch, 2.0)
+    monkeypatch.setattr(Answer, "posterior", rescaled(2.0))
     assert _pooled_coverage(answers(m, 0.0) for m in MACHINES) > MOST_POOLED_COVERAGE
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from calibration.grid import Limit, Outcome, cells, gate_cells, gate_limits, gate_outcome, limits, outcome
+from calibration.grid import Limit, Outcome, cells, gate_cells, gate_limits, gate_outcome, limits, outcome, rescaled
 from calibration.sequential import MOST_EXPERIMENTS, broken, clearly_bad, outcome_rates
 from tdelta.inference import fits, noise, rounds
 from tdelta.inference.fits import Answer
-from tdelta.inference.posterior import FloatArray, Posterior
+from tdelta.inference.posterior import FloatArray
 from tdelta.inference.stalls import NO_SHIFT, Events, Shift
 
 CELLS = (
@@ -106,14 +106,7 @@ def test_a_prior_that_knows_no_odd_instance_is_caught(monkeypatch: pytest.Monkey
 
 
 def test_intervals_half_as_wide_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Answer.posterior.func  # type: ignore[attr-defined]
-
-    def overconfident(answer: Answer) -> Posterior:
-        found = honest(answer)
-        middle = found.quantile(0.5)
-        return Posterior(middle + 0.5 * (found.theta - middle), found.cumulative)
-
-    monkeypatch.setattr(Answer, "posterior", property(overconfident))
+    monkeypatch.setattr(Answer, "posterior", rescaled(0.5))
     (fault,) = faults("normal, log ratio 0.05")
     assert "outside the interval" in fault
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.fuzzing import fixtures_of, fuzz
+from support.fuzzing import fuzz
 from support.thorough import draws
 from tdelta.importers.detect import IMPORTERS
 from tdelta.importers.importer import Importer
@@ -20,8 +20,3 @@ def test_mutated_files_give_a_sound_result_or_a_clear_fault(importer: Importer, 
     assert outcome.results + outcome.faults == MUTATIONS
     assert outcome.results > 0
     assert outcome.faults > 0
-
-
-@pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
-def test_every_importer_has_files_to_mutate(importer: Importer) -> None:
-    assert fixtures_of(importer)

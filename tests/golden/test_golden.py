@@ -17,6 +17,8 @@ from support.analysis_samples import SAMPLES as ANALYSES
 from support.analysis_samples import pictures
 from support.calibration_samples import CALIBRATIONS
 from support.cipher_cost_samples import CIPHER_COSTS
+from support.decision_samples import DECISIONS
+from support.decision_samples import outline as planned
 from support.listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 from support.prospect_samples import PROSPECTS
 from support.reading import outline
@@ -27,6 +29,7 @@ from tdelta.report.analysis.details import analysis_blocks
 from tdelta.report.analysis.page import compose_analysis
 from tdelta.report.calibration import calibration_blocks
 from tdelta.report.cipher_cost import cipher_cost_blocks
+from tdelta.report.decision import decision_blocks, decision_page, outline_blocks
 from tdelta.report.details import run_blocks as details_of_run
 from tdelta.report.drawing import draw
 from tdelta.report.listings import dry_run_blocks, engines_blocks, studies_blocks
@@ -72,6 +75,7 @@ TEXTS: dict[str, Text] = {
     "listings/studies.txt": lambda _: draw(studies_blocks(STUDIES), 80),
     "listings/dry_run.txt": lambda _: draw(dry_run_blocks(PLAN), 80),
     "listings/dry_run_own.txt": lambda _: draw(dry_run_blocks(OWN_PLAN), 80),
+    "decision/outline-80.txt": lambda _: draw(outline_blocks(*planned()), 80),
     "page/valid.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
     "verify/run_leaking-100.txt": lambda _: draw(run_blocks(s.leaking()), 100),
@@ -82,6 +86,9 @@ for name, sample in s.SAMPLES.items():
     TEXTS[f"brief/{name}.txt"] = lambda _, sample=sample: draw(details_of_run(sample()), 100)
     if name in PAGES:
         TEXTS[f"page/{name}.txt"] = lambda _, sample=sample: page(compose(RunData(sample(), t.CREATED)))
+for name, made in DECISIONS.items():
+    TEXTS[f"decision/{name}-80.txt"] = lambda _, made=made: draw(decision_blocks(*made(), "decision.html"), 80)
+    TEXTS[f"decision/{name}-page.txt"] = lambda _, made=made: page(decision_page(*made()))
 for name in ANALYSES:
     TEXTS |= analyses(name)
 for name, read in READINGS.items():

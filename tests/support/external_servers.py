@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from support.own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
+from support.own_engines import OPTIONS, PASSWORD, OnTwoServers
 from support.ports import free_port
 from support.refused import refused
 from tdelta import _native
@@ -109,10 +109,8 @@ class ExternalServers(OnTwoServers):
         return parse_dsn(cls.own.address(server.port, user))
 
     @classmethod
-    def session(cls, option: str, dsn: Dsn, password: str = PASSWORD) -> ClientSession:
-        found = connect(option, dsn, Passwords({}, lambda _prompt: password), cls.own.Session)
-        assert isinstance(found, ClientSession)
-        return found
+    def session(cls, option: str, dsn: Dsn, password: str = PASSWORD) -> Session:
+        return connect(option, dsn, Passwords({}, lambda _prompt: password), Session)
 
     @classmethod
     def paired(cls, looked_at: LookedAt, schema: str) -> Pair:
@@ -141,7 +139,8 @@ class ExternalServers(OnTwoServers):
         found = self.paired(looked_at, "tdelta_r1")
         with own_schemas(found, "tdelta_r1", "r1") as schemas:
             for schema in schemas:
-                with contextlib.closing(self.own.Session(schema.options(PASSWORD))) as load:
+                with contextlib.closing(Session(schema.options(PASSWORD))) as load:
+                    assert load.text(self.schema_sql) == "tdelta_r1"
                     load.run("CREATE TABLE t (id INT PRIMARY KEY, x TEXT)")
                     load.run("INSERT INTO t VALUES (1, 'a')")
                 schema.require_tables()
@@ -227,34 +226,3 @@ class ExternalServers(OnTwoServers):
             for caution in left:
                 opened.run(str(caution.parameters["drop"]))
             assert leftovers(server) == ()
-
-    def test_it_is_all_the_same_by_tdeltas_own_client(self, servers: tuple[Any, Any]) -> None:
-        passwords = Passwords({"DB": PASSWORD})
-        scheme, query = self.own.SCHEMES[-1], "?password-env=DB"
-        dsns = [parse_dsn(self.own.address(server.port, scheme=scheme, query=query)) for server in servers]
-        passwords.read(zip(OPTIONS, dsns, strict=True))
-        with contextlib.ExitStack() as stack:
-            found = []
-            for option, dsn in zip(OPTIONS, dsns, strict=True):
-                opened: Session = connect(option, dsn, passwords, Session)
-                found.append(examine(option, dsn, stack.enter_context(contextlib.closing(opened))))
-            twins = self.paired((found[0], found[1]), "tdelta_native")
-            with own_schemas(twins, "tdelta_native", "native") as schemas:
-                for schema in schemas:
-                    options = schema.options(passwords.of(schema.server.dsn))
-                    with contextlib.closing(Session(options)) as load:
-                        load.run("CREATE TABLE t (id INT PRIMARY KEY)")
-                        assert load.text(self.schema_sql) == "tdelta_native"
-                    schema.require_tables()
-                assert leftovers(twins.baseline) == ()
-            assert not twins.baseline.kind.has_schema(twins.baseline.ask, "tdelta_native")
-            assert twins.baseline.identity.engine == self.engine  # whatever the DSN begins with
-
-    def test_tdeltas_own_client_is_refused_in_the_same_words(self, servers: tuple[Any, Any]) -> None:
-        wrong = Passwords({}, lambda _prompt: "wr0ng")
-        with pytest.raises(ExternalServerFault, match=rf"{self.refusal}.*password-env=NAME") as caught:
-            connect("--baseline", self.dsn_of(servers[0]), wrong, Session)
-        assert "wr0ng" not in str(caught.value)
-        nowhere = parse_dsn(self.own.address(free_port(), scheme=self.own.SCHEMES[-1]))
-        with refused(ExternalServerFault, "server-not-reached"):
-            connect("--baseline", nowhere, wrong, Session)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from support.certificates import certify
 from support.data import text_of
 from support.ports import free_port
 from support.processes import until
@@ -141,24 +142,6 @@ def wait_until_it_answers(server: Server, log: Path) -> None:
             time.sleep(0.05)
 
 
-def certify(folder: Path) -> Path:
-    """A folder with ``ca.pem``, and ``key.pem`` and ``cert.pem`` for 127.0.0.1 signed by it."""
-
-    def openssl(*arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
-
-    def request(name: str) -> tuple[str, ...]:
-        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-        return ("req", *curve, "-keyout", f"{name}key.pem", "-subj", f"/CN={name or 'server'}")
-
-    openssl(*request("ca"), "-x509", "-days", "2", "-out", "ca.pem")
-    openssl(*request(""), "-out", "request.pem")
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
-    signed = ("-CA", "ca.pem", "-CAkey", "cakey.pem", "-CAcreateserial", "-days", "2", "-extfile", "names")
-    openssl("x509", "-req", "-in", "request.pem", *signed, "-out", "cert.pem")
-    return folder
-
-
 def user(twin: _native.ServerTwin, name: str, password: str) -> None:
     twin.run(f"DROP USER IF EXISTS {name}")
     twin.run(f"CREATE USER {name} IDENTIFIED BY '{password}'")
@@ -232,50 +215,48 @@ class MysqlClient:
         with running(program, template, tmp_path_factory.mktemp("server"), *tls) as server:
             yield server
 
+    @pytest.fixture
+    @classmethod
+    def twin(cls, server: Server) -> Iterator[_native.ServerTwin]:
+        """A connection to a database without tables."""
+        with server.twin() as twin:
+            renewed(twin)
+            yield twin
+
     @pytest.mark.parametrize("threads", [1, 4])
-    def test_rows_load_with_the_checksums_that_generation_gives(self, server: Server, threads: int) -> None:
-        with server.twin() as twin:
-            renewed(twin)
-            twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, threads, SCHEMA, INDEXES)
-            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
-            assert "by_parent" in twin.rows("SHOW CREATE TABLE `every distribution`")[1][0][1]  # type: ignore[operator]
+    def test_rows_load_with_the_checksums_that_generation_gives(self, twin: _native.ServerTwin, threads: int) -> None:
+        twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, threads, SCHEMA, INDEXES)
+        assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
+        assert "by_parent" in twin.rows("SHOW CREATE TABLE `every distribution`")[1][0][1]  # type: ignore[operator]
 
-    def test_a_server_that_takes_no_files_is_loaded_by_statements(self, server: Server) -> None:
-        with server.twin() as twin:
-            renewed(twin)
-            twin.run("SET GLOBAL local_infile=0")
-            try:
-                twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 2, SCHEMA, INDEXES)
-            finally:
-                twin.run("SET GLOBAL local_infile=1")
-            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
+    def test_a_server_that_takes_no_files_is_loaded_by_statements(self, twin: _native.ServerTwin) -> None:
+        twin.run("SET GLOBAL local_infile=0")
+        try:
+            twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 2, SCHEMA, INDEXES)
+        finally:
+            twin.run("SET GLOBAL local_infile=1")
+        assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
 
-    def test_a_row_that_the_server_would_change_is_a_fault_of_the_load(self, server: Server) -> None:
+    def test_a_row_that_the_server_would_change_is_a_fault_of_the_load(self, twin: _native.ServerTwin) -> None:
         narrow = SCHEMA[1].replace("noise VARCHAR(60)", "noise VARCHAR(3)")
-        with server.twin() as twin:
-            renewed(twin)
-            with pytest.raises(_native.NativeError, match="noise") as caught:
-                twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 1, [SCHEMA[0], narrow, SCHEMA[2]], [])
-            assert caught.value.args[0] == "load"
+        with pytest.raises(_native.NativeError, match="noise") as caught:
+            twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 1, [SCHEMA[0], narrow, SCHEMA[2]], [])
+        assert caught.value.args[0] == "load"
 
-    def test_answers_come_with_names_and_nulls(self, server: Server) -> None:
-        with server.twin() as twin:
-            names, rows = twin.rows("SELECT 1 AS a, NULL AS b, 'ü🔑' AS c, 1.50 AS d UNION ALL SELECT -2, '', 'x', 0")
-            assert names == ["a", "b", "c", "d"]
-            assert rows == [["1", None, "ü🔑", "1.50"], ["-2", "", "x", "0.00"]]
-            assert twin.text("SELECT NULL") == twin.text("SELECT 1 FROM DUAL WHERE 0") == twin.text("DO 1") == ""
-            assert twin.text("SELECT 40 + 2") == "42"
+    def test_answers_come_with_names_and_nulls(self, twin: _native.ServerTwin) -> None:
+        names, rows = twin.rows("SELECT 1 AS a, NULL AS b, 'ü🔑' AS c, 1.50 AS d UNION ALL SELECT -2, '', 'x', 0")
+        assert names == ["a", "b", "c", "d"]
+        assert rows == [["1", None, "ü🔑", "1.50"], ["-2", "", "x", "0.00"]]
+        assert twin.text("SELECT NULL") == twin.text("SELECT 1 FROM DUAL WHERE 0") == twin.text("DO 1") == ""
+        assert twin.text("SELECT 40 + 2") == "42"
 
-    def test_a_long_row_and_many_rows_are_read_whole(self, server: Server) -> None:
-        with server.twin() as twin:
-            assert twin.text("SELECT REPEAT('x', 1000000)") == "x" * 1_000_000
-            renewed(
-                twin, "CREATE TABLE digits (n INT)", "INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7)"
-            )
-            assert (
-                len(twin.rows("SELECT a.n FROM digits a, digits b, digits c, digits d, digits e LIMIT 30000")[1])
-                == 30_000
-            )
+    def test_a_long_row_and_many_rows_are_read_whole(self, twin: _native.ServerTwin) -> None:
+        assert twin.text("SELECT REPEAT('x', 1000000)") == "x" * 1_000_000
+        twin.run("CREATE TABLE digits (n INT)")
+        twin.run("INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7)")
+        assert (
+            len(twin.rows("SELECT a.n FROM digits a, digits b, digits c, digits d, digits e LIMIT 30000")[1]) == 30_000
+        )
 
     @pytest.mark.parametrize("connections", [1, 4])
     def test_a_trial_does_its_work_and_tells_of_it(self, server: Server, connections: int) -> None:
@@ -311,41 +292,37 @@ class MysqlClient:
         assert sums[0] == sums[1]
         assert sums[0]["log"][0] == 200
 
-    def test_gset_puts_the_first_row_into_variables_by_name_and_type(self, server: Server) -> None:
+    def test_gset_puts_the_first_row_into_variables_by_name_and_type(self, twin: _native.ServerTwin) -> None:
         text = (
             "SELECT 40 AS i, 2.5e0 AS r, 'té' AS t, X'00ff' AS b, NULL AS n, -7 AS neg \\gset x_\n"
             "INSERT INTO got VALUES (:x_i, :x_r, :x_t, :x_b, :x_n, :x_neg + :x_i);\n"
         )
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE got (i BIGINT, r DOUBLE, t TEXT, b BLOB, n TEXT, s BIGINT)")
-            assert run(twin, text, 2)["outcome"]["errors"] == {}
-            _, rows = twin.rows("SELECT i, r, t, HEX(b), n, s FROM got")
-            assert rows == [["40", "2.5", "té", "00FF", None, "33"]] * 2
+        twin.run("CREATE TABLE got (i BIGINT, r DOUBLE, t TEXT, b BLOB, n TEXT, s BIGINT)")
+        assert run(twin, text, 2)["outcome"]["errors"] == {}
+        _, rows = twin.rows("SELECT i, r, t, HEX(b), n, s FROM got")
+        assert rows == [["40", "2.5", "té", "00FF", None, "33"]] * 2
 
-    def test_gset_without_a_row_is_an_error(self, server: Server) -> None:
-        with server.twin() as twin:
-            outcome = run(twin, "SELECT 1 AS x FROM DUAL WHERE 0 \\gset\nSELECT :x;\n", 1)["outcome"]
-            assert outcome["errors"] == {"no_row": 1}
+    def test_gset_without_a_row_is_an_error(self, twin: _native.ServerTwin) -> None:
+        outcome = run(twin, "SELECT 1 AS x FROM DUAL WHERE 0 \\gset\nSELECT :x;\n", 1)["outcome"]
+        assert outcome["errors"] == {"no_row": 1}
 
-    def test_a_parameter_used_twice_or_in_another_order_is_bound_to_each_mark(self, server: Server) -> None:
+    def test_a_parameter_used_twice_or_in_another_order_is_bound_to_each_mark(self, twin: _native.ServerTwin) -> None:
         text = "\\set a 3\n\\set b 5\nINSERT INTO got VALUES (:b, :a, :b, '?1', :a);\n"
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE got (a INT, b INT, c INT, d TEXT, e INT)")
-            run(twin, text, 1)
-            assert twin.rows("SELECT * FROM got")[1] == [["5", "3", "5", "?1", "3"]]
+        twin.run("CREATE TABLE got (a INT, b INT, c INT, d TEXT, e INT)")
+        run(twin, text, 1)
+        assert twin.rows("SELECT * FROM got")[1] == [["5", "3", "5", "?1", "3"]]
 
-    def test_a_parameters_type_may_change_from_run_to_run(self, server: Server) -> None:
+    def test_a_parameters_type_may_change_from_run_to_run(self, twin: _native.ServerTwin) -> None:
         text = (
             "\\if :op % 3 = 0\n\\set v 7\n\\elif :op % 3 = 1\n\\set v 2.25\n"
             "\\else\n\\set v random_string(4, 4)\n\\endif\n"
             "INSERT INTO got VALUES (:op, :v);\n"
         )
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE got (op INT, v TEXT)")
-            assert run(twin, text, 9)["outcome"]["errors"] == {}
-            values = [row[1] for row in twin.rows("SELECT op, v FROM got ORDER BY op")[1]]
-            assert [v for at, v in enumerate(values, 1) if at % 3 == 0] == ["7"] * 3
-            assert [v for at, v in enumerate(values, 1) if at % 3 == 1] == ["2.25"] * 3
+        twin.run("CREATE TABLE got (op INT, v TEXT)")
+        assert run(twin, text, 9)["outcome"]["errors"] == {}
+        values = [row[1] for row in twin.rows("SELECT op, v FROM got ORDER BY op")[1]]
+        assert [v for at, v in enumerate(values, 1) if at % 3 == 0] == ["7"] * 3
+        assert [v for at, v in enumerate(values, 1) if at % 3 == 1] == ["2.25"] * 3
 
     def test_a_deadlock_is_tried_again_and_loses_nothing(self, server: Server) -> None:
         # Both rows are locked, in one order by even operations and in the other by odd ones.
@@ -361,16 +338,15 @@ class MysqlClient:
             assert outcome["retries"].get("deadlock", 0) > 0
             assert twin.rows("SELECT n FROM t ORDER BY id")[1] == [["200"], ["200"]]
 
-    def test_an_error_leaves_no_transaction_open(self, server: Server) -> None:
+    def test_an_error_leaves_no_transaction_open(self, twin: _native.ServerTwin) -> None:
         text = "BEGIN;\nINSERT INTO t VALUES (1);\nINSERT INTO t VALUES (1);\nCOMMIT;\n"
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
-            outcome = run(twin, text, 3, stop_on_error=False)["outcome"]
-            assert outcome["errors"] == {"constraint": 3}
-            assert "1062" in outcome["first_error"]
-            assert twin.text("SELECT COUNT(*) FROM t") == "0"
-            # The server has short transactions of its own; one that was left open would stay.
-            until(lambda: twin.text("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0")
+        twin.run("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+        outcome = run(twin, text, 3, stop_on_error=False)["outcome"]
+        assert outcome["errors"] == {"constraint": 3}
+        assert "1062" in outcome["first_error"]
+        assert twin.text("SELECT COUNT(*) FROM t") == "0"
+        # The server has short transactions of its own; one that was left open would stay.
+        until(lambda: twin.text("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0")
 
     def test_connect_opens_a_new_session_and_runs_its_setup(self, server: Server) -> None:
         text = "\\connect\nINSERT INTO seen VALUES (CONNECTION_ID(), @mine);\n"
@@ -460,31 +436,29 @@ class MysqlClient:
             # One after the other they would take 10 s in sleep alone.
             assert int(twin.rows("SHOW GLOBAL STATUS LIKE 'Max_used_connections'")[1][0][1] or 0) >= 200
 
-    def test_counters_are_what_they_grew_by_over_the_trial(self, server: Server) -> None:
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTO_INCREMENT, n INTEGER)")
-            counters = ["SHOW GLOBAL STATUS LIKE 'Com_insert'", "SHOW GLOBAL STATUS LIKE 'Uptime'"]
-            twin.observe(json.dumps({"counters": counters}))
-            extra = run(twin, "INSERT INTO t (n) VALUES (:op);\n", 25)["extra"]
-            assert extra["counters"]["Com_insert"] == 25
-            assert extra["counters"]["Uptime"] < 60
-            assert extra["files"] == {}
+    def test_counters_are_what_they_grew_by_over_the_trial(self, twin: _native.ServerTwin) -> None:
+        twin.run("CREATE TABLE t (id INTEGER PRIMARY KEY AUTO_INCREMENT, n INTEGER)")
+        counters = ["SHOW GLOBAL STATUS LIKE 'Com_insert'", "SHOW GLOBAL STATUS LIKE 'Uptime'"]
+        twin.observe(json.dumps({"counters": counters}))
+        extra = run(twin, "INSERT INTO t (n) VALUES (:op);\n", 25)["extra"]
+        assert extra["counters"]["Com_insert"] == 25
+        assert extra["counters"]["Uptime"] < 60
+        assert extra["files"] == {}
 
     def test_what_counts_a_loads_statements_counts_those_and_nothing_else(
-        self, program: Program, server: Server
+        self, program: Program, twin: _native.ServerTwin
     ) -> None:
         query = ENGINES[self.kind](program.binary).work_sql
 
         def executed() -> int:
             return int(str(twin.rows(query)[1][0][-1]))
 
-        with server.twin() as twin:
-            renewed(twin, "CREATE TABLE t (id INT PRIMARY KEY)")
-            before = executed()
-            twin.run("INSERT INTO t VALUES (1), (2)")
-            assert executed() == before
-            run(twin, "SELECT id FROM t WHERE id = 1;\nUPDATE t SET id = 2 WHERE id = 2;", 25)
-            assert executed() == before + 50
+        twin.run("CREATE TABLE t (id INT PRIMARY KEY)")
+        before = executed()
+        twin.run("INSERT INTO t VALUES (1), (2)")
+        assert executed() == before
+        run(twin, "SELECT id FROM t WHERE id = 1;\nUPDATE t SET id = 2 WHERE id = 2;", 25)
+        assert executed() == before + 50
 
     def test_the_servers_cpu_is_counted_and_the_clients_beside_it(self, server: Server) -> None:
         with server.twin() as twin:
@@ -507,11 +481,10 @@ class MysqlClient:
         assert with_it["outcome"]["cpu_user_seconds"] > 0.05 > without["outcome"]["cpu_user_seconds"]
         assert with_it["extra"]["checkpoint_ns"] > 0 == without["extra"]["checkpoint_ns"]
 
-    def test_a_server_that_never_rests_is_waited_for_no_longer_than_told(self, server: Server) -> None:
-        with server.twin() as twin:
-            twin.observe(json.dumps({"settle_query": "SELECT 9", "settle_at_most": 3, "settle_seconds": 0.2}))
-            extra = run(twin, "SELECT :op;\n", 1)["extra"]
-            assert extra["checkpoint_ns"] >= 200_000_000
+    def test_a_server_that_never_rests_is_waited_for_no_longer_than_told(self, twin: _native.ServerTwin) -> None:
+        twin.observe(json.dumps({"settle_query": "SELECT 9", "settle_at_most": 3, "settle_seconds": 0.2}))
+        extra = run(twin, "SELECT :op;\n", 1)["extra"]
+        assert extra["checkpoint_ns"] >= 200_000_000
 
     def test_a_server_killed_in_a_trial_is_told_by_the_trial(
         self, program: Program, template: Path, tmp_path: Path

@@ -1,21 +1,19 @@
 """Private servers that stand for a user's own: what is the same on every engine. The rest is in its module ``own``."""
 
 import contextlib
-import os
+import json
 import socket
 import subprocess
-import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import pytest
 
 from support.running import require
-from tdelta.engines.server.sessions import Session
+from tdelta import _native
+from tdelta.processes.workers import Refused
 
 PATIENCE_SECONDS = 60.0
 PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
@@ -24,98 +22,38 @@ PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's
 OPTIONS = ("--baseline", "--encrypted")
 
 
-class ClientSession(Session, ABC):
-    """A session by a command-line client, which stays connected. ``secret`` names the variable with the password."""
+class Session:
+    """A session of who looks after a server, in this process, by tdelta's own client."""
 
-    def __init__(self, command: Sequence[str], secret: Mapping[str, str], setup: Iterable[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **secret},
-        )
-        self._guard = threading.Timer(PATIENCE_SECONDS, self._process.kill)
-        self._guard.daemon = True
-        self._guard.start()
-        self._asked = 0
-        try:
-            for statement in setup:
-                self.run(statement)
-            self.text("SELECT 1")
-        except BaseException:
-            self.close()
-            raise
-
-    @abstractmethod
-    def echo(self, word: str) -> str:
-        """What has the client write a word on a line of its own."""
-
-    @abstractmethod
-    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        """The columns' names and the rows of one query, as text; None for NULL."""
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._twin = _native.ServerTwin(json.dumps(options), 1)
 
     def run(self, sql: str) -> None:
         self.rows(sql)
 
-    def said(self, sql: str) -> tuple[str, bool]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._asked += 1
-        end = f"answered-{self._asked}"
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{sql};\n{self.echo(end)}\n")
-            self._process.stdin.flush()
-        text = ""
-        for line in self._process.stdout:
-            if line == f"{end}\n":
-                return text, True
-            text += line
-        return text, False
+    def text(self, sql: str) -> str:
+        return self._twin.text(sql)
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        """The columns' names and the rows of one query, as text; None for NULL."""
+        try:
+            return self._twin.rows(sql)
+        except _native.NativeError as error:
+            raise Refused(*error.args) from error
 
     def close(self) -> None:
-        self._guard.cancel()
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-
-class OwnEngine(Protocol):
-    """What the module ``own`` of an engine has.
-
-    On every server a user ``bench`` may make schemas and a user ``nobody``, whose password is ``x``, may nothing; and
-    there are tables that are not tdelta's.
-    """
-
-    INSTALL: str
-    ROOT_PASSWORD: str
-    SCHEMES: tuple[str, str]
-    OBJECTS: tuple[str, ...]
-    Session: type[ClientSession]
-
-    def programs(self) -> object:
-        """False where they are not installed."""
-
-    def two(self, base: Path) -> AbstractContextManager[tuple[Any, Any]]:
-        """A server for the baseline and one for the encrypted twin; they differ in their caches as well."""
-
-    def root(self, server: Any) -> ClientSession:
-        """A session of who may do everything."""
-
-    def address(self, port: int, user: str = "bench", *, scheme: str = "", query: str = "") -> str:
-        """The DSN of a server on 127.0.0.1, its scheme the first of `SCHEMES` where none is given."""
-
-    def root_address(self, server: Any) -> str:
-        """The DSN of the same server for who may do everything, by its socket."""
+        self._twin.close()
 
 
 class OnTwoServers:
-    own: ClassVar[OwnEngine]
+    own: ClassVar[Any]
+    """The module ``own`` of the engine.
+
+    `two` gives a server for the baseline and one for the encrypted twin, which differ in their caches as well. On both
+    a user ``bench`` may make schemas and a user ``nobody``, whose password is ``x``, may nothing, and there are tables
+    that are not tdelta's: `OBJECTS` asks for them. `root` is a session of who may do everything; `address` and
+    `root_address` are DSNs.
+    """
 
     @pytest.fixture(scope="class")
     @classmethod

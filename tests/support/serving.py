@@ -16,9 +16,11 @@ from typing import ClassVar
 import pytest
 
 from support.acting import check_backups, check_restarts
-from support.processes import until
+from support.disks import small_disk
+from support.processes import is_gone, until
 from support.refused import Part, refused
 from support.running import require, server_of
+from support.runs import processes_at
 from support.thorough import draws
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import MySql
@@ -28,7 +30,6 @@ from tdelta.errors import ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
 from tdelta.processes import TwinFolder
-from tdelta.processes.process_tree import parse_stat
 from tdelta.processes.servers.copies import copy_data
 from tdelta.processes.servers.recipes import Recipe, place_for
 from tdelta.processes.servers.server import Server, greets
@@ -97,24 +98,6 @@ def counters(engine: Engine, server: Server) -> dict[str, int]:
 def shows_marker(server: Server) -> bool:
     """Whether the table's file can be read by anyone who has it."""
     return MARKER.encode() in (server.recipe.place.data / DATABASE / "t.ibd").read_bytes()
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return parse_stat(Path(f"/proc/{pid}/stat").read_text()).state in "ZX"
-    except OSError:
-        return True
-
-
-def processes_in(folder: Path) -> list[int]:
-    left = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.fsencode(folder) in (process / "cmdline").read_bytes():
-                left.append(int(process.name))
-        except OSError:
-            continue
-    return left
 
 
 OWNER = """
@@ -286,35 +269,21 @@ class PrivateServers:
             assert KEY[:32] not in str(caught.value)
 
     def test_a_full_disk_is_said_to_be_full_and_nothing_stays(self, engine: Engine, tmp_path: Path) -> None:
-        tiny = tmp_path / "tiny"
-        tiny.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tiny)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("cannot mount a file system here")
-        try:
+        with small_disk(tmp_path / "tiny", "24m") as tiny:
             with (
                 Server(recipe(engine, tiny / "twin", settings("none"))) as server,
                 refused(StorageFault, "server-disk-full"),
             ):
                 server.start(initialize=True)
             assert list(tiny.iterdir()) == []
-        finally:
-            subprocess.run(["umount", "--lazy", str(tiny)], check=True)
 
     def test_a_copy_that_does_not_fit_is_a_storage_fault(self, engine: Engine, loaded: Server, tmp_path: Path) -> None:
-        tiny = tmp_path / "tiny"
-        tiny.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(tiny)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("cannot mount a file system here")
-        try:
-            with (
-                Server(recipe(engine, tiny / "twin", settings("none"))) as server,
-                refused(StorageFault, "cannot-copy", fault=Part(os.strerror(errno.ENOSPC))),
-            ):
-                copy_data(loaded.recipe, server.recipe)
-        finally:
-            subprocess.run(["umount", "--lazy", str(tiny)], check=True)
+        with (
+            small_disk(tmp_path / "tiny", "8m") as tiny,
+            Server(recipe(engine, tiny / "twin", settings("none"))) as server,
+            refused(StorageFault, "cannot-copy", fault=Part(os.strerror(errno.ENOSPC))),
+        ):
+            copy_data(loaded.recipe, server.recipe)
 
     @pytest.mark.parametrize("seed", range(KILLS))
     def test_whenever_tdelta_is_killed_neither_a_process_nor_a_folder_stays(
@@ -327,7 +296,7 @@ class PrivateServers:
             time.sleep(random.Random(seed).uniform(0.0, 4.0))
             assert owner.poll() is None
             owner.send_signal(signal.SIGKILL)
-        until(lambda: processes_in(tmp_path) == [])
+        until(lambda: processes_at(tmp_path) == [])
         # A tdelta that was killed before it had a server leaves its folder to the next run.
         with TwinFolder(tmp_path, "r1"):
             pass

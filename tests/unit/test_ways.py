@@ -1,8 +1,6 @@
 """How many modules a value passes through on its way: few, since each is one more to know."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -80,16 +78,3 @@ def test_an_importers_number_passes_through_few_modules(tmp_path: Path, capsys: 
     found = ways.of_number(counts.values())
     assert {"tdelta.importers.csv_rows", "tdelta.report.document"} <= found, "traced from the file to the answer"
     assert len(found) <= MOST_OF_FIGURE, "\n".join(sorted(found))
-
-
-def _frame(module: str, values: dict[str, Any]) -> Any:
-    return SimpleNamespace(f_globals={"__name__": module}, f_locals=values)
-
-
-def test_values_are_seen_in_records_of_tdelta_only() -> None:
-    ways = Ways("x")
-    ways._seen(_frame("tdelta.here", {"options": {"levels": {"cipher": "x"}}}), "call", None)
-    ways._seen(_frame("tdelta.there", {"cipher": "y", "time": 5_000_000}), "call", None)
-    ways._seen(_frame("elsewhere", {"cipher": "x"}), "call", None)
-    assert ways.of_level == {"tdelta.here"}
-    assert ways.of_number([5_000_000]) == {"tdelta.there"}

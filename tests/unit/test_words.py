@@ -62,7 +62,3 @@ def test_a_habit_stays_rare_in_what_users_read(habit: str) -> None:
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_a_phrase_does_not_come_back(phrase: str) -> None:
     assert [where for where, text in texts() if phrase in text] == []
-
-
-def test_there_are_texts_to_look_at() -> None:
-    assert len(texts()) > 1000

@@ -49,7 +49,7 @@ _BY_DECISION = {
 }
 """The codes of decisions, by their values: nothing is imported for `ExitCode` alone."""
 _NONE = "undecided"
-"""What no verdict at all counts as."""
+"""The decision of a result without verdicts."""
 _WORST_FIRST = (ExitCode.INVALID, ExitCode.OVER_BUDGET, ExitCode.UNDECIDED, ExitCode.ANSWERED)
 
 
@@ -88,4 +88,4 @@ def after(code: ExitCode, undecided: str) -> ExitCode:
 
 
 UNDECIDED = ("fail", "pass")
-"""What ``--undecided`` takes; the first is its default."""
+"""Values of ``--undecided``; the first is its default."""

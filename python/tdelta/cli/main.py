@@ -42,7 +42,7 @@ _BY_ERRNO = {
     errno.ENOMEM: Refusal.of("no-memory"),
 }
 _OF_PATHS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP, errno.ENOTDIR})
-"""What is wrong with a path that a user named, wherever it is first looked at."""
+"""Errors of a path that a user named, wherever it is first opened."""
 
 _LIBRARIES = {"SQLite3 Multiple Ciphers": "apsw-sqlite3mc", "SQLCipher": "sqlcipher3"}
 _CONTEXT = {"max_content_width": 100}

@@ -46,7 +46,7 @@ _ASCII = str.maketrans(
         "\N{LESS-THAN OR EQUAL TO}": "<=",
     }
 )
-"""What stands for signs where the output cannot have them."""
+"""ASCII in place of signs that the output cannot have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def run_words(result: RunResult) -> str:
 
 
 UNRELIABLE = "The run is invalid: use this figure for diagnosis only. "
-"""What stands before figures that are shown although there is no answer."""
+"""Precedes figures that are shown although there is no answer."""
 
 
 def is_invalid(result: RunResult) -> bool:

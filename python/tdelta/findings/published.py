@@ -14,7 +14,7 @@ from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, Level, RunResult
 
 STATEMENT, METRIC = "statement", "metric"
-"""What a figure of one statement has in place of factors: its first word, and CPU or elapsed time."""
+"""Factors of a figure of one statement: its first word, and CPU or elapsed time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ CLASSES = ("temp", "on-disk temp tables", "temp tables")
 """The classes of files that hold temporary data, as `tdelta.evidence.FileClass` has them."""
 
 WRITTEN = "bytes written by its process"
-"""What shows temporary data where nothing counts temporary files, for people."""
+"""Signs of temporary data where nothing counts temporary files, for people."""
 
 _LEAST_BYTES = 65_536
 """Written for an operation: less may be a log's or a journal's header."""

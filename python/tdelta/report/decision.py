@@ -301,7 +301,7 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
     if load.rate is not None:
-        yield f"Your peak is {load.rate:,.6g}/s on each of {counted(load.servers, 'server')}."
+        yield f"Your peak is {load.rate:,.6g}/s per server, on {counted(load.servers, 'server')}."
     if load.core_hour_price is not None:
         yield f"A core costs {load.core_hour_price:g} per hour, and a month has {_HOURS_A_MONTH} hours."
     yield _OUTSIDE

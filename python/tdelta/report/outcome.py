@@ -61,7 +61,7 @@ _OPERATIONS = {
 
 
 _SIDES = (Decision.SLOWER, Decision.FASTER, Decision.NEGLIGIBLE, Decision.UNDECIDED)
-"""What an interval and the tolerance decide; a budget and a failed check decide otherwise."""
+"""The decision of interval and tolerance; a budget and a failed check decide otherwise."""
 
 
 class Kind(Enum):

@@ -233,8 +233,8 @@ class _Sitting:
         """Make, or complete, the run of each step; returns those that failed or came too late."""
         waiting = [step for step in steps if self.result(step) is None]
         most = {step.question.name: step.seconds for step in allot(waiting, left())}
-        found = list[Open]()
-        for at, step in enumerate(waiting):
+        found, longer = list[Open](), set[str]()
+        for at, step in enumerate(waiting):  # which grows by those that need longer than was planned
             fitting = allot(waiting[at:], left())
             if not (fitting and fitting[0].question is step.question):
                 most_seconds = self._request.max_seconds
@@ -245,8 +245,11 @@ class _Sitting:
                 begun = None
             seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
             fault = self._made(replace(step, seconds=seconds), begun)
-            if isinstance(fault, TimeFault) and fault.least_seconds <= left():  # a busy machine needs more
-                fault = self._made(replace(step, seconds=fault.least_seconds))
+            if isinstance(fault, TimeFault) and step.question.name not in longer:
+                longer.add(step.question.name)
+                most.pop(step.question.name, None)
+                waiting.insert(at + 1 if step.question is QUESTIONS[0] else len(waiting), _needing(step, fault))
+                continue
             if fault is not None and step.question is QUESTIONS[0]:
                 raise fault
             if fault is not None:
@@ -360,6 +363,11 @@ def _timed(
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
         return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]
+
+
+def _needing(step: Step, fault: TimeFault) -> Step:
+    """The step with the time that its run, once begun, found to need."""
+    return _taking(step, fault.least_seconds, fault.least_seconds)
 
 
 def _taking(step: Step, least: float, whole: float) -> Step:

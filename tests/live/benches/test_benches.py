@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.namespaces import cannot
+from chaos.namespaces import cannot
 from support.running import BRIEF, require
 
 TESTS = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 Clients do so much that their CPU time stands out from what it varies by where they start, which is taken off it.
 """
 
-IMPORTED = {"grid_tables", "chaos/counting", "chaos/hostile_peers"} | {
+IMPORTED = {"grid_tables", "chaos/counting", "chaos/hostile_peers", "chaos/namespaces", "chaos/test_nodes"} | {
     f"chaos/hostile_{part}" for part in ("cases", "kit", "private", "servers")
 }
 

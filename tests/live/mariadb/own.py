@@ -1,23 +1,20 @@
-"""A private MariaDB server that stands for a user's own, and a session with it by the command-line client."""
+"""A private MariaDB server that stands for a user's own."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from support.own_engines import PASSWORD, PATIENCE_SECONDS, Session, await_server
 from support.ports import free_port
 from support.temporaries import temporary_files_in
-from tdelta.processes.workers import Refused
 
 INSTALL = "apt-get install mariadb-server"
-SCHEMES = ("mariadb", "mysql")
 ROOT_PASSWORD = "r00t's %pass"  # noqa: S105 - a test server's
 _LITERAL = "'" + PASSWORD.replace("\\", "\\\\").replace("'", "''") + "'"
 OBJECTS = (
@@ -38,10 +35,6 @@ USERS = (
     "CREATE TABLE app.orders (id INT PRIMARY KEY, word VARCHAR(20))",
     "INSERT INTO app.orders VALUES (1, 'theirs'), (2, 'theirs, too')",
 )
-_KINDS = {1045: "auth", 1698: "auth", 1044: "denied", 1142: "denied", 1227: "denied", 1049: "unknown_database"}
-_ERROR = re.compile(r"ERROR (\d+) \((\w+)\)[^:]*: (.*)")
-_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}
-_ECHOED = "answered"
 
 
 @dataclass(frozen=True)
@@ -127,45 +120,13 @@ def two(base: Path, hosts: str = LOCAL, addresses: str = LOCAL) -> Iterator[tupl
 
 
 def root(server: Server, **more: object) -> Session:
-    return Session({"user": "root", "socket": server.socket, "password": ROOT_PASSWORD, **more})
+    whom = {"protocol": "mysql", "user": "root", "socket": str(server.socket), "password": ROOT_PASSWORD}
+    return Session({**whom, **more})
 
 
 def address(port: int, user: str = "bench", *, scheme: str = "", query: str = "") -> str:
-    return f"{scheme or SCHEMES[0]}://{user}@127.0.0.1:{port}/{query}"
+    return f"{scheme or 'mariadb'}://{user}@127.0.0.1:{port}/{query}"
 
 
 def root_address(server: Server) -> str:
     return f"mariadb://root@/?socket={server.socket}"
-
-
-class Session(ClientSession):
-    def __init__(self, options: Mapping[str, object]) -> None:
-        command = ["mariadb", "--no-defaults", "--batch", "--unbuffered", "--force", "--skip-ssl", "--no-auto-rehash"]
-        if "socket" in options:
-            command += [f"--socket={options['socket']}"]
-        else:
-            command += ["--protocol=tcp", f"--host={options['host']}", f"--port={options['port']}"]
-        command += [f"--user={options['user']}", *([str(options["database"])] if "database" in options else [])]
-        secret = {"MYSQL_PWD": str(options["password"])} if "password" in options else {}
-        super().__init__(command, secret, options.get("setup", ()))
-
-    def echo(self, word: str) -> str:
-        return f"SELECT '{word}' AS {_ECHOED};"
-
-    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        text, lives = self.said(sql)
-        body = text.removesuffix(f"{_ECHOED}\n")
-        lines = body.removesuffix("\n").split("\n") if body else []
-        for line in lines:
-            if found := _ERROR.match(line):
-                number = int(found[1])
-                kind = _KINDS.get(number, "connection" if 2000 <= number < 2100 else "sql")
-                raise Refused(kind, f"{found[3]} ({number})")
-        if not lives:
-            raise Refused("connection", "the session has ended")
-        cells = [[_cell(cell) for cell in line.split("\t")] for line in lines]
-        return [str(name) for name in cells[0]] if cells else [], cells[1:]
-
-
-def _cell(text: str) -> str | None:
-    return None if text == "NULL" else re.sub(r"\\[nt0\\]", lambda found: _ESCAPES[found[0]], text)

@@ -1,7 +1,7 @@
+import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from support.loads import run
+from support.own_engines import Session
 from support.processes import eventually
 from support.refused import Part, refused
 from support.running import require
-from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.errors import Defect, LoadFault
-from tdelta.measure.starting import die_with_parent
 from tdelta.processes import Worker
 from tdelta.processes.load_generator.command import Work, parse_load
 from tdelta.processes.load_generator.connections import Connection
 from tdelta.processes.load_generator.trial import CommandLoad, with_server
+
+from .own import INSTALL, install, programs, root, running
 
 PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment
 TABLES = "--tables=2 --table-size=500"
@@ -31,61 +32,38 @@ WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
 class Server:
     connection: Connection
     pid: int
+    session: Session
 
     def ask(self, sql: str) -> list[str]:
-        socket = f"--socket={self.connection.socket}"
-        told = subprocess.run(
-            ["mariadb", "--no-defaults", socket, "-uroot", "-N", "-e", sql], capture_output=True, text=True, check=True
-        )
-        return told.stdout.splitlines()
+        """The last column of the rows."""
+        return [str(row[-1]) for row in self.session.rows(sql)[1]]
 
     def status(self, name: str) -> int:
-        return int(self.ask(f"SHOW GLOBAL STATUS LIKE '{name}'")[0].split("\t")[1])
+        return int(self.ask(f"SHOW GLOBAL STATUS LIKE '{name}'")[0])
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    search = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
-    program, install = shutil.which("mariadbd", path=search), shutil.which("mariadb-install-db", path=search)
-    require(program and install, "install the package mariadb-server")
+    require(programs(), INSTALL)
     require(shutil.which("sysbench"), "install the package sysbench")
-    folder = tmp_path_factory.mktemp("maria")
-    data, socket, log = folder / "data", folder / "s", folder / "log"
-    here = ["--no-defaults", f"--datadir={data}", temporary_files_in(folder)]
-    subprocess.run(
-        [install, *here, "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, check=True
-    )
-    options = [
-        "--user=root",
-        f"--socket={socket}",
-        "--skip-networking",
-        "--innodb-buffer-pool-size=32M",
-        "--skip-log-bin",
-    ]
-    parent = os.getpid()
-    with log.open("wb") as said:
-        process = subprocess.Popen(
-            [program, *here, *options], stdout=said, stderr=said, preexec_fn=lambda: die_with_parent(parent)
-        )
-    try:
-        found = Server(Connection("mysql", "tdelta", "tdelta", socket=socket, password=PASSWORD), process.pid)
-        assert eventually(lambda: "ready for connections" in log.read_text()), log.read_text()
-        quoted = PASSWORD.replace("\\", "\\\\").replace("'", "''")
-        found.ask(
-            f"CREATE DATABASE tdelta; CREATE USER tdelta@localhost IDENTIFIED BY '{quoted}';"
-            " GRANT ALL ON tdelta.* TO tdelta@localhost"
-        )
-        whom = (f"--mysql-socket={socket}", "--mysql-user=tdelta", "--mysql-db=tdelta")
+    base = tmp_path_factory.mktemp("maria")
+    quoted = PASSWORD.replace("\\", "\\\\").replace("'", "''")
+    with (
+        running(install(base), base / "p", "--innodb-buffer-pool-size=32M") as started,
+        contextlib.closing(root(started)) as session,
+    ):
+        session.run("CREATE DATABASE tdelta")
+        session.run(f"CREATE USER tdelta@localhost IDENTIFIED BY '{quoted}'")
+        session.run("GRANT ALL ON tdelta.* TO tdelta@localhost")
+        whom = (f"--mysql-socket={started.socket}", "--mysql-user=tdelta", "--mysql-db=tdelta")
         subprocess.run(
             ["sysbench", "oltp_read_only", *whom, *TABLES.split(), "prepare"],
             env=os.environ | {"MYSQL_PWD": PASSWORD},
             capture_output=True,
             check=True,
         )
-        yield found
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        connection = Connection("mysql", "tdelta", "tdelta", socket=started.socket, password=PASSWORD)
+        yield Server(connection, started.process.pid, session)
 
 
 def test_sysbench_runs_the_work_that_was_asked_for_and_its_results_are_read(server: Server, tmp_path: Path) -> None:
@@ -120,27 +98,6 @@ def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path)
     assert measured.usage.syscall_written_bytes > 0
 
 
-def statements_of(server: Server, parent: Path, work: Work) -> list[str]:
-    server.ask("SET GLOBAL log_output='TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log=1")
-    run(
-        parse_load(f"sysbench oltp_read_only {TABLES} run", "mysql"),
-        server.connection,
-        work,
-        parent=parent,
-        deadline_seconds=60.0,
-    )
-    server.ask("SET GLOBAL general_log=0")
-    return sorted(server.ask("SELECT argument FROM mysql.general_log WHERE command_type='Execute'"))
-
-
-def test_the_same_seed_is_the_same_statements_on_one_connection(server: Server, tmp_path: Path) -> None:
-    work = replace(WORK, threads=1, operations=5)
-    first = statements_of(server, tmp_path, work)
-    assert len(first) == 5 * 16
-    assert first == statements_of(server, tmp_path, work)
-    assert first != statements_of(server, tmp_path, replace(work, seed=8))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,16 +110,6 @@ def test_any_client_connects_by_file_or_by_environment(server: Server, tmp_path:
     measured = run(parse_load(text, "mysql"), server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
     assert (measured.operations, list(measured.transactions)) == (1, ["mariadb"])
     assert measured.elapsed_ns > 10_000_000
-
-
-def test_a_script_that_runs_sysbench_is_read_like_sysbench(server: Server, tmp_path: Path) -> None:
-    inner = (
-        "sysbench oltp_point_select --mysql-socket={socket} --mysql-user={user} --mysql-db={database}"
-        f" {TABLES} --threads={{threads}} --time=0 --events={{operations}} run"
-    )
-    command = parse_load(f"sh -c '{inner}'", "mysql")
-    measured = run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0)
-    assert (measured.operations, measured.transactions["event"].count) == (300, 300)
 
 
 def test_a_wrong_password_is_told_in_the_servers_words_and_not_repeated(server: Server, tmp_path: Path) -> None:
@@ -204,7 +151,7 @@ def test_a_running_load_shows_no_password_and_a_stop_closes_its_connections(serv
 
 def test_connections_that_the_server_ends_are_a_fault_in_its_words(server: Server, tmp_path: Path) -> None:
     with load_that_goes_on(server, tmp_path) as load:
-        server.ask("KILL USER tdelta")
+        server.session.run("KILL USER tdelta")
         with refused(LoadFault, "load-failed", how=Part("1")) as fault:
             load.answer()
     assert re.search("gone away|Lost connection", str(fault.value)), "the words of the client's library"

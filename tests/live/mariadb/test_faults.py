@@ -1,6 +1,5 @@
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,20 +7,16 @@ from pathlib import Path
 import pytest
 
 from support.codes import cautions, check_refused
+from support.disks import fill, small_disk
 from support.running import ANSWERED, SELDOM, read_until, waited_for
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks, occupied
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-time", "1s", "--blocks", "2", "--rounds", "1..1")
 LONG_ENOUGH = (*LONG_TRIALS, *SELDOM)
 """For whoever looks for the one at work every few milliseconds."""
 
-DISK_BYTES = 1_400_000_000
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("mariadb", tmp_path)
+DISK_SIZE = "1400000000"
 
 
 def test_a_server_that_is_killed_in_warm_up_in_a_block_or_under_a_search_is_made_up_for(place: ServerPlace) -> None:
@@ -59,24 +54,8 @@ def test_a_server_that_is_killed_under_a_command_of_the_users_is_made_up_for(pla
 
 @pytest.fixture
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A small file system of its own, which only root may mount."""
-    folder = tmp_path_factory.mktemp("disk")
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("cannot mount a file system here")
-    try:
+    with small_disk(tmp_path_factory.mktemp("disk"), DISK_SIZE) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(disk: Path) -> None:
-    with (disk / "filler").open("wb") as filler:
-        try:
-            while True:
-                filler.write(bytes(1 << 20))
-        except OSError:
-            pass
 
 
 @pytest.mark.parametrize("stage", ["load: plain", "calibrate"])

@@ -1,19 +1,11 @@
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from support.kills import STAGES, kill_at_random
-from support.runs import ServerPlace, occupied
+from support.runs import ServerPlace
 from support.thorough import draws
 
 SEEDS = range(0, len(STAGES), draws(3, 1))
 """At a push every third stage; PostgreSQL's servers are killed in four of the others."""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("mariadb", tmp_path)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

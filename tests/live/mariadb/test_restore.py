@@ -13,15 +13,15 @@ from support.refused import Part, check_messages, has, refused
 from support.restoring import check_choices
 from support.running import require
 from tdelta.engines.mariadb.profile import PROFILE
-from tdelta.engines.server.catalog import describe
+from tdelta.engines.server.catalog import Described, describe
 from tdelta.engines.server.mysql_family import MySqlCatalog, client_target
 from tdelta.engines.server.restore import RestoreTarget, restore
-from tdelta.engines.server.sessions import Session, asking
+from tdelta.engines.server.sessions import asking
 from tdelta.errors import RestoreFault
 from tdelta.processes import signals
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql
-from tdelta.workloads.proposal import TransactionKind, propose
+from tdelta.workloads.proposal import Proposal, TransactionKind, propose
 
 from .own import INSTALL, Server, install, programs, root, running
 
@@ -47,12 +47,17 @@ def target(server: Server, tmp_path: Path) -> Iterator[RestoreTarget]:
         session.run("DROP USER twin@localhost")
 
 
-def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget, tmp_path: Path) -> None:
+@pytest.fixture
+def described(server: Server, target: RestoreTarget, tmp_path: Path) -> Described:
     (tmp_path / "dump.sql").write_text(DUMP)
     restore("cat {folder}/dump.sql | mariadb --no-defaults -S {socket} -u {user} {database}", target, 60.0)
     with contextlib.closing(root(server, database="twin")) as session:
-        described = describe(MySqlCatalog(), asking(session), "twin")
-        assert described == describe(MySqlCatalog(), asking(session), "twin")
+        found = describe(MySqlCatalog(), asking(session), "twin")
+        assert found == describe(MySqlCatalog(), asking(session), "twin")
+    return found
+
+
+def test_a_dump_is_restored_and_described(described: Described) -> None:
     codes, customers, items, loose = described.database.tables
     assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose"]
     assert {"seen", "old", "customers"} <= described.database.names
@@ -82,13 +87,8 @@ def test_a_dump_is_restored_and_described(server: Server, target: RestoreTarget,
     assert loose.key is None
 
 
-def test_a_long_table_is_sampled_by_chance_the_same_way_each_time(
-    server: Server, target: RestoreTarget, tmp_path: Path
-) -> None:
-    (tmp_path / "dump.sql").write_text(DUMP)
-    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)  # MYSQL_UNIX_PORT is enough
-    with contextlib.closing(root(server, database="twin")) as session:
-        customers = describe(MySqlCatalog(), asking(session), "twin").database.tables[1]
+def test_a_long_table_is_sampled_by_chance_the_same_way_each_time(described: Described) -> None:
+    customers = described.database.tables[1]
     name, score = customers.samples[-1], customers.samples[0]
     assert (name.column, score.column) == ("name", "score")
     assert 850 < name.values < 1150
@@ -98,41 +98,39 @@ def test_a_long_table_is_sampled_by_chance_the_same_way_each_time(
     assert by_name.distinct == name.values
 
 
-def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
-    server: Server, target: RestoreTarget, tmp_path: Path
-) -> None:
-    (tmp_path / "dump.sql").write_text(DUMP)
-    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
-    options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
-    with contextlib.closing(Session(options)) as session:
-        database = describe(MySqlCatalog(), asking(session), "twin").database
-        proposal = propose(database, PROFILE.dialect)
-        for key in proposal.keys:
-            for statement in key_sql(key, database, PROFILE.dialect):
+@pytest.fixture
+def proposal(described: Described, server: Server) -> Proposal:
+    """Proposed, with its tables of keys filled."""
+    proposed = propose(described.database, PROFILE.dialect)
+    with contextlib.closing(root(server, database="twin")) as session:
+        for key in proposed.keys:
+            for statement in key_sql(key, described.database, PROFILE.dialect):
                 session.run(statement)
+    return proposed
+
+
+def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
+    described: Described, proposal: Proposal, server: Server
+) -> None:
     assert has(proposal.notes, "left-out", what=Part("loose"), why="no key to find a row by")
     by_name = {choice.name: choice for choice in proposal.choices}
     assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= by_name.keys()
     assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= by_name.keys()
-    check_choices(options, database, proposal)
+    check_choices(options(server), described.database, proposal)
 
 
-def test_a_range_over_a_key_of_several_columns_follows_the_key(
-    server: Server, target: RestoreTarget, tmp_path: Path
-) -> None:
-    (tmp_path / "dump.sql").write_text(DUMP)
-    restore("mariadb --no-defaults -u {user} {database} < {folder}/dump.sql", target, 60.0)
+def options(server: Server) -> dict[str, object]:
+    return {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
+
+
+def test_a_range_over_a_key_of_several_columns_follows_the_key(proposal: Proposal, server: Server) -> None:
+    (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
+    statement = script.splitlines()[-1].replace(":n", "90").rstrip(";")
     with contextlib.closing(root(server, database="twin")) as session:
-        database = describe(MySqlCatalog(), asking(session), "twin").database
-        proposal = propose(database, PROFILE.dialect)
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, PROFILE.dialect)):
-            session.run(statement)
-        (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
-        statement = script.splitlines()[-1].replace(":n", "90").rstrip(";")
         (plan, *_) = asking(session)(f"EXPLAIN {statement}")
         assert (plan["type"], plan["key"]) == ("range", "PRIMARY")
         rows = asking(session)(statement)
-        assert [row["customer"] for row in rows] == [str(number) for number in range(90, 101)]
+    assert [row["customer"] for row in rows] == [str(number) for number in range(90, 101)]
 
 
 def test_a_dump_that_ends_early_is_told_with_the_last_lines(target: RestoreTarget, tmp_path: Path) -> None:
@@ -211,14 +209,13 @@ def test_money_is_updated_and_tables_that_keep_their_history_are_tables(
         "INSERT INTO price (id, amount) SELECT seq, seq / 7 FROM seq_1_to_1000;"
     )
     restore("mariadb -u {user} {database} < {folder}/dump.sql", target, 60.0)
-    options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
-    with contextlib.closing(Session(options)) as session:
+    with contextlib.closing(root(server, database="twin")) as session:
         database = describe(MySqlCatalog(), asking(session), "twin").database
     assert {table.name: table.stored_columns for table in database.tables} == {
         "account": ("id", "balance"),
         "price": ("id", "amount"),
     }
-    proposal = propose(database, PROFILE.dialect)
-    writes = [choice for choice in proposal.choices if choice.kind is TransactionKind.UPDATE]
+    proposed = propose(database, PROFILE.dialect)
+    writes = [choice for choice in proposed.choices if choice.kind is TransactionKind.UPDATE]
     assert {choice.name for choice in writes} == {"update_account", "update_price"}
-    check_choices(options, database, proposal)
+    check_choices(options(server), database, proposed)

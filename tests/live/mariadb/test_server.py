@@ -9,6 +9,7 @@ import pytest
 from support.acting import performed
 from support.processes import until
 from support.refused import has
+from support.runs import processes_at
 from support.serving import (
     FILL,
     ROWS,
@@ -17,8 +18,6 @@ from support.serving import (
     cipher_facts,
     count,
     fill,
-    is_gone,
-    processes_in,
     recipe,
     settings,
     shows_marker,
@@ -109,7 +108,7 @@ class TestMariadb(PrivateServers):
         assert count(served) == str(ROWS)
         served.stop()
         assert not shows_marker(served)
-        assert [pid for pid in processes_in(served.recipe.place.folder) if not is_gone(pid)] == []
+        assert processes_at(served.recipe.place.folder) == []
         served.start()
         assert count(served) == str(ROWS)
 

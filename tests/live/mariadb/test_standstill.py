@@ -1,23 +1,14 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from support.running import ANSWERED, SELDOM, read_until
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks, occupied
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, at_work, failed_checks
 
 LONG_TRIALS = (
     *("--workload", "point-select", "--size", "2MB", "--scope", "data"),
     *(*ALONE, "--trial-time", "2s", *SELDOM),
 )
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("mariadb", tmp_path)
 
 
 def test_a_server_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: ServerPlace) -> None:

@@ -1,19 +1,10 @@
 """``--max-time`` on a server is kept, whatever else the machine is at."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from support.codes import check_refused, messages
 from support.running import Ran
-from support.runs import ServerPlace, occupied
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("mariadb", tmp_path)
+from support.runs import ServerPlace
 
 
 def ran(place: ServerPlace, seconds: int, *options: str) -> tuple[Ran, float]:

@@ -2,13 +2,12 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.running import require
-from support.runs import ServerPlace, occupied
+from support.runs import ServerPlace
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.processes.openssl_calls import environment, read
 from tdelta.records import TimedCalls
@@ -48,11 +47,6 @@ def burning(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text(BURNS.replace("INJECTED_US", str(INJECTED_US)))
     subprocess.run([str(compiler), "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     return library
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("mariadb", tmp_path)
 
 
 def page_calls(engine: MariaDb, folder: Path, behind: str = "") -> tuple[TimedCalls, int]:

@@ -12,7 +12,7 @@ from . import own
 
 class TestMysqlExternalRuns(DisturbedRuns, KilledRuns, PassesServerCheck, TracedStudy):
     driver = "PyMySQL"
-    own = own  # type: ignore[assignment]
+    own = own
     engine = "mysql"
     scheme = "mysql"
     sessions_sql = "SELECT ID FROM performance_schema.processlist WHERE ID <> CONNECTION_ID() AND USER = 'tdelta'"

@@ -13,7 +13,7 @@ from . import own
 
 
 class TestMysqlExternalServers(HostileGlobals):
-    own = own  # type: ignore[assignment]
+    own = own
     isolation_setting = "transaction_isolation"
     user = DATABASE
     password = None

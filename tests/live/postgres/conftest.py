@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.running import require
+from support.runs import ServerPlace, occupied
 from tdelta import _native
 
 from .private import PASSWORD, PrivateServer, private_server
@@ -18,6 +20,11 @@ Open = Callable[..., _native.ServerTwin]
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
     require(folder_of_programs(), "PostgreSQL's server programs (Debian: postgresql)")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[ServerPlace]:
+    yield from occupied("postgres", tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -1,26 +1,23 @@
-"""A private PostgreSQL server that stands for a user's own, and a session with it by ``psql``."""
+"""A private PostgreSQL server that stands for a user's own."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from support.own_engines import PASSWORD, PATIENCE_SECONDS, Session, await_server
 from support.ports import free_port
 from tdelta.engines.server.dsn import parse_dsn
-from tdelta.processes.workers import Refused
 
 from .programs import as_user, folder_of_programs
 
 INSTALL = "apt-get install postgresql"
-SCHEMES = ("postgresql", "postgres")
 ROOT_PASSWORD = "p0stgres' %pass"  # noqa: S105 - a test server's
 OBJECTS = (
     "SELECT nspname, relname, relkind FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
@@ -37,9 +34,6 @@ MADE = (
     "CREATE ROLE nobody LOGIN PASSWORD 'x'",
     "GRANT CREATE ON DATABASE app TO bench",
 )
-_FIELD, _RECORD, _NULL = "\x1f", "\x1e", "\x02"
-_ERROR = re.compile(r"(?:psql: error: )?(?:.*?)(?:ERROR|FATAL):\s+(?:(\w{5}): )?(.*)")
-_KINDS = {"42501": "denied", "28P01": "auth", "28000": "auth", "3D000": "unknown_database"}
 
 
 @dataclass(frozen=True)
@@ -112,40 +106,8 @@ def root(server: Server, database: str = "app") -> Session:
 
 
 def address(port: int, user: str = "bench", *, scheme: str = "", query: str = "") -> str:
-    return f"{scheme or SCHEMES[0]}://{user}@127.0.0.1:{port}/app{query}"
+    return f"{scheme or 'postgresql'}://{user}@127.0.0.1:{port}/app{query}"
 
 
 def root_address(server: Server) -> str:
     return f"postgres://postgres@:{server.port}/postgres?socket={server.sockets}"
-
-
-class Session(ClientSession):
-    def __init__(self, options: Mapping[str, object]) -> None:
-        host = Path(str(options["socket"])).parent if "socket" in options else options["host"]
-        secret = {"PGPASSWORD": str(options["password"])} if "password" in options else {}
-        command = [
-            *("psql", "-X", "-q", "-A", "-w", "-F", _FIELD, "-R", _RECORD, "-P", "footer=off", "-P", f"null={_NULL}"),
-            *("-v", "VERBOSITY=verbose", "-h", str(host), "-p", str(options["port"])),
-            *("-U", str(options["user"]), "-d", str(options["database"])),
-        ]
-        super().__init__(command, secret, options.get("setup", ()))
-
-    def echo(self, word: str) -> str:
-        return f"\\echo {word}"
-
-    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        text, lives = self.said(sql)
-        if not lives:
-            raise Refused(_kind(None, text), text.strip() or "the session has ended")
-        for line in text.splitlines():
-            if found := _ERROR.match(line):
-                raise Refused(_kind(found[1], found[2]), found[2])
-        records = text.removesuffix("\n").split(_RECORD) if text else []
-        cells = [[None if cell == _NULL else cell for cell in record.split(_FIELD)] for record in records]
-        return [str(name) for name in cells[0]] if cells else [], cells[1:]
-
-
-def _kind(state: str | None, said: str) -> str:
-    if state is not None:
-        return _KINDS.get(state, "sql")
-    return "auth" if "password" in said else "unknown_database" if "does not exist" in said else "connection"

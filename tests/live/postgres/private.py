@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from support.certificates import certify
+
 from .own import Server, programs, running
 from .programs import as_user
 
@@ -29,7 +31,7 @@ def run(command: list[str], **more: Any) -> None:
 class PrivateServer(Server):
     @property
     def authority(self) -> Path:
-        return self.folder / "data" / "ca.crt"
+        return self.folder / "data" / "ca.pem"
 
     def options(self, **changes: Any) -> dict[str, Any]:
         given = {
@@ -54,26 +56,7 @@ def private_server(*settings: str) -> Iterator[PrivateServer]:
         run(as_user([str(programs() / "initdb"), *initialize, f"--pgdata={data}"]))
         (data / "pg_hba.conf").write_text(ACCESS)
         certify(data)
-        given = ("ssl=on", "max_connections=230", "autovacuum=off", *settings)
+        tls = ("ssl=on", "ssl_cert_file=cert.pem", "ssl_key_file=key.pem")
+        given = (*tls, "max_connections=230", "autovacuum=off", *settings)
         with running(data, folder / "server", *given) as server:
             yield PrivateServer(server.folder, server.port, server.sockets, server.process)
-
-
-def certify(data: Path) -> None:
-    """An authority, and a certificate of its for 127.0.0.1 with the key."""
-    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    authority = ["-keyout", str(data / "ca.key"), "-out", str(data / "ca.crt"), "-subj", "/CN=tests", "-days", "2"]
-    run(["openssl", "req", "-x509", *new_key, *authority])
-    request = ["-keyout", str(data / "server.key"), "-out", str(data / "server.csr"), "-subj", "/CN=127.0.0.1"]
-    run(["openssl", "req", *new_key, *request, "-addext", "subjectAltName=IP:127.0.0.1"])
-    signer = [
-        "-CA",
-        str(data / "ca.crt"),
-        "-CAkey",
-        str(data / "ca.key"),
-        "-CAcreateserial",
-        "-copy_extensions",
-        "copy",
-    ]
-    run(["openssl", "x509", "-req", *signer, "-in", str(data / "server.csr"), "-out", str(data / "server.crt")])
-    (data / "server.key").chmod(0o600)

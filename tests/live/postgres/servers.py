@@ -1,6 +1,5 @@
 """Private PostgreSQL servers for tests, and psql to ask them: no client of tdelta's own has a part in it."""
 
-import os
 import re
 import secrets
 import shutil
@@ -9,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
+from support.running import require
 from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import Gocryptfs
@@ -27,24 +25,15 @@ INSTALL = "apt-get install postgresql gocryptfs"
 KEY = secrets.token_hex(32)
 
 
-def require(there: object) -> None:
-    """Skip a test that lacks what it drives; fail it where nothing may be lacking."""
-    if there:
-        return
-    if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
-        pytest.fail(f"not installed: {INSTALL}")
-    pytest.skip(f"not installed: {INSTALL}")
-
-
 def stock_engine() -> Postgres:
     """The newest PostgreSQL here, its encrypted twins on gocryptfs."""
-    require(shutil.which("gocryptfs"))
+    require(shutil.which("gocryptfs"), INSTALL)
     return Gocryptfs(stock_binary(), gocryptfs_program())
 
 
 def stock_binary() -> ServerBinary:
     folder = folder_of_programs()
-    require(folder)
+    require(folder, INSTALL)
     assert folder is not None
     path = folder / "postgres"
     text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,5 +1,4 @@
 import json
-import signal
 import threading
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from tdelta import _native
 
 from .conftest import Open
-from .private import PASSWORD, PrivateServer, certify, private_server
+from .private import PASSWORD, PrivateServer
 
 TABLES = (
     "CREATE TABLE parents (id BIGINT PRIMARY KEY, label VARCHAR(40))",
@@ -57,8 +56,6 @@ PLAN = {
 }  # fmt: skip
 SEED = 7
 WRONG = "not-this-one"
-COUNTERS = """SELECT 'commits', xact_commit FROM pg_stat_database WHERE datname = current_database()
-UNION ALL SELECT 'log_bytes', pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint UNION ALL SELECT 'words', NULL"""
 
 
 def columns() -> list[tuple[str, list[str]]]:
@@ -253,13 +250,6 @@ class TestTrials:
             prepare(twin, series=f"SELECT * FROM generate_series(1, {rows});")
             assert trial(twin, 3)["outcome"]["rows"] == 3 * rows
 
-    def test_two_hundred_connections_work_at_once(self, loaded: PrivateServer, open_twin: Open) -> None:
-        twin = open_twin(200)
-        prepare(twin, point="\\set id random(1, :rows)\nSELECT words FROM every WHERE id = :id;")
-        outcome = trial(twin, 2000)["outcome"]
-        assert (outcome["operations"], outcome["rows"], outcome["errors"]) == (2000, 2000, {})
-        assert int(twin.text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tdelta'")) >= 201
-
 
 class TestFaults:
     def test_a_statement_that_cannot_be_prepared_is_named_by_script_and_line(self, open_twin: Open) -> None:
@@ -333,22 +323,6 @@ class TestFaults:
         assert set(outcome["errors"]) == {"connection"}
         assert "57P01" in outcome["first_error"]
 
-    def test_a_server_that_is_killed_ends_the_trial(self) -> None:
-        with private_server() as own:
-            twin = _native.ServerTwin(json.dumps(own.options()), 4)
-            twin.observe(json.dumps({"watch": [own.process.pid], "counters": [COUNTERS]}))
-            prepare(twin, slow="SELECT pg_sleep(0.005);")
-            killer = threading.Timer(0.3, own.process.send_signal, (signal.SIGQUIT,))
-            killer.start()
-            found = trial(twin, 100_000)
-            killer.join()
-            assert found["outcome"]["stopped_by"] == "error"
-            assert set(found["outcome"]["errors"]) == {"connection"}
-            with pytest.raises(_native.NativeError, match="connection"):
-                trial(twin, 1)
-            twin.close()
-            assert refusal(own.options())[0] == "connection"
-
 
 class TestTls:
     def test_a_connection_is_encrypted_where_asked(self, server: PrivateServer, open_twin: Open) -> None:
@@ -361,11 +335,6 @@ class TestTls:
             prepare(twin, long="SELECT repeat('x', 100000), n FROM generate_series(1, 20) n;")
             assert trial(twin, 20)["outcome"]["rows"] == 400
 
-    def test_a_certificate_of_another_authority_is_refused(self, server: PrivateServer, tmp_path: Path) -> None:
-        certify(tmp_path)
-        strange = str(tmp_path / "ca.crt")
-        assert refusal(server.over_tls(tls="verify-ca", tls_ca=strange))[0] == "tls"
-
     def test_a_wrong_password_is_refused_over_tls_too(self, server: PrivateServer) -> None:
         assert refusal(server.over_tls(password=WRONG))[0] == "auth"
 
@@ -375,16 +344,6 @@ class TestTls:
 
 
 class TestObserved:
-    def test_counters_are_what_the_trial_added(self, open_twin: Open) -> None:
-        twin = open_twin(2)
-        twin.run("DROP TABLE IF EXISTS counted; CREATE TABLE counted (n BIGINT)")
-        twin.observe(json.dumps({"counters": [COUNTERS], "settle": ["CHECKPOINT"]}))
-        prepare(twin, insert="INSERT INTO counted VALUES (:op);")
-        found = trial(twin, 200)["extra"]
-        assert set(found["counters"]) == {"commits", "log_bytes"}
-        assert found["counters"]["log_bytes"] > 200 * 50
-        assert found["checkpoint_ns"] > 0
-
     def test_the_servers_cpu_is_its_whole_trees_and_not_the_clients(
         self, server: PrivateServer, open_twin: Open
     ) -> None:

@@ -1,13 +1,9 @@
 from typing import Any
 
 from support.external_servers import ExternalServers, LookedAt
-from support.own_engines import PASSWORD
 from support.refused import Part, refused
-from tdelta.engines.server.discovery import connect
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.engines.server.pairs import pair
-from tdelta.engines.server.passwords import Passwords
-from tdelta.engines.server.sessions import Session
 from tdelta.errors import ExternalServerFault, InvalidTwins
 
 from . import own
@@ -37,11 +33,6 @@ class TestPostgresExternalServers(ExternalServers):
         assert [caution.code for caution in cautions] == ["encryption-assumed"]
 
     def test_a_database_that_is_not_there_is_told(self, servers: tuple[Any, Any]) -> None:
-        missing = f"postgres://bench@127.0.0.1:{servers[0].port}/missing"
-        dsn, passwords = parse_dsn(f"{missing}?password-env=P"), Passwords({"P": PASSWORD})
-        passwords.read([("--baseline", dsn)])
+        missing = parse_dsn(f"postgres://bench@127.0.0.1:{servers[0].port}/missing")
         with refused(ExternalServerFault, "database-answer", fix="name an existing database in the DSN"):
-            connect("--baseline", dsn, passwords, own.Session)
-        asked = Passwords({}, lambda _prompt: PASSWORD)
-        with refused(ExternalServerFault, "database-answer", fix="name an existing database in the DSN"):
-            connect("--baseline", parse_dsn(missing), asked, Session)
+            self.session("--baseline", missing)

@@ -1,22 +1,14 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from support.codes import cautions
 from support.running import ANSWERED, SELDOM, read_until
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, servers_of
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-time", "1s", *SELDOM, "--blocks", "2", "--rounds", "1..1")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("postgres", tmp_path)
 
 
 def kill_one(place: ServerPlace, name: str) -> None:

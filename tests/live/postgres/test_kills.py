@@ -1,17 +1,9 @@
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from support.kills import kill_at_random
-from support.runs import ServerPlace, occupied
+from support.runs import ServerPlace
 
 SEEDS = (2, 5, 7, 8)  # a load, a copy, a block and a search: each with a file system under the server
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("postgres", tmp_path)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,8 +1,7 @@
-import ctypes
+import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,102 +10,52 @@ from pathlib import Path
 import pytest
 
 from support.loads import run
+from support.own_engines import Session
 from support.processes import eventually
 from support.running import require
 from tdelta import _native
 from tdelta.errors import LoadFault
-from tdelta.measure.starting import die_with_parent
 from tdelta.processes.load_generator.command import Work, parse_load
 from tdelta.processes.load_generator.connections import Connection
 from tdelta.processes.load_generator.trial import CommandLoad
 
-from .programs import folder_of_programs
+from .own import INSTALL, install, programs, root, running
 
 PASSWORD = 'od:d \\ "pass"'  # noqa: S105 - of a server that lives for a moment
-PORT = 5499
 WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
-PATIENCE_SECONDS = 60.0
-CLONE_NEWUSER = 0x10000000
 
 
 @dataclass(frozen=True)
 class Server:
     connection: Connection
-    psql: str
+    session: Session
 
     def ask(self, sql: str) -> str:
-        told = subprocess.run(
-            [self.psql, "-XAtc", sql],
-            env=os.environ
-            | self.connection.environment(Path("/nowhere"))
-            | {"PGPASSWORD": PASSWORD, "PGUSER": "owner"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return told.stdout.strip()
-
-
-def not_as_root() -> None:
-    """PostgreSQL refuses to run as root: in a user namespace of its own it is somebody else."""
-    if os.geteuid() != 0:
-        return
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) != 0:
-        os._exit(1)
-    Path("/proc/self/setgroups").write_text("deny")
-    for name in ("uid_map", "gid_map"):
-        Path(f"/proc/self/{name}").write_text("1000 0 1")
+        return self.session.text(sql)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    programs = folder_of_programs()
-    require(programs, "install the package postgresql")
+    require(programs(), INSTALL)
     require(shutil.which("sysbench"), "install the package sysbench")
-    assert programs is not None
-    folder = tmp_path_factory.mktemp("pg")
-    data, log, secret = folder / "data", folder / "log", folder / "password"
-    secret.write_text(PASSWORD)
-    made = [f"{programs}/initdb", "-D", str(data), "-U", "owner", "-A", "scram-sha-256", "-N", "--no-locale"]
-    subprocess.run([*made, "-E", "UTF8", f"--pwfile={secret}"], capture_output=True, check=True, preexec_fn=not_as_root)
-    settings = {"unix_socket_directories": folder, "listen_addresses": "", "fsync": "off", "port": PORT}
-    parent = os.getpid()
-
-    def first() -> None:
-        not_as_root()
-        die_with_parent(parent)
-
-    with log.open("wb") as said:
-        process = subprocess.Popen(
-            [f"{programs}/postgres", "-D", str(data), *(f"--{name}={value}" for name, value in settings.items())],
-            stdout=said,
-            stderr=said,
-            preexec_fn=first,
-        )
-    try:
-        socket = folder / f".s.PGSQL.{PORT}"
+    base = tmp_path_factory.mktemp("pg")
+    quoted = PASSWORD.replace("'", "''")
+    with running(install(base), base / "p") as started, contextlib.closing(root(started, "postgres")) as session:
+        session.run(f"CREATE USER tdelta SUPERUSER PASSWORD '{quoted}'")
+        socket = started.sockets / f".s.PGSQL.{started.port}"
         connection = Connection("postgres", "tdelta", "postgres", socket=socket, password=PASSWORD)
-        found = Server(connection, f"{programs}/psql")
-        assert eventually(lambda: "ready to accept connections" in log.read_text()), log.read_text()
-        found.ask(f"CREATE USER tdelta SUPERUSER PASSWORD '{PASSWORD}'")
-        load_tables(connection, f"{programs}/pgbench")
-        yield found
-    finally:
-        process.send_signal(signal.SIGQUIT)  # its children end with it, which they do not when it is killed
-        try:
-            process.wait(PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        load_tables(connection)
+        yield Server(connection, session)
 
 
-def load_tables(connection: Connection, pgbench: str) -> None:
+def load_tables(connection: Connection) -> None:
     whom = os.environ | connection.environment(Path("/nowhere")) | {"PGPASSWORD": PASSWORD}
-    subprocess.run([pgbench, "-i", "-q", "--init-steps=dtgp"], env=whom, capture_output=True, check=True)
+    made = [f"{programs()}/pgbench", "-i", "-q", "--init-steps=dtgp"]
+    subprocess.run(made, env=whom, capture_output=True, check=True)
     options = [
         "--db-driver=pgsql",
         f"--pgsql-host={connection.host}",
-        f"--pgsql-port={PORT}",
+        f"--pgsql-port={connection.port}",
         "--pgsql-user=tdelta",
     ]
     subprocess.run(
@@ -132,7 +81,7 @@ def test_pgbench_runs_the_work_that_was_asked_for_and_its_log_is_read(server: Se
 
 
 def history_after(server: Server, parent: Path, seed: int) -> str:
-    server.ask("TRUNCATE pgbench_history")
+    server.session.run("TRUNCATE pgbench_history")
     work = replace(WORK, operations=20, seed=seed)
     run(parse_load("pgbench -n", "postgres"), server.connection, work, parent=parent, deadline_seconds=60.0)
     return server.ask("SELECT string_agg(aid || ':' || delta, ' ' ORDER BY aid, delta) FROM pgbench_history")
@@ -152,7 +101,7 @@ def test_sysbench_is_a_load_of_postgresql_too(server: Server, tmp_path: Path) ->
 
 
 def test_any_client_connects_with_no_option_at_all(server: Server, tmp_path: Path) -> None:
-    text = f"{server.psql} -Xc \"SELECT 'rows: ' || count(*) FROM pgbench_branches, generate_series(1, 7)\""
+    text = f"{programs()}/psql -Xc \"SELECT 'rows: ' || count(*) FROM pgbench_branches, generate_series(1, 7)\""
     command = parse_load(text, "postgres", operations=r"rows: (\d+)")
     assert run(command, server.connection, WORK, parent=tmp_path, deadline_seconds=60.0).operations == 7
 

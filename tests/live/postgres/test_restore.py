@@ -17,9 +17,9 @@ from tdelta.engines.server.sessions import asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql
-from tdelta.workloads.proposal import TransactionKind, propose
+from tdelta.workloads.proposal import Proposal, TransactionKind, propose
 
-from .own import ROOT_PASSWORD, Server, Session, install, programs, running
+from .own import ROOT_PASSWORD, Server, install, programs, root, running
 
 DUMP = text_of("dumps/postgres.sql")
 
@@ -38,16 +38,10 @@ def target(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     (tmp_path / "passwords").write_text(f"*:*:*:*:{ROOT_PASSWORD}\n")
     (tmp_path / "passwords").chmod(0o600)
     (tmp_path / "dump.sql").write_text(DUMP)
-    with contextlib.closing(session(server, "postgres")) as asked:
+    with contextlib.closing(root(server, "postgres")) as asked:
         asked.run("CREATE DATABASE twin")
         yield client_target(server.sockets / f".s.PGSQL.{server.port}", "postgres", "twin", tmp_path, server.port)
         asked.run("DROP DATABASE twin WITH (FORCE)")
-
-
-def session(server: Server, database: str) -> Session:
-    socket = server.sockets / f".s.PGSQL.{server.port}"
-    given = {"socket": socket, "port": server.port, "user": "postgres", "password": ROOT_PASSWORD}
-    return Session({**given, "database": database})
 
 
 def options(server: Server) -> dict[str, object]:
@@ -59,7 +53,7 @@ def options(server: Server) -> dict[str, object]:
 @pytest.fixture
 def described(server: Server, target: RestoreTarget) -> Described:
     restore("PGPASSFILE={folder}/passwords psql -X -q -v ON_ERROR_STOP=1 -f {folder}/dump.sql", target, 60.0)
-    with contextlib.closing(session(server, "twin")) as asked:
+    with contextlib.closing(root(server, "twin")) as asked:
         found = describe(PostgresCatalog(), asking(asked), "public")
         assert found == describe(PostgresCatalog(), asking(asked), "public")
     return found
@@ -95,25 +89,29 @@ def test_a_dump_is_restored_and_described(described: Described) -> None:
     assert (parts.rows, parts.size_bytes >= 8192) == (50, True)  # of all its partitions
 
 
-def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(described: Described, server: Server) -> None:
-    database = described.database
-    proposal = propose(database, PROFILE.dialect)
+@pytest.fixture
+def proposal(described: Described, server: Server) -> Proposal:
+    """Proposed, with its tables of keys filled."""
+    proposed = propose(described.database, PROFILE.dialect)
+    with contextlib.closing(root(server, "twin")) as asked:
+        for statement in (sql for key in proposed.keys for sql in key_sql(key, described.database, PROFILE.dialect)):
+            asked.run(statement)
+    return proposed
+
+
+def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
+    described: Described, proposal: Proposal, server: Server
+) -> None:
     names = {choice.name for choice in proposal.choices}
     assert {"read_customers", "range_customers", "index_customers", "update_customers"} <= names
     assert {"read_line_items", "range_line_items", "read_codes", "update_codes"} <= names
-    with contextlib.closing(session(server, "twin")) as asked:
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, database, PROFILE.dialect)):
-            asked.run(statement)
-    check_choices(options(server), database, proposal)
+    check_choices(options(server), described.database, proposal)
 
 
-def test_a_range_over_a_key_of_several_columns_follows_the_key(described: Described, server: Server) -> None:
-    proposal = propose(described.database, PROFILE.dialect)
-    with contextlib.closing(session(server, "twin")) as asked:
-        for statement in (sql for key in proposal.keys for sql in key_sql(key, described.database, PROFILE.dialect)):
-            asked.run(statement)
-        (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
-        statement = script.splitlines()[-1].replace(":n", "90")
+def test_a_range_over_a_key_of_several_columns_follows_the_key(proposal: Proposal, server: Server) -> None:
+    (script,) = next(choice.scripts for choice in proposal.choices if choice.name == "range_line_items")
+    statement = script.splitlines()[-1].replace(":n", "90")
+    with contextlib.closing(root(server, "twin")) as asked:
         asked.run("SET enable_seqscan = off")  # a table of one page is read whole otherwise
         _, plan = asked.rows(f"EXPLAIN {statement.rstrip(';')}")
         assert "Index Cond: (ROW(customer, n) >= ROW($0, $1))" in str(plan)
@@ -139,9 +137,9 @@ def test_every_insert_and_every_update_of_money_works_as_it_is_prepared(
         "INSERT INTO c (v) SELECT 'ab' || i FROM generate_series(1, 1000) i;"
     )
     restore("PGPASSFILE={folder}/passwords psql -X -q -v ON_ERROR_STOP=1 -f {folder}/dump.sql", target, 60.0)
-    with contextlib.closing(session(server, "twin")) as asked:
+    with contextlib.closing(root(server, "twin")) as asked:
         database = describe(PostgresCatalog(), asking(asked), "public").database
-    proposal = propose(database, PROFILE.dialect)
-    kinds = [choice.kind for choice in proposal.choices]
+    proposed = propose(database, PROFILE.dialect)
+    kinds = [choice.kind for choice in proposed.choices]
     assert (kinds.count(TransactionKind.UPDATE), kinds.count(TransactionKind.INSERT)) == (3, 3)
-    check_choices(options(server), database, proposal)
+    check_choices(options(server), database, proposed)

@@ -16,6 +16,7 @@ import pytest
 from support.acting import check_backups, check_restarts, performed
 from support.processes import until
 from support.refused import Part, has, refused
+from support.running import require
 from tdelta.engines.postgres.driver import protected
 from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import EncryptedFolder
@@ -35,13 +36,13 @@ from tdelta.processes.servers.server import Server
 
 from .servers import (
     ENCRYPTED,
+    INSTALL,
     KEY,
     PLAIN,
     answers,
     files_with,
     made,
     psql,
-    require,
     running,
     stock_binary,
     stock_engine,
@@ -266,7 +267,7 @@ with running(stock_engine(), Path(sys.argv[2]), ENCRYPTED) as server:
 
 @pytest.mark.parametrize("is_frozen", [False, True], ids=["awake", "frozen"])
 def test_a_killed_parent_leaves_no_mount_process_folder_or_shared_memory(tmp_path: Path, *, is_frozen: bool) -> None:
-    require(shutil.which("gocryptfs"))
+    require(shutil.which("gocryptfs"), INSTALL)
     folder = tmp_path / "run" / "server"
     program = PROGRAM.replace("print(", "server.freeze(); print(") if is_frozen else PROGRAM
     arguments = [sys.executable, "-c", program, str(Path(__file__).parent.parent), str(folder)]

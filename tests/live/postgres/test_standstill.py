@@ -1,21 +1,13 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from support.running import ANSWERED, SELDOM, read_until
-from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, servers_of
 from tdelta.processes.process_tree import parse_stat
 
 LONG_TRIALS = ("--workload", "order-entry", "--size", "2MB", *ALONE, "--trial-time", "2s", *SELDOM)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[ServerPlace]:
-    yield from occupied("postgres", tmp_path)
 
 
 def parent_of(pid: int) -> int:

@@ -3,20 +3,15 @@
 import hashlib
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from sqlite.test_answers import checks
 
-from support.codes import details
+from support.codes import details, file_states
 from support.refused import check_messages
 from support.running import ONCE, Place
 from tdelta.messages.checks import IN_FORCE, ROWS_AFTER
 
 SMALL = ("--library", "sqlcipher", "--no-aa", "--workload", "order-entry", *ONCE)
-
-
-def states(document: Any, cipher: str) -> dict[str, str]:
-    return {e["file_class"]: e["state"] for e in document["evidence"] if e["condition"]["cipher"] == cipher}
 
 
 def test_no_file_of_an_encrypted_twin_shows_plaintext_and_writes_leave_the_same_rows_on_every_twin(
@@ -28,9 +23,9 @@ def test_no_file_of_an_encrypted_twin_shows_plaintext_and_writes_leave_the_same_
     assert found[ROWS_AFTER][0] == "ok"
     check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=1)
     assert "secure_delete" in found["settings"][1]
-    assert states(document, "none")["database"] == states(document, "none")["wal"] == "plain"
+    assert file_states(document, "none")["database"] == file_states(document, "none")["wal"] == "plain"
     for cipher in ("aes-256", "aes-256-no-hmac", "aes-256-hmac-sha1"):
-        assert states(document, cipher)["database"] == states(document, cipher)["wal"] == "encrypted"
+        assert file_states(document, cipher)["database"] == file_states(document, cipher)["wal"] == "encrypted"
 
 
 def test_its_temporary_files_are_in_the_clear_and_the_run_says_so_and_names_one(place: Place) -> None:
@@ -68,5 +63,5 @@ def test_a_database_is_converted_by_the_librarys_own_export_and_left_as_it_was(p
     )
     assert ran.code in (0, 3), ran.err
     assert "failed" not in {state for state, _ in checks(ran.document).values()}, checks(ran.document)
-    assert states(ran.document, "aes-256")["database"] == "encrypted"
+    assert file_states(ran.document, "aes-256")["database"] == "encrypted"
     assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) == before

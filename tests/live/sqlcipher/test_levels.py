@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, SQLITE3MC, Library
+from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER
 from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, opened, settings
@@ -71,23 +71,6 @@ def test_a_wrong_key_is_refused_and_not_told(tmp_path: Path, level: str, kind: s
     assert KEY not in str(raised.value)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_bytes_that_were_changed_are_noticed_with_an_hmac_and_not_without(tmp_path: Path, level: str) -> None:
-    path = tmp_path / "t.db"
-    with made(ENGINE, path, settings(level)) as file:
-        file.text("CREATE TABLE one (text TEXT)")
-        file.text(f"INSERT INTO one VALUES ('{'x' * 3000}')")
-    with path.open("r+b") as raw:
-        raw.seek(4096 + 2500)  # the middle of the text, on the second page
-        raw.write(bytes(16))
-    with opened(ENGINE, path, settings(level)) as file:
-        if level == "aes-256-no-hmac":
-            assert file.text("SELECT text = replace(hex(zeroblob(1500)), '0', 'x') FROM one") == "0"
-        else:
-            with pytest.raises(TdeltaError):
-                file.text("SELECT text FROM one")
-
-
 # A page holds two rows of this size if it has so many bytes for them, and only one if it has 8 fewer.
 
 _USABLE = [4096 - reserved for reserved in range(0, 256, 16)]
@@ -108,39 +91,11 @@ def pages_by_size(level: str, path: Path, *, reserved_bytes: int, reserve: bool,
     return counts
 
 
-def test_the_tables_of_the_next_test_tell_reserves_apart(tmp_path: Path) -> None:
-    counts = [
-        pages_by_size("none", tmp_path / f"{reserved}.db", reserved_bytes=reserved, reserve=True)
-        for reserved in (0, 16, 32, 48, 64, 80, 96)
-    ]
-    assert len({tuple(count) for count in counts}) == len(counts)
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_level_reserves_by_itself_what_it_is_said_to_reserve(tmp_path: Path, level: str) -> None:
     said = ENGINE.ciphers[level].reserved_bytes
     by_itself = pages_by_size(level, tmp_path / "encrypted.db", reserved_bytes=0, reserve=False)
     assert by_itself == pages_by_size("none", tmp_path / "plain.db", reserved_bytes=said, reserve=True)
-
-
-def test_an_hmac_that_is_switched_off_behind_the_key_leaves_its_bytes_reserved(tmp_path: Path) -> None:
-    """Why the settings are given as defaults, ahead of the key."""
-    behind = {"cipher_pragmas": [], "pragmas": ["PRAGMA cipher_use_hmac=OFF"]}
-    late = pages_by_size("aes-256-no-hmac", tmp_path / "late.db", reserved_bytes=0, reserve=False, **behind)
-    assert late == pages_by_size("none", tmp_path / "plain.db", reserved_bytes=80, reserve=True)
-
-
-@pytest.mark.parametrize(("library", "plain"), [(SQLITE3MC, "1"), (SQLCIPHER, "0")])
-def test_an_encrypted_file_overwrites_what_is_deleted_and_a_plain_one_not_always(
-    tmp_path: Path, library: Library, plain: str
-) -> None:
-    """Why ``secure_delete`` is set on every twin."""
-    engine, found = SqliteEngine(library), {}
-    for cipher in ("none", "aes-256"):
-        wanted = settings(cipher, key_kind=PASSPHRASE)
-        with made(engine, tmp_path / f"{cipher}.db", wanted, pragmas=[]) as file:
-            found[cipher] = file.text("PRAGMA secure_delete")
-    assert found == {"none": plain, "aes-256": "1"}
 
 
 @pytest.mark.parametrize("level", LEVELS)

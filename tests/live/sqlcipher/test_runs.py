@@ -6,8 +6,6 @@ from support.running import ONCE, Place
 from tdelta.engines.sqlite.driver import ask_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 
-LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]
-
 
 def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> None:
     document = place.answer(

@@ -15,7 +15,7 @@ import pytest
 from support.running import PATIENCE_SECONDS, Place
 from tdelta.engines.embedded.pricing import ask_proof
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.measure.aes import OPENSSL_WORD, CryptoKind, PreloadMode, cannot_hide, hidden_environment
+from tdelta.measure.aes import CryptoKind, PreloadMode, cannot_hide, hidden_environment
 from tdelta.processes import TwinFolder, Worker
 from tdelta.processes.protocol import CipherProof
 
@@ -191,14 +191,6 @@ def test_cpuid_is_answered_under_faulthandler_which_still_tells_of_a_real_crash(
     assert ran.returncode == -number
 
 
-@pytest.mark.parametrize(("crash", "number", "_told"), CRASHES, ids=[crash for crash, _, _ in CRASHES])
-def test_without_faulthandler_a_crash_ends_the_process_as_ever(
-    place: Place, crash: str, number: signal.Signals, _told: str
-) -> None:
-    ran = run(f"print(encrypt_and_read(), flush=True)\n{crash}", place, HIDDEN)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (-number, "True\n", "")
-
-
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGILL])
 def test_a_programs_own_handler_is_kept_told_and_called(place: Place, number: signal.Signals) -> None:
     ran = run(
@@ -281,39 +273,3 @@ def test_what_was_replaced_is_an_instruction_to_another_disassembler_too(place: 
             assert set(offsets) <= instructions_by_objdump(path), path
     (engine,) = [path for path in found if "/apsw/__init__" in path]
     assert set(found[engine]) == instructions_by_objdump(engine)
-
-
-OPENSSL = """
-    import _hashlib, json, time
-
-    paths = {line.split()[-1] for line in open("/proc/self/maps") if "libcrypto" in line}
-    crypto = ctypes.CDLL(paths.pop() if paths else "libcrypto.so.3")
-    crypto.OPENSSL_info.restype = ctypes.c_char_p
-    settings = crypto.OPENSSL_info(1008).decode()  # OPENSSL_INFO_CPU_SETTINGS
-    for name in ("EVP_CIPHER_CTX_new", "EVP_aes_256_cbc"):
-        getattr(crypto, name).restype = ctypes.c_void_p
-    context = ctypes.c_void_p(crypto.EVP_CIPHER_CTX_new())
-    cipher = ctypes.c_void_p(crypto.EVP_aes_256_cbc())
-    page, room, written = bytes(4096), ctypes.create_string_buffer(8192), ctypes.c_int()
-    times = []
-    for _ in range(2000):
-        assert crypto.EVP_DecryptInit_ex(context, cipher, None, bytes(32), bytes(16)) == 1
-        began = time.thread_time_ns()
-        assert crypto.EVP_DecryptUpdate(context, room, ctypes.byref(written), page, len(page)) == 1
-        times.append(time.thread_time_ns() - began)
-    print(json.dumps([settings.split()[0].removeprefix("OPENSSL_ia32cap="), min(times)]))
-"""
-
-
-@pytest.mark.alone
-def test_the_word_for_openssl_clears_its_bits_only_and_makes_a_page_dear(place: Place) -> None:
-    ran = [run(OPENSSL, place, hidden) for hidden in ({}, hidden_environment(CryptoKind.OPENSSL))]
-    assert [one.stderr for one in ran] == ["", ""]
-    (seen_with, with_ns), (seen_without, without_ns) = (json.loads(one.stdout) for one in ran)
-
-    def words(text: str) -> list[int]:
-        return [int(word, 16) for word in text.replace("~", "").split(":")]
-
-    cleared = [seen & ~word for seen, word in zip(words(seen_with), words(OPENSSL_WORD), strict=True)]
-    assert words(seen_without) == cleared != words(seen_with)
-    assert without_ns >= WITHOUT_COSTS_AT_LEAST * with_ns > 0

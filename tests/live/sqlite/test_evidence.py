@@ -1,7 +1,6 @@
 """What a run's search finds on a real database: honest twins, planted leaks, every journal, temporary files."""
 
 import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from support.codes import details, file_states
 from support.refused import Part, check_messages, has
-from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
+from support.running import ONCE, Answered, Place
 from tdelta.engines.embedded import exposure as of_embedded
 from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite import exposure
@@ -178,17 +177,6 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
         "look",
     ]
     assert heard == [asked, asked]
-
-
-def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -> None:
-    options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", "--no-aa", *options)
-    read_until(process, "round 1:")
-    assert end(process, signal.SIGINT).code == 130
-    ran = place.tdelta("run", "--resume", "last", "--json")
-    assert ran.code in ANSWERED, ran.err
-    assert file_states(ran.document, "aes-256")["database"] == "encrypted"
-    assert "not-checked" not in {one.code for one in details(ran.document, FINDS)}
 
 
 def test_verify_shows_a_run_again_and_finds_the_markers_in_its_plain_file_only(

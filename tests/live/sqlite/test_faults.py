@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.codes import check_refused
-from support.refused import Coded, Part, coded
+from support.disks import fill, small_disk
 from support.running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
@@ -26,37 +26,13 @@ def refusals(ran: Ran, *shown: str) -> list[str]:
     return [one["code"] for one in ran.document["refusals"]]
 
 
-def near(kind: str, found: str, named: str) -> Coded:
-    return coded("unknown", kind=kind, found=found, hint=Part(named))
-
-
-# A tiny file system of its own: only for root, who alone may mount one.
-
 Mount = Callable[[int], Path]
 
 
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Mount]:
-    mounted: list[Path] = []
-
-    def mount(kilobytes: int) -> Path:
-        folder = tmp_path / f"tiny-{len(mounted)}"
-        folder.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("cannot mount a file system here")
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(folder: Path) -> None:
-    with contextlib.suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
-        while filler.write(bytes(4096)):
-            pass
+    with contextlib.ExitStack() as stack:
+        yield lambda kilobytes: stack.enter_context(small_disk(tmp_path / f"tiny-{kilobytes}", f"{kilobytes}k"))
 
 
 def ended(place: Place, process: subprocess.Popen[str]) -> Ran:

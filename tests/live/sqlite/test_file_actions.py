@@ -1,13 +1,8 @@
 from pathlib import Path
 
-import pytest
-
 from support.file_actions import acted
 from support.running import Place
-from tdelta.errors import UsageError
 from tdelta.processes.actions import SECONDS
-from tdelta.session import RunRequest
-from tdelta.session.planning import plan
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 
@@ -27,22 +22,6 @@ def test_every_action_is_done_to_plain_and_encrypted_twins_alike(tmp_path: Path)
             assert measured.usage.syscall_written_bytes > measured.engine_counters["action_file_bytes"], "and a journal"
         if action:
             assert measured.elapsed_ns == measured.engine_counters[SECONDS] > 0
-
-
-@pytest.mark.parametrize(
-    ("vary", "codes"),
-    [
-        ({"during": ("encrypt",)}, {"unknown", "locks-beside-load"}),
-        ({"work": ("recovery",)}, {"unknown"}),
-        ({"work": ("rekey:threads=2",)}, {"unknown"}),
-    ],
-)
-def test_what_cannot_be_done_to_a_file_is_refused_with_the_reason(
-    vary: dict[str, tuple[str, ...]], codes: set[str]
-) -> None:
-    with pytest.raises(UsageError) as refused:
-        plan(RunRequest(engine="sqlite", vary=vary), "r1")
-    assert {refusal.code for refusal in refused.value.refusals} == codes
 
 
 def test_of_identical_twins_nothing_is_called_whatever_is_done_to_their_files(place: Place) -> None:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from support.codes import file_states
 from support.running import ANSWERED, PATIENCE_SECONDS, SMALL, Place, end, read_until, workers_left
 from support.texts import has_no_answer
 
@@ -38,6 +39,7 @@ def test_a_run_interrupted_by_a_signal_is_completed_by_resume(place: Place) -> N
     ran = place.tdelta("run", "--resume", "last", "--json")
     assert ran.code in ANSWERED, ran.err
     assert not ran.document["interrupted"]
+    assert file_states(ran.document, "aes-256")["database"] == "encrypted", "it has been searched, too"
     assert place.query("SELECT * FROM trials ORDER BY trial")[: len(before)] == before
 
 

@@ -1,7 +1,6 @@
 import errno
 import gzip
 import os
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from support.refused import Part, check_messages, coded, refused
 from tdelta.design import stream
 from tdelta.errors import EnvironmentFault, UsageError
-from tdelta.evidence.headers import Meaning
 from tdelta.evidence.reading import FileReading, ReadState, parse_markers, read_files, regular_files
 
 TEXT = b"The customer Jane Q. Example lives in Nowhere Street 12. "
@@ -88,17 +86,6 @@ def test_a_database_that_says_it_is_encrypted_says_something_though_its_front_is
     head = (noise(8) + b"DUCK" + (64).to_bytes(8, "little") + (1).to_bytes(8, "little")).ljust(12_288, b"\0")
     reading = read(tmp_path / "file", head + noise(8192))
     assert (reading.state, reading.says_something) == (ReadState.ENCRYPTED, True)
-
-
-def test_shared_memory_of_sqlite_is_no_plaintext(tmp_path: Path) -> None:
-    db = sqlite3.connect(tmp_path / "a.db")
-    db.execute("PRAGMA journal_mode=WAL")
-    db.execute("CREATE TABLE t (a)")
-    db.commit()
-    (reading,) = read_files([tmp_path / "a.db-shm"], ())
-    db.close()
-    assert reading.state is ReadState.MIXED
-    assert reading.header.meaning is Meaning.NO_ROWS
 
 
 def test_reading_changes_neither_content_nor_times_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -21,9 +21,6 @@ from tdelta.measure.aes import (
 
 from .machines import ARM_CPUINFO, X86_CPUINFO, machine
 
-AESNI, PCLMULQDQ = 1 << 25, 1 << 1  # of ECX, leaf 1
-VAES, VPCLMULQDQ = 1 << 9, 1 << 10  # of ECX, leaf 7
-
 
 @pytest.fixture
 def on_x86(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:

@@ -7,7 +7,6 @@ import pytest
 from support.refused import Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName, UsageError
 from tdelta.measure import cipher_cost
-from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
 from tdelta.measure.cipher_cost import PageTask, check_levels, measure_cipher_cost, page_tasks
 from tdelta.records import Phase
@@ -197,14 +196,6 @@ def test_the_environment_of_a_level_hides_aes_or_hides_nothing(monkeypatch):
     others = {name: value for name, value in os.environ.items() if name != "OPENSSL_ia32cap"}
     assert cipher_cost.level_environment("on") == others
     assert cipher_cost.level_environment("off") == others | {"OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"}
-
-
-def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():
-    words = [int(word.removeprefix("~"), 16) for word in OPENSSL_WORD.split(":")]
-    aesni, pclmulqdq = 32 + 25, 32 + 1  # CPUID leaf 1, ECX; word 0 is EDX with ECX above it
-    vaes, vpclmulqdq = 32 + 9, 32 + 10  # CPUID leaf 7, ECX; word 1 is EBX with ECX above it
-    assert words == [1 << aesni | 1 << pclmulqdq, 1 << vaes | 1 << vpclmulqdq]
-    assert OPENSSL_WORD.count("~") == 2  # a word without it would be set, not cleared
 
 
 def test_aes_has_both_directions_and_hmac_has_one_and_no_mode_and_each_is_measured_once():

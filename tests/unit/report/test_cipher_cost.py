@@ -1,5 +1,4 @@
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -19,19 +18,6 @@ def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:
     assert len(values["cells"]) == len(cost.cells) == 200
     assert values["cells"][0]["gigabytes_per_second"] is None
     assert values["cells"][0]["us_per_page_quartiles"] == list(cost.cells[0].us_per_page_quartiles)
-
-
-def rows(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines() if re.match(r"  (aes|hmac)-\S+ +[\d–]", line)]
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_every_cell_is_in_both_tables(width: int) -> None:
-    cost = whole()
-    found = rows(draw(cipher_cost_blocks(cost), width))
-    assert len(found) >= 2 * 25  # more, where the page sizes do not fit side by side
-    figures = sum(len(row) - 1 for row in found)
-    assert figures == 2 * len(cost.cells) + len(cost.cells) // 2  # µs and GB/s, and a ratio for each pair
 
 
 def test_a_clock_that_stood_still_makes_no_figure() -> None:

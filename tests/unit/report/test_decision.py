@@ -1,13 +1,13 @@
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from support import samples as s
+from support.decision_samples import LATE, PEAK, decided, outline
 from support.json_docs import check_documented
-from tdelta.document.blocks import Cell, Line, Lines, Listing, Paragraph, Table
-from tdelta.messages import Caution, Reason, Refusal
+from tdelta.document.blocks import Cell, Line, Lines, Table
+from tdelta.messages import Reason
 from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
 from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
@@ -18,24 +18,13 @@ from tdelta.report.decision import (
     decision_blocks,
     decision_document,
     decision_page,
-    outline_blocks,
     outline_document,
     still_readable,
 )
 from tdelta.report.document import to_json
-from tdelta.report.page.file import render
-from tdelta.session import RunRequest
-from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Step
+from tdelta.session.deciding import Decided
 
-NAMED = {question.name: question for question in QUESTIONS}
-PEAK = Load(2000.0, 3, 0.05)
 WIDE = s.verdict(s.estimate(1.04, 0.2), Decision.UNDECIDED, metric=Metric.CPU_PER_OPERATION, value=71.0)
-
-
-def decided(*others: tuple[str, RunResult], daily: RunResult | None = None, **more: Any) -> Decided:
-    answered = [Answered(QUESTIONS[0], daily or s.slower(), True)]
-    answered += [Answered(NAMED[name], result, False) for name, result in others]
-    return Decided("decide-x", tuple(answered), **{"open": (), **more})
 
 
 def lines(found: Decided, load: Load = PEAK) -> dict[str, Line]:
@@ -56,24 +45,11 @@ def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> N
     assert cores.month_costs == pytest.approx(tuple(wanted))
 
 
-@pytest.mark.parametrize(("servers", "rows"), [(1, 1), (3, 2)])
-def test_busy_cores_are_of_one_server_and_of_all_where_there_are_more(servers: int, rows: int) -> None:
-    section = next(one for one in decision_page(decided(), Load(2000.0, servers)).sections if one.name == "cores")
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
-    assert len(table.rows) == rows
-
-
 def test_a_saving_is_less_per_month() -> None:
     cpu = s.verdict(s.estimate(0.9, 0.01), Decision.FASTER, metric=Metric.CPU_PER_OPERATION, value=71.0)
     faster = replace(s.slower(), verdicts=(*s.slower().primary, cpu))
     assert lines(decided(daily=faster))["Cores"].text.endswith("1.55 less per month")
     assert lines(decided())["Cores"].text.endswith("more per month")
-
-
-def test_without_a_price_there_is_no_cost() -> None:
-    cores = cores_at(Load(2000.0), decided())
-    assert cores is not None
-    assert cores.month_costs is None
 
 
 @pytest.mark.parametrize(
@@ -98,16 +74,6 @@ def test_servers_whose_cpu_time_was_not_seen_have_no_cores() -> None:
     unseen = replace(facts, encrypted=replace(facts.encrypted, has_cpu_time=False))
     daily = replace(own, settings=replace(own.settings, external_servers=unseen))
     assert cores_at(PEAK, decided(daily=daily)) is None
-
-
-def test_what_is_readable_is_named_with_the_question_that_found_it() -> None:
-    found = decided(("encrypt", s.acted()), ("backup", s.backed_up()), ("spill", s.leaking()))
-    readable = dict(still_readable(found))
-    assert readable["rows in redo log after a conversion"] == NAMED["encrypt"].title
-    assert readable["deleted rows in tables after a conversion"] == NAMED["encrypt"].title
-    assert readable["logical backups"] == NAMED["backup"].title
-    assert "physical backups" not in readable
-    assert readable["temp (AES-256)"] == NAMED["spill"].title
 
 
 def test_files_of_a_mounted_layer_are_readable_together() -> None:
@@ -142,41 +108,6 @@ def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> No
     assert brief(s.acted()).startswith("CONVERSION, 8.2 s, ")
 
 
-def test_a_page_has_the_open_questions_with_their_commands() -> None:
-    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest(engine="mariadb"))
-    page = decision_page(decided(open=(late,)), PEAK)
-    (table,) = next(one for one in page.sections if one.name == "open").blocks
-    assert isinstance(table, Table)
-    assert [(row[0], row[2]) for row in table.rows] == [(NAMED["rate"].title, "tdelta run --engine mariadb")]
-
-
-def test_a_page_without_open_questions_has_no_section_for_them() -> None:
-    names = [section.name for section in decision_page(decided(), PEAK).sections]
-    assert names == ["answer", "cores", "readable", "cautions", "layers", "assumptions"]
-
-
-def test_a_page_has_the_noise_and_the_worst_caution_of_each_answer() -> None:
-    busy = s.changed(s.slower(), cautions=(Caution.of("machine-busy", who="threads", share=0.12),))
-    page = decision_page(decided(("backup", busy), ("cache", busy)), PEAK)
-    noise, table = next(one for one in page.sections if one.name == "cautions").blocks
-    assert isinstance(noise, Paragraph)
-    assert noise.text.startswith("Noise: identical copies differed by ")
-    assert isinstance(table, Table)
-    ((text, titles),) = table.rows
-    assert "busy machine" in str(text)
-    assert titles == f"{NAMED['backup'].title}, {NAMED['cache'].title}"
-
-
-def test_layers_are_those_that_were_measured_or_the_ways_there_are() -> None:
-    def rows(found: Decided) -> list[Any]:
-        (table,) = next(one for one in decision_page(found, PEAK).sections if one.name == "layers").blocks
-        assert isinstance(table, Table)
-        return [row[0] for row in table.rows]
-
-    assert rows(decided()) == ["TDE", "disk", "both"]
-    assert len(rows(decided(("storage", s.stored())))) == len(s.stored().primary)
-
-
 @pytest.mark.parametrize(
     ("code", "cost"),
     [
@@ -197,48 +128,17 @@ def test_a_layer_has_figures_only_if_enough_was_measured(code: str, cost: str) -
     assert table.rows[0][1] == cost
 
 
-def test_generated_rows_and_proposals_are_assumptions() -> None:
-    page = decision_page(decided(("backup", s.backed_up()), daily=s.own_database()), PEAK)
-    (block,) = next(one for one in page.sections if one.name == "assumptions").blocks
-    assert isinstance(block, Listing)
-    texts = [text for _, text in block.items]
-    assert any("proposal" in text for text in texts)
-    assert any(text.startswith("Generated rows") and NAMED["backup"].title in text for text in texts)
-
-
-def test_a_decision_without_any_rows_of_the_users_says_so_once() -> None:
-    found = Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), False),), ())
-    document: Any = decision_document(found, PEAK, "p", 0)
-    assert any("all questions" in text for text in document["assumptions"])
-
-
 def test_daily_work_that_is_invalid_alarms_the_page() -> None:
     assert decision_page(decided(daily=s.leaking()), PEAK).is_alarm
     assert not decision_page(decided(("spill", s.leaking())), PEAK).is_alarm
 
 
-def test_the_page_is_one_that_tdelta_may_overwrite() -> None:
-    assert render(decision_page(decided(("backup", s.backed_up())), PEAK)).startswith(
-        "<!DOCTYPE html><!-- tdelta report"
-    )
-
-
 def test_the_document_has_answers_cores_and_what_is_open() -> None:
-    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest())
-    found = decision_document(decided(("backup", s.backed_up()), open=(late,)), PEAK, "p", 0)
+    check_documented("tdelta.decide-dry-run/1", outline_document(*outline()))
+    found = decision_document(decided(("backup", s.backed_up()), open=(LATE,)), PEAK, "p", 0)
     check_documented("tdelta.decide/1", found)
     document = json.loads(to_json(found))
     assert [one["question"] for one in document["answers"]] == ["workload", "backup"]
     assert document["answers"][0]["decision"] == Decision.SLOWER
     assert document["cores"]["plain"] > 0
     assert document["open"][0]["why"]["code"] == "decide-no-time"
-
-
-def test_an_outline_has_a_row_for_each_run_and_a_line_for_each_open_question() -> None:
-    steps = (Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),)
-    late = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest())
-    check_documented("tdelta.decide-dry-run/1", outline_document(steps, (late,)))
-    table, left = outline_blocks(steps, (late,))
-    assert isinstance(table, Table)
-    assert isinstance(left, Listing)
-    assert (len(table.rows), len(left.items)) == (2, 1)

@@ -1,10 +1,7 @@
 import json
-import re
 from dataclasses import replace
 
-import pytest
-
-from support.prospect_samples import PROSPECTS, hopeless, whole
+from support.prospect_samples import hopeless, whole
 from tdelta.report.document import to_json
 from tdelta.report.drawing import draw
 from tdelta.report.plan import plan_blocks, plan_document
@@ -20,12 +17,6 @@ def test_figures_are_passed_on_unrounded() -> None:
     values = json.loads(to_json(plan_document(whole())))
     assert values["lengths"][0]["sd95"] == [0.91 * 0.0221, 1.1 * 0.0221]
     assert values["lengths"][0]["scales"][1]["excess95"] == [0.81, 1.47]
-
-
-@pytest.mark.parametrize("name", PROSPECTS)
-def test_nothing_is_cut_off_at_80_columns(name: str) -> None:
-    lines = [line.rstrip() for line in draw(plan_blocks(PROSPECTS[name]()), 80).splitlines()]
-    assert not [line for line in lines if re.search(r"\S…", line)]
 
 
 def test_going_over_it_again_asks_of_the_same_store_with_the_same_chance_and_time() -> None:

@@ -62,12 +62,6 @@ def test_a_single_file_is_called_by_its_name() -> None:
     assert str(Path("/srv")) not in draw(readings_blocks(reading.path, [reading], ()), 100)
 
 
-def test_looks_random_is_never_called_encrypted_without_its_other_reading() -> None:
-    for made in (r.one_of_each, r.absent, r.without_marker):
-        text = " ".join(draw(readings_blocks(r.FOLDER, *made()), 100).split())
-        assert text.count("encrypted") == text.count("encrypted or compressed")
-
-
 def test_a_file_with_a_marker_comes_before_all_others() -> None:
     readings, markers = r.one_of_each()
     text = draw(readings_blocks(r.FOLDER, (*r.server()[0], *readings), markers), 100)

@@ -233,6 +233,23 @@ def test_time_that_runs_leave_serves_questions_that_did_not_fit(runs: Runs) -> N
     assert {one.question.name for one in found.answered} > planned
 
 
+def test_a_run_that_needs_more_than_was_planned_waits_for_the_others(runs: Runs) -> None:
+    ends = iter([fail(TimeFault(60.0, 90.0, "slow")), s.slower])
+    runs.ends = {"backup": lambda: next(ends)()}
+    found = runs.decide()
+    assert runs.made.count("backup") == 2
+    assert runs.made[-1] == "backup"
+    assert runs.given_seconds["backup"] >= 90.0
+    assert "backup" in [one.question.name for one in found.answered]
+
+
+def test_a_run_that_never_fits_is_tried_twice(runs: Runs) -> None:
+    runs.ends = {"backup": fail(TimeFault(60.0, 90.0, "slow"))}
+    found = runs.decide()
+    assert runs.made.count("backup") == 2
+    assert "backup" in [one.question.name for one in found.open]
+
+
 def test_a_run_that_was_killed_is_resumed_and_finished_ones_stay(runs: Runs) -> None:
     runs.ends = {"backup": fail(KeyboardInterrupt())}
     with pytest.raises(KeyboardInterrupt):

@@ -22,7 +22,7 @@ from tdelta.report.formats.rows import Answered
 
 _FAILURE, _ERROR, _SKIPPED = "failure", "error", "skipped"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
+"""Characters that XML 1.0 cannot have, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
 
 
 def junit(answered: Answered) -> str:

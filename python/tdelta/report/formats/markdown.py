@@ -32,7 +32,7 @@ _SPECIAL = str.maketrans(
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "@\u2060"}  # a word joiner: what follows is no mention
 )
 _BEGINS_BLOCK = re.compile(r"^(\d*)([-+=.)])")
-"""What at the beginning of a line could begin a list or underline a heading."""
+"""Characters that begin a list or underline a heading at the beginning of a line."""
 _HEADER = ("change", "95% interval", "verdict")
 
 

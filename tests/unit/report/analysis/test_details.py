@@ -8,7 +8,7 @@ from tdelta.messages import Reason
 from tdelta.records import AnalysisResult, Decision, ObservedTail, Spread
 from tdelta.report.analysis.details import analysis_blocks, analysis_document, prior_lines, support_lines
 from tdelta.report.analysis.tails import tail_groups, tail_notes
-from tdelta.report.analysis.words import display_unit, label, signed, spread_text, unit_amounts
+from tdelta.report.analysis.words import display_unit, signed, spread_text, unit_amounts
 from tdelta.report.document import to_json
 from tdelta.report.drawing import draw
 
@@ -97,14 +97,6 @@ def test_numbers_that_do_not_exist_are_null() -> None:
     odd = replace(s.one_run().comparisons[0], quotient=float("inf"))
     values = json.loads(to_json(analysis_document(s.result(odd), 0)), parse_constant=pytest.fail)
     assert values["comparisons"][0]["quotient"] is None
-
-
-@pytest.mark.parametrize("name", s.SAMPLES)
-def test_every_comparison_has_a_row(name: str) -> None:
-    found = s.SAMPLES[name]()
-    lines = [line.strip() for line in draw(analysis_blocks(found, details=True), 120).splitlines()]
-    for comparison in found.comparisons:
-        assert any(line.startswith(label(comparison, found)) for line in lines)
 
 
 def test_the_page_that_was_written_is_named() -> None:

@@ -18,7 +18,7 @@ from tdelta.inference.fits import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page.figures.differences import clock, differences
 from tdelta.report.page.figures.latency import latency_curves
-from tdelta.report.page.figures.resources import RESOURCES, pressure_table, resource_tables, resource_values
+from tdelta.report.page.figures.resources import RESOURCES, resource_tables, resource_values
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import trust_section
 
@@ -129,25 +129,6 @@ def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(vali
     assert latency_curves({}, valid.result.settings) is None
 
 
-def test_percentiles_in_the_table_are_over_the_baselines_own(valid: RunData) -> None:
-    figure = latency_curves(valid.latencies, valid.result.settings)
-    assert figure is not None
-    plain, _, _, aes128_on, aes128_off, *_ = figure.table.rows
-    assert "(" not in "".join(map(str, plain))
-    assert re.fullmatch(r"[\d.]+ µs \(\+[12]\d\.\d%\)", str(aes128_on[3]))
-    assert re.fullmatch(r"[\d.]+ µs \(2\.\d×\)", str(aes128_off[3]))
-
-
-def test_resources_are_sums_divided_by_operations(valid: RunData) -> None:
-    values = resource_values(valid.trials, valid.result.settings)
-    plain = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
-    recorded = t.OPERATIONS // len(t.TYPES) * len(t.TYPES)
-    assert plain["CPU, system"] == pytest.approx(20.0 * t.OPERATIONS / recorded)
-    assert plain["bytes asked to write"] == pytest.approx(31_000 * t.OPERATIONS / recorded)
-    assert plain["page cache hits"] == pytest.approx(24_000 / 24_850)
-    assert plain["pages written"] == pytest.approx(2_160 / recorded)
-
-
 def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_paper(valid: RunData) -> None:
     settings = valid.result.settings
     values = resource_values(valid.trials, settings)
@@ -166,14 +147,6 @@ def test_an_engine_without_counters_has_no_page_counts_and_is_not_said_to_have_z
     named = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
     assert math.isnan(named["pages read"])
     assert math.isnan(named["page cache hits"])
-
-
-def test_pressure_has_its_median_and_its_most_by_block(valid: RunData) -> None:
-    table = pressure_table(valid.trials)
-    assert table is not None
-    assert [row[0] for row in table.rows][:2] == ["a task waited for a CPU", "a task waited for I/O"]
-    assert all(len(row) == 3 for row in table.rows)
-    assert pressure_table([]) is None
 
 
 def test_every_state_of_evidence_reads_differently(leaking: RunData) -> None:

@@ -9,16 +9,20 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mariadb import own
 
-from support.namespaces import Cluster, cannot, until
+sys.path.insert(0, str(Path(__file__).parents[1] / "live"))
+from mariadb import own
+from namespaces import Cluster, cannot, until
+
 from support.own_engines import PASSWORD
 from support.running import ANSWERED, Place, Ran, read_until, require, waited_for
 from tdelta.messages import Refusal
@@ -30,7 +34,7 @@ from tdelta.store import Store
 
 PATIENCE_SECONDS = 1000.0
 CUT_SECONDS = 5.0
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.live, pytest.mark.long]
 AGENTS = 2
 VARIABLE = "OWN_SERVERS_PASSWORD"
 OURS = ("tdelta.", "ray::Agent")
@@ -62,6 +66,7 @@ ON_HOSTS = (
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    require(find_spec("ray"), "scripts/need-ray")
     if lacking := cannot():
         require(None, lacking)
     found = Cluster(tmp_path_factory.mktemp("cluster"), nodes=2)

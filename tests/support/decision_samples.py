@@ -1,0 +1,39 @@
+"""Decisions put together of `support.samples`: one with an answer to most questions, one of generated rows alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+from support import samples as s
+from tdelta.messages import Caution, Refusal
+from tdelta.records import RunResult
+from tdelta.report.decision import Load
+from tdelta.session import RunRequest
+from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Step
+
+NAMED = {question.name: question for question in QUESTIONS}
+PEAK = Load(2000.0, 3, 0.05)
+LATE = Open(NAMED["rate"], Refusal.of("decide-no-time", needed="90 s"), RunRequest(engine="mariadb"))
+
+
+def decided(*others: tuple[str, RunResult], daily: RunResult | None = None, **more: Any) -> Decided:
+    answered = [Answered(QUESTIONS[0], daily or s.slower(), True)]
+    answered += [Answered(NAMED[name], result, False) for name, result in others]
+    return Decided("decide-x", tuple(answered), **{"open": (), **more})
+
+
+def whole() -> tuple[Decided, Load]:
+    busy = (Caution.of("machine-busy", who="threads", share=0.12),)
+    others = {"encrypt": s.acted(), "backup": s.backed_up(), "spill": s.leaking(), "storage": s.stored()}
+    others |= {name: s.changed(others.get(name, s.slower()), cautions=busy) for name in ("backup", "cache")}
+    return decided(*others.items(), daily=s.own_database(), open=(LATE,)), PEAK
+
+
+def bare() -> tuple[Decided, Load]:
+    return Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), False),), ()), Load(2000.0)
+
+
+def outline() -> tuple[tuple[Step, ...], tuple[Open, ...]]:
+    return (Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),), (LATE,)
+
+
+DECISIONS: dict[str, Callable[[], tuple[Decided, Load]]] = {"whole": whole, "bare": bare}
