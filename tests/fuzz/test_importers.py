@@ -10,7 +10,7 @@ from tdelta.importers.detect import IMPORTERS
 from tdelta.importers.importer import Importer
 
 MUTATIONS = draws(20, 2000)
-SEED = 20261122
+SEED = 20261123
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
