@@ -16,7 +16,7 @@ from tdelta.session.housing import Housing
 from tdelta.session.pace import Pace
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState, TrialSize
-from tdelta.session.trial_size import OPERATIONS_APART, discarded, trial_deadline_seconds
+from tdelta.session.trial_size import discarded, operations_apart, trial_deadline_seconds
 from tdelta.store import Store
 
 Observer: TypeAlias = Callable[[Event], None]
@@ -149,8 +149,9 @@ class Jobs:
         self._given: Counter[Condition] = Counter()
         """Trials that each condition was given, warm-ups included."""
 
+        apart = operations_apart(plan, size)
         self._first_op = {
-            condition: 1 + OPERATIONS_APART * place
+            condition: 1 + apart * place
             for conditions in plan.instances().values()
             for place, condition in enumerate(conditions)
         }

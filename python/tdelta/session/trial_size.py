@@ -44,8 +44,20 @@ _HEAD = 10
 _MOST_DISCARDED = 0.9
 """The largest share of a trial that ``--warmup`` may leave out."""
 
-OPERATIONS_APART = 1 << 40
-"""How far the numbers of operations lie apart for conditions that share an instance."""
+_OPERATIONS_APART = 1 << 26
+"""How far the numbers of operations lie apart in calibration, for conditions that share an instance."""
+
+_MOST_TRIALS = 1000
+"""More trials than a condition has in a round beside those of its blocks: warm-ups, profiles, traces, searches."""
+
+
+def operations_apart(plan: Plan, size: TrialSize) -> int:
+    """How far the numbers of operations lie apart for conditions that share an instance.
+
+    They make keys above those of the data (``:max_orders + :op``), which often are of 32 bits.
+    """
+    return max(size.operations.values()) * (_MOST_TRIALS + 4 * plan.request.blocks_per_round)
+
 
 _LOOP_OPERATIONS = 50_000
 _CAPACITY_SECONDS = 1.0
@@ -119,7 +131,7 @@ class _Seats:
             self._seated[first] = self._started(self._stack, first)
         joined = self._twins.join(self._seated[first], self._settings(condition))
         try:
-            yield joined, 1 + OPERATIONS_APART * next(self._next_op)
+            yield joined, 1 + _OPERATIONS_APART * next(self._next_op)
         finally:
             joined.end()
 

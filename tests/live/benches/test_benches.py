@@ -74,6 +74,12 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
     "perf_modes": [("--scans", "6", "--rows", "2000")],
+    "server_runs": [
+        (
+            *("--against", str(BENCHES.parent), "--engines", "mariadb", "--workloads", "point-select"),
+            *("--repeats", "1", "--max-time", "4m", *SMALL[1:], "--no-aa"),
+        )
+    ],
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "paper/scaling": [("--experiments", "1", "--family", "constant")],
     "truth": [

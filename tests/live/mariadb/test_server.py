@@ -81,21 +81,19 @@ class TestMariadb(PrivateServers):
             assert engine.cipher_fault(wanted, cipher_facts(engine, server, wanted)) is None
 
     @pytest.fixture
-    def loaded(self, engine: Engine, tmp_path: Path) -> Iterator[Server]:
+    def keyed(self, engine: Engine, tmp_path: Path) -> Iterator[Server]:
         """Encrypted with keys from a file, and stopped."""
-        with Server(recipe(engine, tmp_path / "loaded", settings("data"))) as server:
+        with Server(recipe(engine, tmp_path / "keyed", settings("data"))) as server:
             server.start(initialize=True)
             fill(engine, server, settings("data"))
             server.stop()
             yield server
 
     @pytest.fixture
-    def served(
-        self, engine: Engine, loaded: Server, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> Iterator[Server]:
+    def served(self, engine: Engine, keyed: Server, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
         """A copy, which has the same keys from a service."""
         with Server(recipe(engine, tmp_path / "twin", with_keys(request.param))) as server:
-            copy_data(loaded.recipe, server.recipe)
+            copy_data(keyed.recipe, server.recipe)
             server.start()
             yield server
 

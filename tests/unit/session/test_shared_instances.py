@@ -46,7 +46,7 @@ def test_the_server_has_room_for_the_connections_of_all_who_share_it(tmp_path: P
     assert {twin.settings.connections for twin in sitting.twins.started} == {1 + 8 + 4 + 8}
 
 
-def test_operations_of_those_who_share_a_server_never_overlap(tmp_path: Path) -> None:
+def test_operations_of_those_who_share_a_server_never_overlap_and_number_keys_of_32_bits(tmp_path: Path) -> None:
     sitting = served(tmp_path)
     sitting.conduct(**SWEEP)
     by_server = defaultdict(list)
@@ -55,6 +55,7 @@ def test_operations_of_those_who_share_a_server_never_overlap(tmp_path: Path) ->
     for spans in by_server.values():
         ordered = sorted(spans)
         assert all(end <= begin for (_, end), (begin, _) in pairwise(ordered))
+        assert ordered[-1][1] < 1 << 30
 
 
 def test_files_of_a_server_are_searched_once_whoever_shares_it(tmp_path: Path) -> None:
