@@ -55,8 +55,17 @@ class Cursor(replaying.Cursor):
 
 
 def connect(
-    *, host: str, port: int, user: str, password: str | None, service_name: str, protocol: str, **_more: Any
+    *,
+    host: str,
+    port: int,
+    user: str,
+    password: str | None,
+    service_name: str,
+    protocol: str,
+    expire_time: int,
+    **_more: Any,
 ) -> Connection:
+    assert expire_time > 0  # minutes
     if protocol == "tcps" and port == _PLAIN_PORT:
         raise _error("plain", "cannot connect to database: [SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
     if not password:

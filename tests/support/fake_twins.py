@@ -217,7 +217,7 @@ class FakeTwins(Twins[FakeTwin]):
     """Fake twins of one run after another. ``started`` holds every instance in the order of its making."""
 
     library = "a fake engine"
-    times_calls = observes_ciphers = True
+    observes_ciphers = True
 
     def __init__(
         self,

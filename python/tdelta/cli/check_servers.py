@@ -15,6 +15,8 @@ from tdelta.cli.help import FILE, Command
 from tdelta.cli.output import drawn_progress, show
 from tdelta.cli.run import request_of
 from tdelta.cli.units import click_options
+from tdelta.errors import StorageFault
+from tdelta.messages import Refusal
 from tdelta.session.request import OPTIONS
 
 _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
@@ -43,12 +45,19 @@ def check_servers(as_json: bool, report: Path, **given: object) -> int:
     from tdelta.report.server_check import server_check_blocks, server_check_document
     from tdelta.session.server_check.conducting import check_servers
 
-    with drawn_progress() as observer:
-        found = check_servers(request_of(given), observer, report)
-    code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
-    document = server_check_document(found, code)
-    said = list(_whole(report.read_text(encoding="utf-8").splitlines()))
-    report.write_text(json.dumps({**document, "conversation": said}, indent=1), encoding="utf-8")
+    if report.exists() and not report.is_file():
+        raise StorageFault(Refusal.of("path-unusable", path=report, fault="not a regular file"))
+    part = report.with_name(f"{report.name}.part")
+    try:
+        with drawn_progress() as observer:
+            found = check_servers(request_of(given), observer, part)
+        code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
+        document = server_check_document(found, code)
+        said = list(_whole(part.read_text(encoding="utf-8").splitlines()))
+        part.write_text(json.dumps({**document, "conversation": said}, indent=1), encoding="utf-8")
+        part.replace(report)
+    finally:
+        part.unlink(missing_ok=True)
     show(server_check_blocks(found, report), document, as_json=as_json)
     return code
 

@@ -99,7 +99,7 @@ class Engine(ABC):
 
     @abstractmethod
     def fault(self, settings: Any, facts: Mapping[str, str]) -> Detail | None:
-        """The fault of the cipher in force; None if it is the one requested."""
+        """How the cipher in force differs from the one requested; None if it does not."""
 
     @abstractmethod
     def differing(self, settings: Any) -> tuple[str, ...]:

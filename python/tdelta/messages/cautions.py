@@ -101,7 +101,7 @@ CAUTIONS = {
     ),
     "load-names-no-twin": (
         "the load generator names no server: {product}'s option files may name another one; use {{socket}}, {{host}}"
-        " and {{port}}, or --defaults-extra-file={{passfile}}"
+        " and {{port}}, or --defaults-extra-file={{option_file}}"
     ),
     "pgbench-vacuums": "pgbench vacuums before every trial, and CPU time includes that; -n omits it",
     "sysbench-histogram": "percentiles have steps of 1.8% (sysbench's histogram); means are exact",

@@ -28,6 +28,7 @@ KEYS, OPTIONS, VERSIONS = "keys.txt", "vault.cnf", "versions"
 
 _MOUNT = "tdelta"
 _DATA = re.compile(rf"/v1/{_MOUNT}/data/(\d+)\Z")
+_NOTHING: Mapping[str, object] = {"errors": []}
 _LOOK_AGAIN_SECONDS = 0.2
 
 
@@ -74,19 +75,20 @@ class KeyService(ThreadingHTTPServer):
             file.write(options.format(url=address, token=self.token).encode())
         new.replace(self.folder / OPTIONS)
 
-    def found(self, path: str) -> object | None:
-        """The answer to a path that exists; None for others."""
+    def answer(self, path: str) -> tuple[int, object]:
+        """The status and the document for a path."""
         parts = urlsplit(path)
         if parts.path == f"/v1/sys/mounts/{_MOUNT}/tune":
-            return {"options": {"version": "2"}}
+            return 200, {"options": {"version": "2"}}
         asked = _DATA.fullmatch(parts.path)
-        if asked is None or asked[1] not in self.keys:
-            return None
         latest = versions(self.folder)
-        version = int(parse_qs(parts.query).get("version", [str(latest)])[0])
-        if not 1 <= version <= latest:
-            return None
-        return {"data": {"data": {"data": key(self.keys[asked[1]], version)}, "metadata": {"version": version}}}
+        version = parse_qs(parts.query).get("version", [str(latest)])[0]
+        if not version.isdecimal():
+            return 400, _NOTHING
+        if asked is None or asked[1] not in self.keys or not 1 <= int(version) <= latest:
+            return 404, _NOTHING
+        data = {"data": key(self.keys[asked[1]], int(version))}
+        return 200, {"data": {"data": data, "metadata": {"version": int(version)}}}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -94,10 +96,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name that the library calls
         time.sleep(self.server.latency_seconds)
-        is_known = secrets.compare_digest(self.headers.get("X-Vault-Token", ""), self.server.token)
-        found = self.server.found(self.path) if is_known else None
-        body = json.dumps({"errors": []} if found is None else found).encode()
-        self.send_response(403 if not is_known else 404 if found is None else 200)
+        given, wanted = self.headers.get("X-Vault-Token", ""), self.server.token
+        is_known = secrets.compare_digest(given.encode(), wanted.encode())
+        status, document = self.server.answer(self.path) if is_known else (403, _NOTHING)
+        body = json.dumps(document).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -205,8 +205,8 @@ def parse_stat(text: str) -> Process:
     return Process(int(head.partition(" ")[0]), int(fields[1]), fields[0], int(fields[_THREADS]))
 
 
-def usage(root: int) -> Usage:
-    """Resources that ``root`` and everything below it used so far, members that died and were collected included.
+def usage(root: int, spare: Collection[int] = ()) -> Usage:
+    """Resources that ``root`` and all below it but ``spare`` used so far, with those of members that were collected.
 
     Whoever collects a dead child takes over its CPU time and its bytes (``wait_task_zombie`` in kernel/exit.c), so
     nothing of a server that was started anew below its supervisor is lost.
@@ -215,7 +215,7 @@ def usage(root: int) -> Usage:
 
     total: Counter[str] = Counter()
     user = system = 0.0
-    for pid in (root, *(process.pid for process in below(root))):
+    for pid in (root, *(process.pid for process in below(root, spare))):
         own_user, own_system = _cpu_seconds(pid)
         user, system = user + own_user, system + own_system
         total.update(io_bytes(pid))

@@ -141,11 +141,8 @@ class Twins(ABC, Generic[TwinT]):
     library: str
     """The library under test, once something is loaded."""
 
-    times_calls = False
-    """Whether calls of the cipher may be timed in the process that encrypts."""
-
-    why_not_timed = ""
-    """Why those of this engine cannot, where that is known."""
+    why_not_timed = "nothing can be preloaded into a process that runs already"
+    """Why calls of the cipher cannot be timed in the process that encrypts; empty where they can."""
 
     observes_ciphers = False
     """Whether an engine can be seen to start its ciphers."""
@@ -166,7 +163,7 @@ class Twins(ABC, Generic[TwinT]):
         """Copy the loaded file under an instance's name and open it, ready for trials.
 
         Args:
-            environment: variables for the process that encrypts, where that is one of tdelta's (`times_calls`).
+            environment: variables for the process that encrypts, where that is one of tdelta's.
         """
 
     @abstractmethod

@@ -83,7 +83,7 @@ def held() -> Iterator[None]:
 
 
 def deliver(action: Callable[[], None]) -> None:
-    """The call of a signal's handler with its action: done at once, or at the end of the block that holds it."""
+    """Run the action of a signal's handler: at once, or at the end of the block that holds it."""
     if _depth:
         _waiting.append(action)
     else:

@@ -251,10 +251,18 @@ def _sentence(outcomes: Sequence[Outcome], limit: Limit, decision: Decision) -> 
         return _counted(outcomes, decision)
     parts = []
     for group in _grouped(outcomes, decision):
-        clauses = [_clause(one, limit, has_span=len(outcomes) == 1) for one in group]
+        if len(group) == len(outcomes) and all(map(_is_unknown, group)):
+            clauses = ["too little was measured"]
+        else:
+            clauses = [_clause(one, limit, has_span=len(outcomes) == 1) for one in group]
         parts.append(f"{verdict_words(group[0])}: {'; '.join(dict.fromkeys(clauses))}")
     text = _without_repetition(". ".join(parts), outcomes[0].name)
     return f"{text}{'' if limit.budget is None else f'; the limit is {share(limit.budget)}'}."
+
+
+def _is_unknown(one: Outcome) -> bool:
+    """Whether not even a bound or a direction is known."""
+    return one.is_little and one.at_most is None and one.direction is None
 
 
 def _without_repetition(text: str, name: str) -> str:

@@ -147,22 +147,18 @@ def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
 
 
 def _readable_in(result: RunResult) -> Iterator[str]:
-    for asked, used in result.ciphers_in_force.items():
-        yield f"the cipher in use is {used}, not {asked}"
-    mounted: dict[str, list[str]] = {}
+    clear: dict[str, list[str]] = {}
     for evidence in result.of(FileEvidence):
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
-            name = compared_label(evidence.condition)
-            if evidence.state is EvidenceState.MOUNTED:
-                mounted.setdefault(name, []).append(evidence.file_class)
-            else:
-                yield f"{evidence.file_class} ({name})"
-    yield from (f"{name} while it is mounted: {', '.join(classes)}" for name, classes in mounted.items())
+            mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
+            clear.setdefault(f"{compared_label(evidence.condition)}{mounted}", []).append(evidence.file_class)
     for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
-        yield f"{'rows' if left.there else 'deleted rows'} in {left.file_class} after a conversion"
+        rows = "rows" if left.there else "deleted rows"
+        clear.setdefault(f"{rows} after a conversion", []).append(left.file_class)
     for backup in result.of(BackupMeasure):
         if backup.condition.is_protected and backup.in_the_clear:
-            yield f"{'logical' if backup.is_logical else 'physical'} backups"
+            clear.setdefault("backups", []).append("logical" if backup.is_logical else "physical")
+    yield from (f"{where}: {', '.join(dict.fromkeys(classes))}" for where, classes in clear.items())
 
 
 def _nothing_readable(found: Decided) -> str:

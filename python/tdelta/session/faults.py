@@ -366,7 +366,8 @@ def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
     """Options with which statements cannot be metered one by one."""
     wrong = [*_paced(request, levels), *_given(request, "load_generator", "cold", "inject")]
-    wrong += _others(levels, "work", "warm", *STEPS)
+    has_statements = not {"warm", ROUTINE}.isdisjoint(levels.get("work", ("warm",)))
+    wrong += _others(levels, "work", *(("warm", *STEPS) if has_statements else ()))
     if request.trace and wrong:
         yield Refusal.of("conflict", one="--trace", other=", ".join(wrong))
 

@@ -164,7 +164,7 @@ class _Reader(ProjectReader):
         return Target(name, request, _words(values, request), servers)
 
     def _servers(self, table: Mapping[str, object], values: Mapping[str, Any], *path: str) -> frozenset[str]:
-        """The servers of the entry, and where its DSNs lead."""
+        """The servers of the entry: those that it names, and those of its DSNs."""
         named = table.get("server", [])
         listed = named if isinstance(named, list) else [named]
         if not all(isinstance(one, str) and one and one.isprintable() for one in listed):

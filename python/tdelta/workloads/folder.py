@@ -109,13 +109,13 @@ class FolderReader(FolderFiles):
         return {engine: tuple(filter(None, map(str.strip, _SLASH.split(text)))) for engine, text in texts.items()}
 
     def of_engines(self, stem: str) -> Iterator[tuple[str, str, str]]:
-        """Engine, name and content of each file ``STEM.ENGINE.sql``; a fault for an engine that is not known."""
+        """Engine, name and content of each file ``STEM.ENGINE.sql``, of several with ``+``; unknown ones are faults."""
         for path in sorted(self.folder.glob(f"{stem}.*.sql")):
-            engine = path.name.split(".")[1]
-            if engine not in self.dialects:
-                self.faults.add(path.name, 0, unknown("engine", engine, self.dialects))
-            elif (text := self.text(path.name)) is not None:
-                yield engine, path.name, text
+            for engine in path.name.split(".")[1].split("+"):
+                if engine not in self.dialects:
+                    self.faults.add(path.name, 0, unknown("engine", engine, self.dialects))
+                elif (text := self.text(path.name)) is not None:
+                    yield engine, path.name, text
 
     def schemas(self) -> tuple[dict[str, Schema], dict[str, SchemaTable]]:
         """The generic schema under ``""``, overrides such as ``schema.mysql.sql`` under their engine's name."""

@@ -138,7 +138,7 @@ def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is
         pass
 
     module: Any = SimpleNamespace(Error=Error)
-    found = ORACLE.said(module, Error(SimpleNamespace(code=number)))
+    found = ORACLE.said(module, Error(f"ORA-{number:05}: words"))
     assert found is not None
     assert (found[0], found[2]) == (kind, is_retried)
     assert ORACLE.said(module, KeyError("x")) is None

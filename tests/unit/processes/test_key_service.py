@@ -50,7 +50,7 @@ def test_a_key_or_version_that_there_is_not_is_not_found(ask: Ask, path: str) ->
     assert ask(path) == (404, {"errors": []})
 
 
-@pytest.mark.parametrize("token", ["", "wrong"])
+@pytest.mark.parametrize("token", ["", "wrong", "gehe\xedm"])
 def test_nobody_without_the_token_gets_a_key(ask: Ask, token: str) -> None:
     assert ask("tdelta/data/1", token) == (403, {"errors": []})
 
@@ -64,3 +64,8 @@ def test_the_plugins_options_have_address_and_token_and_are_for_their_owner_only
             f"url=http://127.0.0.1:{service.server_address[1]}/v1/tdelta\ntoken={service.token}\n"
         )
         assert written.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("version", ["latest", "1.5", ""])
+def test_a_version_that_is_no_number_is_refused_as_vault_does(ask: Ask, version: str) -> None:
+    assert ask(f"tdelta/data/1?version={version}x") == (400, {"errors": []})

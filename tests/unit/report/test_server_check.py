@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -43,7 +44,34 @@ def test_a_check_that_is_passed_says_so_with_both_versions() -> None:
 
 
 def test_the_documentation_of_a_server_check_names_exactly_its_fields() -> None:
-    check_documented("tdelta.check-servers/1", server_check_document(BROKEN, 4))
+    said = [
+        {"sql": "^SELECT 1$", "columns": ["one"], "rows": [["1"]]},
+        {"sql": "^SELECT a FROM t WHERE b = :p1$", "kinds": ["int"]},
+        {"sql": "^SELECT 2$", "error": ["sql", "no"]},
+    ]
+    check_documented("tdelta.check-servers/1", {**server_check_document(BROKEN, 4), "conversation": said})
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_an_earlier_report_is_there_until_a_new_one_is_whole(
+    error: type[BaseException] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = tmp_path / "check.json"
+    report.write_text('"earlier"')
+
+    def check(_request: object, _observer: object, record: Path) -> ServerCheck:
+        record.write_text('{"sql": "^SELECT 1$"}\n{"sql"')
+        assert json.loads(report.read_text()) == "earlier"
+        if error is not None:
+            raise error
+        return HELD
+
+    monkeypatch.setattr("tdelta.session.server_check.conducting.check_servers", check)
+    with pytest.raises(SystemExit):
+        main(("check-servers", "--report", str(report)))
+    found = json.loads(report.read_text())
+    assert found == "earlier" if error else found["conversation"] == [{"sql": "^SELECT 1$"}]
+    assert [*tmp_path.iterdir()] == [report]
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
         ({"inject": (0.05,)}, "--inject"),
         ({"rate": 100.0}, "--rate"),
         ({"vary": {"work": ("warm", "cold")}}, "work=cold"),
+        ({"vary": {"work": ("load", "rebuild")}}, "--vary work=load, --vary work=rebuild"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:

@@ -184,6 +184,12 @@ def test_an_override_for_an_engine_that_is_none_is_named(folder):
     )
 
 
+def test_engines_may_share_a_file(folder):
+    (folder / "rebuild.mariadb+mysql.sql").write_text("OPTIMIZE TABLE lines;", encoding="utf-8")
+    rebuilds = load(folder, dialects()).rebuilds
+    assert rebuilds["mariadb"] == rebuilds["mysql"] == ("OPTIMIZE TABLE lines",)
+
+
 def test_an_override_with_other_columns_is_named(folder):
     (folder / "schema.mysql.sql").write_text(SCHEMA.replace("line", "lines"), encoding="utf-8")
     check_messages(faults(folder), "columns-otherwise", table="children", where="schema.mysql.sql:2")

@@ -241,7 +241,7 @@ class DuckdbEngine(Embedded):
         return f"{facts['cipher']} by {facts['crypto']}"
 
     def fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> Detail | None:
-        """The fault of the encryption in force on a twin.
+        """How the encryption in force on a twin differs from the one requested; None if it does not.
 
         Args:
             found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,

@@ -200,8 +200,6 @@ class EmbeddedTwin(Twin):
 class EmbeddedTwins(SequentialTwins):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    times_calls = True
-
     def __init__(self, engine: Embedded, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self.loop_program = engine.program

@@ -28,11 +28,9 @@ from tdelta.engines.server.base import (
     NewSchema,
     ServerResources,
     ServerSettings,
-    Tracing,
 )
 from tdelta.engines.server.driver import started
 from tdelta.engines.server.evidence import SPILL, ServerEvidence, Settling, parts, steps
-from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, literal
 from tdelta.errors import UnknownName
 from tdelta.evidence import FileClass
@@ -88,30 +86,15 @@ _INSTALLERS = (
     "bin/mysql_install_db",
 )
 _STATUS = {
-    "innodb_pages_read": "pages_read",
-    "innodb_pages_written": "pages_written",
+    **family.COUNTED,
     "innodb_num_pages_encrypted": "pages_encrypted",
     "innodb_num_pages_decrypted": "pages_decrypted",
-    "innodb_buffer_pool_reads": "buffer_reads",
-    "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
-    "created_tmp_disk_tables": "temporary_tables",
-    "created_tmp_files": "temporary_files",
-    "sort_merge_passes": "sort_merge_passes",
-    "innodb_data_fsyncs": "data_syncs",
     "innodb_encryption_n_temp_blocks_encrypted": "temporary_blocks_encrypted",
     "innodb_encryption_n_temp_blocks_decrypted": "temporary_blocks_decrypted",
     "binlog_bytes_written": "binlog_bytes",
 }
-
-_TRACING = Tracing(
-    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
-    (family.counters_sql(_STATUS_TABLE, {**family.TRACED, "innodb_lsn_current": "log_bytes"}),),
-    NEAREST,
-)
-"""A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
-
-
+_THREAD = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
 _INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 _NO_OTHERS = "DROP USER 'root'@'127.0.0.1', 'root'@'::1';\n"
 """Accounts without a password that the installer makes, for whoever reaches a port."""
@@ -174,7 +157,7 @@ class MariaDb(family.MySqlFamily):
     profile = PROFILE
     evidence = EVIDENCE
     counters = (family.counters_sql(_STATUS_TABLE, _STATUS),)
-    tracing = _TRACING
+    tracing = family.tracing(_THREAD, _STATUS_TABLE, "innodb_lsn_current")
     resources = ServerResources(250_000_000, 60_000_000, 400_000, initialize_seconds=2.0, start_seconds=0.3)
     """10.11: 165 MB on the disk, 128 of them the redo log; 50 MB and 64 kB a connection that does nothing."""
 

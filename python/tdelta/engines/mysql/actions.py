@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tdelta.engines.server.actions import (
@@ -103,16 +103,11 @@ class Encrypt(LeavesRows):
         connection = self.number("SELECT CONNECTION_ID()")
         try:
             for table in tables:
-                self._have(table, encryption)
+                sql = f"ALTER TABLE `{table}` ENCRYPTION = '{encryption}'"
+                self.session.run_while(sql, self.site.halt, f"{table} is copied")
         except EnvironmentFault:
             self.site.run(f"KILL {connection}")  # else who waits for the table would go on waiting
             raise
-
-    def _have(self, table: str, encryption: str) -> None:
-        def wait(is_done: Callable[[], bool]) -> None:
-            self.site.halt.wait_until(is_done, f"{table} is copied")
-
-        self.session.run_while(f"ALTER TABLE `{table}` ENCRYPTION = '{encryption}'", wait)
 
 
 class Rotate(SiteAct):

@@ -11,7 +11,6 @@ keyring file that goes with it. There is no AES with 128 bits.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -34,11 +33,9 @@ from tdelta.engines.server.base import (
     ServerBinary,
     ServerResources,
     ServerSettings,
-    Tracing,
 )
 from tdelta.engines.server.driver import started
 from tdelta.engines.server.evidence import ServerEvidence, Settling, parts
-from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.sessions import Ask, first, literal
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
@@ -142,24 +139,8 @@ _UNTOLD: family.Options = {"loose_percona_telemetry_disable": 1}
 (docs.percona.com/percona-server/8.4/telemetry.html); older ones do not know the option."""
 
 _STATUS_TABLE = "performance_schema.global_status"
-_STATUS = {
-    "innodb_pages_read": "pages_read",
-    "innodb_pages_written": "pages_written",
-    "innodb_buffer_pool_reads": "buffer_reads",
-    "innodb_buffer_pool_read_requests": "buffer_requests",
-    "innodb_os_log_written": "log_bytes",
-    "created_tmp_disk_tables": "temporary_tables",
-    "created_tmp_files": "temporary_files",
-    "sort_merge_passes": "sort_merge_passes",
-    "innodb_data_fsyncs": "data_syncs",
-}
-
-_TRACING = Tracing(
-    "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()",
-    (family.counters_sql(_STATUS_TABLE, {**family.TRACED, "innodb_os_log_written": "log_bytes"}),),
-    NEAREST,
-)
-"""A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+_STATUS = {**family.COUNTED, "innodb_os_log_written": "log_bytes"}
+_THREAD = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
 
 _STATEMENTS = """
 SELECT 'statement_cpu_ns', CAST(SUM(SUM_CPU_TIME) / 1000 AS UNSIGNED)
@@ -238,7 +219,7 @@ class MySql(family.MySqlFamily):
         if isinstance(origin, ServerBinary):
             self.counters += (_STATEMENTS,)
             self.replication = _replication(origin.version)
-        self.tracing = _TRACING if sees_threads else dataclasses.replace(_TRACING, thread="")
+        self.tracing = family.tracing(_THREAD if sees_threads else "", _STATUS_TABLE, "innodb_os_log_written")
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         option_path, user_path = place.folder / family.OPTION_FILE, place.folder / "user.sql"
@@ -396,7 +377,7 @@ class MySql(family.MySqlFamily):
 def _sees_threads(ask: Ask) -> bool:
     """Whether the user may see which thread serves a connection, for which it needs a right that a run does not."""
     try:
-        return bool(ask(_TRACING.thread))
+        return bool(ask(_THREAD))
     except Refused as refusal:
         if refusal.kind == "connection":
             raise

@@ -62,7 +62,7 @@ ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
         DECRYPT: ServerAction(Change, is_during=True, choices=_MODES),
     }
 )
-"""What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION``.
+"""Conversions of a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION``.
 
 Offline is in place, without room for a second copy; there is no other key for an offline tablespace.
 """
@@ -103,7 +103,7 @@ _SET = {
     "nls_length_semantics": "CHAR",
     "time_zone": "+00:00",
 }
-"""What an instance, the client's surroundings or a logon trigger may have otherwise, as ``in_force`` reads it; the
+"""Settings that an instance, the client's environment or a logon trigger may change, as ``in_force`` reads them; the
 isolation level, which is set as well, cannot be read."""
 
 _CLIENT_INFO_CHARACTERS = 64
@@ -301,7 +301,7 @@ class Oracle(ConvertsSchemas):
         return self._lacking(ask, _NEEDED_TO_CONVERT) if _CONVERTED.search(schema) else ()
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
-        """What encrypts the schema's own tablespace, by the algorithm of the encrypted twin's, or decrypts it."""
+        """The statement that encrypts the schema's own tablespace, by the algorithm of the twin's, or decrypts it."""
         return _own("convert", schema, mode="ONLINE", how=self._how(is_encrypted=is_encrypted))
 
     def offline_sql(self, schema: str) -> str:
@@ -381,7 +381,7 @@ class Oracle(ConvertsSchemas):
         return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)
 
     def drop_sql(self, schema: str) -> str:
-        """The statement that removes the user with all that is in it, and then its own tablespace, empty by now."""
+        """The statement that removes its own tablespace, emptied before, and then the user with all that is in it."""
         return _own("drop_schema", schema)
 
     def drop_unmarked_sql(self, schema: str) -> str:

@@ -1,4 +1,4 @@
--- What is asked of an Oracle database. No view of the diagnostics pack is touched. `names.toml` has the vendor's page
+-- The statements for Oracle databases. No view of the diagnostics pack is touched. `names.toml` has the vendor's page
 -- beside every view and column. PL/SQL blocks keep the semicolon of their END.
 
 -- name: identity
@@ -65,7 +65,8 @@ FROM dba_tablespace_usage_metrics m JOIN dba_tablespaces t ON t.tablespace_name 
 WHERE m.tablespace_name = {tablespace};
 
 -- name: recovery_room
-SELECT SUM(space_limit - space_used + space_reclaimable) AS bytes FROM v$recovery_file_dest;
+SELECT SUM(r.space_limit - r.space_used + r.space_reclaimable) AS bytes FROM v$recovery_file_dest r
+WHERE EXISTS (SELECT 1 FROM v$archive_dest d WHERE d.status = 'VALID' AND d.destination = 'USE_DB_RECOVERY_FILE_DEST');
 
 -- name: sessions
 SELECT COUNT(*) AS sessions FROM v$session
@@ -136,14 +137,20 @@ AND NOT EXISTS (SELECT 1 FROM dba_objects o
 WHERE o.owner = u.username AND o.object_name <> 'TDELTA_MARK' AND o.object_type <> 'INDEX');
 
 -- name: drop_unmarked
-DROP USER {schema};
+-- Without CASCADE, so that it fails where there is more than the table for the mark.
+BEGIN BEGIN EXECUTE IMMEDIATE 'DROP TABLE {schema}.tdelta_mark PURGE';
+EXCEPTION WHEN OTHERS THEN IF SQLCODE <> -942 THEN RAISE; END IF; END;
+EXECUTE IMMEDIATE 'DROP USER {schema}'; END;;
 
 -- name: drop_schema
+-- The user goes last, with its mark: where this is cut, a later run finds it and knows its tablespace.
 DECLARE own NUMBER; BEGIN
 SELECT COUNT(*) INTO own FROM dba_tablespaces WHERE tablespace_name = '{tablespace}';
-IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {tablespace} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END; END IF;
-EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE';
-IF own > 0 THEN EXECUTE IMMEDIATE 'DROP TABLESPACE {tablespace}'; END IF; END;;
+IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {tablespace} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END;
+FOR made IN (SELECT table_name FROM dba_tables WHERE owner = UPPER('{schema}') AND tablespace_name = '{tablespace}') LOOP
+EXECUTE IMMEDIATE 'DROP TABLE {schema}."' || made.table_name || '" CASCADE CONSTRAINTS PURGE'; END LOOP;
+EXECUTE IMMEDIATE 'DROP TABLESPACE {tablespace}'; END IF;
+EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE'; END;;
 
 -- name: use_schema
 ALTER SESSION SET CURRENT_SCHEMA = {schema};
@@ -271,8 +278,8 @@ DBMS_MONITOR.SESSION_TRACE_ENABLE(waits => FALSE, binds => FALSE); END;;
 BEGIN DBMS_MONITOR.SESSION_TRACE_DISABLE; END;;
 
 -- name: trace_lines
-SELECT c.payload AS line FROM v$diag_trace_file_contents c JOIN v$diag_info i
-ON i.value LIKE '%' || c.trace_filename WHERE i.name = 'Default Trace File';
+SELECT c.payload AS line FROM v$diag_trace_file_contents c
+WHERE c.trace_filename = (SELECT REGEXP_SUBSTR(i.value, '[^/\]+$') FROM v$diag_info i WHERE i.name = 'Default Trace File');
 
 -- name: explain
 EXPLAIN PLAN FOR {statement};

@@ -83,10 +83,11 @@ _NUMBERS = {
     "read_only": (16000,),
 }
 _KINDS = {number: kind for kind, numbers in _NUMBERS.items() for number in numbers}
-"""Kinds by the number behind ``ORA-``: https://docs.oracle.com/error-help/db/."""
+"""Kinds by the number after ``ORA-``, anywhere in a message: https://docs.oracle.com/error-help/db/."""
+
+_NUMBER = re.compile(r"\bORA-(\d+)")
 
 _THIN = {
-    "ORA-12660": "client",
     "DPY-3001": "client",
     "DPY-3010": "client",
     "DPY-3015": "client",
@@ -102,7 +103,7 @@ _THIN = {
 """Kinds by the driver's own codes, the particular ones first: DPY-6005 says that it could not connect, and then why."""
 
 _RANDOM = re.compile(r"\(CONNECTION_ID=[^)]*\)")
-"""What the driver's messages have of letters that are drawn: among them may be "SSL"."""
+"""Random letters in the driver's messages: among them may be "SSL"."""
 
 _RETRIED = frozenset({"conflict", "locked", "offline"})
 _OFFLINE_SECONDS = 0.02
@@ -111,6 +112,9 @@ _OFFLINE_SECONDS = 0.02
 _MILLISECONDS = 1000
 _STATEMENTS_KEPT = 100
 """More than the statements of any workload: none is parsed anew because another took its place."""
+
+_KEEPALIVE_MINUTES = 1
+"""Firewalls forget a connection that says nothing while a load or a conversion lasts."""
 
 
 def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
@@ -128,6 +132,7 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
         ssl_context=None if is_open else tls_context(options),
         tcp_connect_timeout=float(options.get("answer_seconds", 60.0)),
         stmtcachesize=_STATEMENTS_KEPT,
+        expire_time=_KEEPALIVE_MINUTES,
     )
     connection.call_timeout = round(options.get("answer_seconds", 0.0) * _MILLISECONDS)
     connection.autocommit = True
@@ -143,8 +148,8 @@ def _said(module: ModuleType, error: BaseException) -> Said | None:
     if not isinstance(error, module.Error):
         return None
     words = str(error).strip()
-    kind = _KINDS.get(getattr(error.args[0], "code", 0)) if error.args else None
     known = _RANDOM.sub("", words)
+    kind = next((_KINDS[number] for number in map(int, _NUMBER.findall(known)) if number in _KINDS), None)
     kind = kind or ("tls" if "SSL" in known else None)
     kind = kind or next((kind for code, kind in _THIN.items() if code in known), "sql")
     if kind == "offline":

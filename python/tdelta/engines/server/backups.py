@@ -118,7 +118,7 @@ class _ServerMaker:
         """One file: what the tool writes, compressed as it is written."""
         folder = into.parent / "on-the-way"
         for statement in self._by.at_once:
-            self._connected().run_while(statement.format(folder=folder), self._wait)
+            self._connected().run_while(statement.format(folder=folder), self._site.halt, "a backup is made")
         write = self._by.write(self._site, folder, compress == OWN)
         stages = (write, _ZSTD) if compress not in (NONE, OWN) else (write,)
         used = programs.run(*stages, target=into / _name(compress))
@@ -195,9 +195,6 @@ class _ServerMaker:
         """The file that was made, and the programs that undo its compression."""
         (file,) = made.iterdir()
         return file, {_name(NONE): (), _name(OWN): (self._by.plain,)}.get(file.name, (_UNZSTD,))
-
-    def _wait(self, is_done: Callable[[], bool]) -> None:
-        self._site.halt.wait_until(is_done, "a backup is made")
 
 
 def _name(compress: str) -> str:

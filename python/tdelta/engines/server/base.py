@@ -254,7 +254,7 @@ class RestoreTarget:
     """The private server that a dump is loaded into, as its engine's own clients find it.
 
     Attributes:
-        placeholders: what stands for ``{socket}``, ``{port}``, ``{user}``, ``{database}`` and ``{folder}``, which
+        placeholders: the values of ``{socket}``, ``{port}``, ``{user}``, ``{database}`` and ``{folder}``, which
             is one of the run's, for files of the command's own.
         variables: the clients' own variables with the server's whereabouts.
         option_file: the same for clients of MySQL, which believe it more; empty for others.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import importlib
 import queue
 import re
@@ -163,6 +164,8 @@ class LoadsAside(ABC):
         self._cursor.connection.commit()
 
     def close(self) -> None:
+        with contextlib.suppress(Exception):  # no rows came any more, and nobody asks for those that did
+            self._finish()
         self._cursor.connection.close()
 
     def __getattr__(self, name: str) -> Any:

@@ -145,7 +145,9 @@ class DrivenHost(Host):
         load, plan = request["load"], json.dumps(request["load"]["plan"])
         for name in _in_files(load["plan"]):
             if not (rows := Path(request["folder"]) / f"{name}.csv").exists():
-                _native.write_csv(plan, name, load["seed"], load["threads"], rows)
+                part = rows.with_suffix(".part")  # one that was cut is not taken for whole
+                _native.write_csv(plan, name, load["seed"], load["threads"], part)
+                part.replace(rows)
         return {}
 
     def _load_by_program(self, load: Mapping[str, Any], folder: Path) -> Reply:
@@ -286,7 +288,8 @@ class DrivenHost(Host):
         try:
             yield
         finally:
-            self._asking = self.driver.limited(self._asking, limit)
+            with contextlib.suppress(Exception):  # of a session that died, what the server said of that goes on
+                self._asking = self.driver.limited(self._asking, limit)
 
     def _answer(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """The rows of a statement, in the first of its parts that has any.

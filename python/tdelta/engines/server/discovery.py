@@ -79,7 +79,7 @@ BASELINE, ENCRYPTED, OTHER = "--baseline", "--encrypted", "--other"
 """The options that the two servers are given by, and what they are called in messages."""
 
 _LOST = ("connection", "interrupted")
-"""What is said where a session, or its statement, was killed: the trial is void, and another session may do."""
+"""Kinds of refusals where a session or its statement was killed: the trial is void, and another session may do."""
 
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
@@ -130,7 +130,7 @@ _ANSWERED = {
     "tls": "the server's TLS changed, so adapt ?tls= in the DSN",
     "too_many_connections": "use fewer --threads, or raise the connection limits of the server and its user",
 }
-"""What is to be done on the server about what it says against a session of the load, by kind."""
+"""Remedies on the server for its refusals of sessions of the load, by kind."""
 
 
 def _fault(kind: str, said: str) -> Refusal | None:
@@ -172,7 +172,7 @@ def examine(option: str, dsn: Dsn, connection: Session) -> FoundServer:
 
 
 def _shown(value: str) -> str:
-    """A value of a user's server: it may come to stand in a message, so it is not to steer the terminal."""
+    """A value of a user's server without control characters, as messages may show it."""
     return value.translate(_CONTROL)
 
 

@@ -352,12 +352,12 @@ def _listed_external(profile: Profile, client: Driver) -> Iterator[EngineInfo]:
 # Which classes of a server's files each scope of its encryption covers.
 #
 # A marker in a class that is covered is a leak, and the run is invalid. In any other class it is what the
-# scope leaves in the clear: listed, and no fault of the twin. What is said here of MariaDB, MySQL and
+# scope leaves in the clear: listed, and no fault of the twin. The entries of MariaDB, MySQL and
 # PostgreSQL on gocryptfs was found by searching such servers (docs/evidence.md); of Percona Server and pg_tde
 # it was read.
 
 _OUTSIDE = frozenset((FileClass.LOGS, FileClass.OTHER))
-"""What may lie outside a data directory."""
+"""Classes of files that may be outside a data directory."""
 
 
 def covered(parts: Parts, settings: ServerSettings, *, is_folder_encrypted: bool = False) -> frozenset[FileClass]:
@@ -380,7 +380,6 @@ PLAIN, OWN_CIPHER = "none", "encrypted"
 """The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
 
 _UNSEARCHED = "your servers are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
-_NOT_TIMED = "nothing can be preloaded into a server that runs already"
 
 
 class ExternalDriver(ServerDriver):
@@ -413,7 +412,6 @@ class ExternalDriver(ServerDriver):
             client_factors=(*found.client_factors, *SHARING),
             protocol="",
             unsearched=_UNSEARCHED,
-            not_timed=_NOT_TIMED,
         )
 
     @property

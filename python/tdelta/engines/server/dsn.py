@@ -119,7 +119,7 @@ class Dsn:
 
     @property
     def transport(self) -> str:
-        """What lies between client and server, for people: a difference of it between twins would be measured, too."""
+        """The kind of connection, for people: a difference between twins would be measured, too."""
         if self.socket is not None:
             return "Unix socket"
         return "TCP" if self.tls == "disable" else "TCP with TLS"

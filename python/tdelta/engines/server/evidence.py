@@ -78,7 +78,7 @@ def server_file_class(rules: FileRules, path: str, *, is_unlinked: bool = False)
     return FileClass.TEMP if is_unlinked and found is FileClass.OTHER else found
 
 
-# What puts marker rows on their way through every kind of file a server has, as statements.
+# Statements that write marker rows through every kind of file a server has.
 #
 # At rest rows lie in tables. Under way they lie in logs, undo, temporary tables and the files of sorts, and
 # only a server that is made to can be searched there. Every plan does the same:
@@ -162,7 +162,7 @@ class ServerEvidence:
 
 
 ENCRYPTED_FILE = "(encrypted file)"
-"""What follows the name of a file that is shown as an encrypted file system keeps it."""
+"""The suffix of the name of a file that is shown as an encrypted file system keeps it."""
 
 _FEW = 3
 """So many clean files of a class and folder are named one by one; more are told as their folder."""

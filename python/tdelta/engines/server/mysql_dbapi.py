@@ -66,7 +66,7 @@ def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(sql: str) -> str:
-    """A load's or a checksum's statement, whose names stand in double quotes and which has no text in it."""
+    """A load's or a checksum's statement, whose names are in double quotes and which has no text in it."""
     return sql.replace('"', "`") if sql.startswith(('INSERT INTO "', 'SELECT "')) else sql
 
 

@@ -38,9 +38,11 @@ from tdelta.engines.server.base import (
     ServerEngine,
     ServerSettings,
     SettingsRule,
+    Tracing,
     leftover_schemas,
 )
 from tdelta.engines.server.evidence import COPIES, HALF, SPILL, ExposurePlan, ExposureStep, Settling, rules, steps
+from tdelta.engines.server.mysql_profile import NEAREST
 from tdelta.engines.server.replicas import Behind, Link, Replication
 from tdelta.engines.server.sessions import Ask, Row, by_name, first, literal, one, statements
 from tdelta.errors import EnvironmentFault
@@ -275,7 +277,29 @@ TRACED = {
     "handler_update": "rows_updated",
     "handler_delete": "rows_deleted",
 }
-"""What is read around every statement that is traced."""
+"""Counters that are read around every statement that is traced."""
+
+COUNTED = {
+    "innodb_pages_read": "pages_read",
+    "innodb_pages_written": "pages_written",
+    "innodb_buffer_pool_reads": "buffer_reads",
+    "innodb_buffer_pool_read_requests": "buffer_requests",
+    "created_tmp_disk_tables": "temporary_tables",
+    "created_tmp_files": "temporary_files",
+    "sort_merge_passes": "sort_merge_passes",
+    "innodb_data_fsyncs": "data_syncs",
+}
+"""Counters that are read around every trial; each product has more."""
+
+
+def tracing(thread: str, table: str, log: str) -> Tracing:
+    """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced.
+
+    Args:
+        table: as in `counters_sql`.
+        log: the counter of the bytes of the redo log.
+    """
+    return Tracing(thread, (counters_sql(table, {**TRACED, log: "log_bytes"}),), NEAREST)
 
 
 def dirty_pages_sql(table: str) -> str:
@@ -294,7 +318,7 @@ SHARED_FACTS = (
     *("join_buffer_size", "tmp_table_size", "max_heap_table_size", "max_connections", "performance_schema"),
     *("character_set_server", "collation_server", "sql_mode"),
 )
-"""What twins must agree in, read back from each."""
+"""Settings in which twins must agree, read back from each."""
 
 
 # Pages that InnoDB compressed, of MariaDB and of MySQL: which they are, and what was in them before.
@@ -717,7 +741,7 @@ def _with_options(recipe: Recipe, options: Options) -> Recipe:
 MARIADB = "MariaDB"
 _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER")
 _GRANT = re.compile(r"""GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`|"(?:[^"]|"")*")\.\* TO """, re.DOTALL)
-"""Names stand in double quotes where sql_mode has ANSI_QUOTES."""
+"""Names are in double quotes where sql_mode has ANSI_QUOTES."""
 _REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
 _DAY_SECONDS = 86_400
 _MARK_CHARACTERS = 43
@@ -797,7 +821,7 @@ class MySqlFamily(ServerEngine):
 
     rule = _RULE
     replication_sql: tuple[str, ...] = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
-    """What shows replication that is set up, as versions spell it, the first that the server knows."""
+    """The rows of the first statement, as versions spell it, that shows replication on this server."""
 
     replication_right = "REPLICATION CLIENT"
 

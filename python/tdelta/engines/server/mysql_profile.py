@@ -43,7 +43,7 @@ _FUNCTIONS = Names(
 
 _CLIENTS = {"dbapi": "tdelta.engines.server.mysql_dbapi"}
 _PROCESSES = frozenset({"mysqld", "mariadbd"})
-"""What servers are called: Debian links one name to the other's program."""
+"""The names of the programs: Debian links one to the other."""
 
 
 def mysql_profile(name: str, product: str, program: ServerProgram, *takes: Takes) -> Profile:

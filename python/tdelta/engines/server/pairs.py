@@ -141,7 +141,7 @@ def pair(
         works: what trials do beside a load: names of actions, and ``cold``.
 
     Raises:
-        ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
+        ExternalServerFault: they cannot: one server twice, missing rights, a name that is taken, a replica.
         InvalidTwins: what is encrypted on them is not what a measurement needs.
     """
     is_one = _are_places_of_one(baseline, encrypted)
@@ -217,7 +217,7 @@ def own_schemas(
             made.append(schema)
         yield tuple(made)
     except BaseException as error:
-        for kept in _dropped(made):  # what went wrong first is what is told
+        for kept in _dropped(made):  # the first fault is reported
             error.add_note(str(kept))
         raise
     if left := _dropped(made):
@@ -293,7 +293,7 @@ def hosts_of(baseline: FoundServer, encrypted: FoundServer) -> tuple[str, str] |
 def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
     """Whether a lock that is taken on the one is held on the other.
 
-    What servers say of themselves does not tell: a copied data directory has the same identity, and two containers may
+    Their identities do not show it: a copied data directory has the same one, and two containers may
     have the same name, port and path.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
@@ -682,7 +682,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
 
     Raises:
         DsnFault: a password cannot be read.
-        ExternalServerFault: all that stands against them as twins.
+        ExternalServerFault: they cannot be twins; has every reason.
         InvalidTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """

@@ -321,10 +321,11 @@ class PrivateTwin(ServerTwin):
         if self._command is None:
             return super()._loaded(job, ready)
         ready()
-        work = Work(self._threads, job.operations, job.trial_seconds, _load_seed(job))
+        seed = int(stream(job.seed, "load generator", job.stream).integers(1 << 31))  # of the block: all twins have it
+        work = Work(self._threads, job.operations, job.trial_seconds, seed)
         self._worker.ask("begin_external_load")
-        measured = self._command.trial(work, job.deadline_seconds)
-        return with_server(measured, self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
+        self._command.begin(work, job.deadline_seconds)
+        return with_server(self._command.answer(), self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
 
     def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
         return acting.alone(self._act(level), level, self.instance.server.usage, self._halt, ready)
@@ -435,7 +436,7 @@ class PrivateTwin(ServerTwin):
     def _observed(self) -> dict[str, object]:
         settling = self.engine.settling
         return {
-            "watch": [self.instance.server.supervisor_pid],
+            "watch": [self.instance.server.measured_pid],
             "file_systems": list(self._worker.file_systems),
             "counters": list(self.engine.counters),
             "flush": list(self.engine.flushing),
@@ -469,8 +470,3 @@ def on_one_cpu(client: int, server: int) -> Iterator[None]:
 
 def _cpu_seconds(used: Mapping[str, Any]) -> float:
     return float(used["usage"]["cpu_user_seconds"] + used["usage"]["cpu_system_seconds"])
-
-
-def _load_seed(job: TrialJob) -> int:
-    """A command's seed: of the block, the same for all its twins."""
-    return int(stream(job.seed, "load generator", job.stream).integers(1 << 31))

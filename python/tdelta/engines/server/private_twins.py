@@ -39,7 +39,7 @@ _NEEDLES_APART = 16
 class ServerTwins(SequentialTwins):
     """Makes the twins of one run. Keys are those of the store of templates; without one they are drawn here."""
 
-    times_calls = observes_ciphers = remembers = True
+    observes_ciphers = remembers = True
 
     def __init__(
         self,

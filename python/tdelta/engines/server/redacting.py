@@ -47,7 +47,7 @@ def without(text: str, secrets: Mapping[str, str]) -> str:
     """A text without what must not leave; a version of four numbers that stands alone is none.
 
     Args:
-        secrets: texts, and the word that stands in the place of each; the longest are looked for first.
+        secrets: texts, and the word that replaces each; the longest are looked for first.
     """
     text = _HASH.sub("<SECRET>", _PASSWORD.sub(r"\1<SECRET>", _IDENTIFIED.sub("IDENTIFIED <SECRET>", text)))
     for secret in sorted(filter(None, secrets), key=len, reverse=True):

@@ -1,6 +1,6 @@
 """A private plain server that a user's dump is restored into first: described, given what tdelta adds, tried on.
 
-What is tried is tried on a copy of its stopped data, which is thrown away, so that no twin has a row that a trial made.
+Commands are tried on a copy of its stopped data, which is thrown away, so that no twin has a row that a trial made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""An open session with a server, as what asks of it sees it, and what it answers.
+"""Sessions with servers, and their answers.
 
-What a user's server
-says against a statement or a log-in is `Refused`, with its kind (``auth``, ``denied``, ``connection``, …).
+A user's server that refuses a statement or a log-in raises `Refused` with a kind (``auth``, ``denied``, …).
 """
 
 from __future__ import annotations
@@ -10,12 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tdelta.errors import ServerLost, WorkerFault
-from tdelta.measure.children import ready
 from tdelta.messages import Refusal
 from tdelta.processes.workers import PROGRAM, Refused, Worker, answered, failure
+
+if TYPE_CHECKING:
+    from tdelta.processes.actions import Halt
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -93,15 +94,10 @@ class Session:
         """Run a statement, and again whenever the session is opened anew, where it is one that is."""
         self.run(sql)
 
-    def run_while(self, sql: str, wait: Callable[[Callable[[], bool]], None]) -> None:
-        """Run a statement that may take long.
-
-        Args:
-            wait: waits until what it is given is so. If it raises, the statement goes on, and nothing else is answered.
-        """
+    def run_while(self, sql: str, halt: Halt, what: str) -> None:
+        """Run a statement that may take long; if the wait for it ends, it goes on, and nothing else is answered."""
         self._worker.send("run", statements=[sql])
-        wait(lambda: bool(ready([self._worker], 0.0)))
-        self._worker.answer()
+        halt.wait_for(self._worker, what)
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
         """The columns' names and the rows of one query, as text; None for NULL."""
@@ -147,8 +143,8 @@ Open: TypeAlias = Callable[[Mapping[str, object]], Session]
 class LastingSession(Session):
     """A session that is opened anew when it is lost: to a ``KILL``, a time limit of the server's, a restart.
 
-    A query that was lost is asked once more in the new one. What `run` was given is not run again, since nobody knows
-    how far it came: whoever wants it done asks first how things stand, by a query.
+    A query that was lost is asked once more in the new one. A statement of `run` is not repeated: it may have been
+    carried out, which a query shows.
 
     Raises:
         Refused: the server does not answer, or does not let the user in.

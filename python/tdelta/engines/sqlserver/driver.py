@@ -152,7 +152,7 @@ _SESSION = {
     "language": "us_english",
     "isolation_level": "2",  # READ COMMITTED
 }
-"""What the server's ``user options``, a login's language or a driver may have otherwise, as ``in_force`` reads it."""
+"""Settings that ``user options``, a login's language or a driver may change, as ``in_force`` reads them."""
 
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
@@ -306,12 +306,20 @@ class SqlServer(ConvertsSchemas):
         made = tuple(SQL[name].format(**given) for name in ("make_schema", "write_mark", "options", "level"))
         if not schema.is_encrypted or self._encryptor is None:
             return made
-        return (
-            *made,
-            self.key_sql(schema.name),
-            SQL["encrypt"].format(schema=schema.name),
-            SQL["await_encrypted"].format(schema=_named(schema.name)),
-        )
+        awaited = self._await_sql(schema.name, "encryption_state <> 3", "encryption_scan_state IN (2, 3)")
+        return (*made, self.key_sql(schema.name), SQL["encrypt"].format(schema=schema.name), awaited)
+
+    def _await_sql(self, schema: str, unfinished: str, stopped: str) -> str:
+        """The statements that wait for the end of a scan; one that does not end is an error with its state.
+
+        Args:
+            unfinished: the condition of a scan that goes on.
+            stopped: that of one that is not waited for, where this version knows it.
+        """
+        knows = self._can_suspend
+        scan = ", ', encryption_scan_state=', encryption_scan_state" if knows else ""
+        given = {"unfinished": unfinished, "stopped": stopped if knows else "1 = 0", "scan": scan}
+        return " ".join(SQL["await_scan"].format(named=_named(schema), **given).split())
 
     def own_schemas(self, ask: Ask, *named: str) -> tuple[LeftoverSchema, ...]:
         """Databases with tdelta's mark, which is looked for only where the name says that it may be there."""
@@ -322,11 +330,16 @@ class SqlServer(ConvertsSchemas):
         )
 
     def drop_sql(self, schema: str) -> str:
-        """What ends the sessions in the database and removes it, once no conversion goes on that would forbid that."""
-        given = {"schema": schema, "named": _named(schema)}
-        scanning = " AND encryption_scan_state <> 3" if self._can_suspend else ""
-        resume = f"{SQL['resume_left'].format(**given)}; " if self._can_suspend else ""
-        return f"{resume}{SQL['await_scan'].format(**given, scanning=scanning)}; {_dropped(schema)}"
+        """The statements that end the sessions in the database and remove it, once no scan forbids that.
+
+        A scan that was aborted does not go on: whether it forbids it, the removal says.
+        """
+        going_on = "encryption_state IN (2, 4, 5)"
+        if not self._can_suspend:
+            return f"{self._await_sql(schema, going_on, '')}; {_dropped(schema)}"
+        resume = SQL["resume_left"].format(schema=schema, named=_named(schema))
+        awaited = self._await_sql(schema, f"{going_on} AND encryption_scan_state <> 3", "1 = 0")
+        return f"{resume}; {awaited}; {_dropped(schema)}"
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By the state of the database's encryption; None where it is of another algorithm than was asked for."""
@@ -352,7 +365,7 @@ class SqlServer(ConvertsSchemas):
         return SQL["rekey"].format(schema=schema, algorithm=self._encryptor.algorithm)
 
     def unkey_sql(self, schema: str) -> tuple[str, ...]:
-        """The log is cut first, so that nothing which was written with the key stands in its active part."""
+        """The log is cut first, so that nothing which was written with the key is in its active part."""
         given = {"schema": schema, "named": _named(schema)}
         return tuple(SQL[name].format(**given) for name in ("checkpoint_schema", "drop_key"))
 

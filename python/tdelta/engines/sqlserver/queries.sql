@@ -1,4 +1,4 @@
--- What is asked of SQL Server. `names.toml` has the vendor's page beside every view and column.
+-- The statements for SQL Server. `names.toml` has the vendor's page beside every view and column.
 
 -- name: identity
 SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128)) AS version,
@@ -126,8 +126,19 @@ FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
 -- name: scan
 SELECT encryption_scan_state AS scan FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
 
--- name: await_encrypted
-WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({schema}) AND encryption_state <> 3) WAITFOR DELAY '00:00:00.100';
+-- name: await_scan
+-- For an hour at most: a scan that was aborted or suspended does not end, and old versions do not tell.
+DECLARE @said NVARCHAR(400), @until DATETIME = DATEADD(HOUR, 1, GETUTCDATE());
+WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND {unfinished})
+BEGIN
+IF GETUTCDATE() > @until OR EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND {stopped})
+BEGIN
+SELECT @said = CONCAT('the encryption scan does not end: encryption_state=', encryption_state, ', percent_complete=', percent_complete{scan})
+FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
+THROW 50000, @said, 1;
+END;
+WAITFOR DELAY '00:00:00.100';
+END;
 
 -- name: databases
 SELECT name AS name FROM sys.databases
@@ -136,10 +147,6 @@ WHERE state = 0 AND HAS_DBACCESS(name) = 1 AND (name LIKE N'tdelta[_]%' OR name 
 -- name: resume_left
 -- A run that was killed may have left its scan suspended.
 IF EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND encryption_scan_state = 2) ALTER DATABASE [{schema}] SET ENCRYPTION RESUME;
-
--- name: await_scan
--- A database cannot be dropped while a scan goes on. One that was aborted does not end: the drop then says so.
-WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND encryption_state IN (2, 4, 5){scanning}) WAITFOR DELAY '00:00:00.100';
 
 -- name: mark
 SELECT CAST(value AS NVARCHAR(128)) AS mark FROM [{schema}].sys.extended_properties WHERE class = 0 AND name = N'tdelta';
@@ -314,4 +321,6 @@ FROM sys.dm_exec_sessions WHERE session_id = @@SPID;
 SET LOCK_TIMEOUT {milliseconds};
 
 -- name: parallel
+-- Only where it is otherwise: each setting of it empties the database's cache of plans.
+IF NOT EXISTS (SELECT 1 FROM sys.database_scoped_configurations WHERE name = N'MAXDOP' AND CAST(value AS INT) = {cpus})
 ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP = {cpus};

@@ -24,7 +24,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def as_written(text: str) -> str:
-    """``LIMIT`` in Transact-SQL's words; what it stands behind is an ``ORDER BY``."""
+    """``LIMIT`` in Transact-SQL's words; it follows an ``ORDER BY``."""
     return _LIMIT.sub(r"OFFSET 0 ROWS FETCH NEXT \1 ROWS ONLY", text)
 
 
@@ -72,8 +72,9 @@ class Typed:
         self._cursor = cursor
 
     def execute(self, sql: str, *parameters: Sequence[Any]) -> Any:
-        if parameters and None not in (sizes := [_size(value) for value in parameters[0]]):
-            self._cursor.setinputsizes(sizes)
+        if parameters:  # in any case: the driver keeps the sizes of a statement that failed
+            sizes = [_size(value) for value in parameters[0]]
+            self._cursor.setinputsizes([] if None in sizes else sizes)
         return self._cursor.execute(sql, *parameters)
 
     def __getattr__(self, name: str) -> Any:

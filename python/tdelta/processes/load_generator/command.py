@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 
 from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.load_generator.connections import MYSQL, Connection, from_users_home
+from tdelta.processes.load_generator.connections import MYSQL, OPTION_FILE, Connection, from_users_home
 from tdelta.processes.load_generator.pgbench import Pgbench
 from tdelta.processes.load_generator.sysbench import Sysbench
 from tdelta.processes.load_generator.tools import (
@@ -78,7 +78,7 @@ def passwords_in(command: str) -> tuple[str, ...]:
 TOOLS: tuple[Tool, ...] = (Sysbench(), Pgbench())
 """The load tools whose options and reports are known."""
 
-_PLACES = ("{socket}", "{host}", "{port}", "{passfile}")
+_PLACES = ("{socket}", "{host}", "{port}", "{option_file}")
 _MARKS = {"{operations}": Amount.ASKED, "{operations_per_thread}": Amount.ASKED, "{seconds}": Amount.TIMED}
 
 
@@ -130,13 +130,13 @@ class AnyCommand(Tool):
 
 
 PLACEHOLDERS = (
-    *("socket", "host", "port", "user", "database", "passfile", "threads", "jobs"),
+    *("socket", "host", "port", "user", "database", "option_file", "threads", "jobs"),
     *("operations", "operations_per_thread", "seconds", "seed", "folder", "log"),
 )
 """The names that may stand in braces; docs/workloads.md says for what."""
 
-PASSFILE, LOG_NAME = "passfile", "load-log"
-"""The file names that ``{passfile}`` and ``{log}`` end in."""
+HOME, LOG_NAME = "home", "load-log"
+"""The names in the private folder: of the clients' home, which has ``{option_file}``, and that ``{log}`` ends in."""
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 _WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])
@@ -194,10 +194,11 @@ class LoadGenerator:
         return self.filled.cautions
 
     def argv(self, connection: Connection, work: Work, folder: Path) -> tuple[str, ...]:
-        """The words for one trial on one twin. ``folder`` is the private one, with the file ``passfile`` in it."""
-        files = {"folder": str(folder), "passfile": str(folder / PASSFILE), "log": str(folder / LOG_NAME)}
+        """The words for one trial on one twin. ``folder`` is the private one."""
+        files = {"folder": folder, "option_file": folder / HOME / OPTION_FILE, "log": folder / LOG_NAME}
         work = work if self.filled.threads is None else dataclasses.replace(work, threads=self.filled.threads)
-        values = connection.placeholders() | work.placeholders() | files
+        named = {name: str(path) for name, path in files.items()}
+        values = connection.placeholders() | work.placeholders() | named
         words = self.head[1:] + self.filled.words
         script = _script_index(self.head + self.filled.words)
         rest = [expand(word, values, is_script=1 + i == script) for i, word in enumerate(words)]
@@ -231,7 +232,7 @@ def parse_load(
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
     filled = tool.fill(words[at + 1 :], protocol, threads_levels)
-    why = "every user of this machine can read a password there, and tdelta passes it on unseen"
+    why = "every user of this machine can read a password there"
     secrets = [Refusal.of("load-option", option=f"{option}…", why=why) for option in passwords_in(text)]
     faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:

@@ -1,13 +1,10 @@
-"""The servers of a load generator, as its clients expect them: placeholders, environment, a password file.
+"""The servers of a load generator, as its clients expect them: placeholders, environment, an option file.
 
-A password is never in a word of the command, since every user of a machine can read the arguments of a process. It goes
-into the environment of the command (which only its owner can read), and into a file that only its owner can read.
-
-Commands that load into tdelta's servers have a home folder of its own, so that no file of the user's leads elsewhere.
-Clients of MySQL believe an option file or a login path of the user's (`~/.my.cnf`, `~/.mylogin.cnf`) more than
-variables, and the last file that they read more than the system's; clients of PostgreSQL read services and start-up
-files. Here the last of these files is tdelta's: it names the socket, and has a client hang up where that is not the
-socket of the server that it came to.
+They are tdelta's own, without passwords. Commands that load into them have a home folder of its own, so that no file of
+the user's leads elsewhere. Clients of MySQL believe an option file or a login path of the user's (`~/.my.cnf`,
+`~/.mylogin.cnf`) more than variables, and the last file that they read more than the system's; clients of PostgreSQL
+read services and start-up files. Here the last of these files is tdelta's: it names the socket, and has a client hang
+up where that is not the socket of the server that it came to.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta import own_folders
@@ -25,6 +22,9 @@ from tdelta.measure.private import private
 
 MYSQL = "mysql"
 POSTGRES = "postgres"
+
+OPTION_FILE = ".my.cnf"
+"""The file in a home folder that clients of MySQL read last."""
 
 _MYSQL_PORT = 3306
 _SOCKET_PORT = re.compile(r"\.s\.PGSQL\.(\d+)\Z")
@@ -47,7 +47,6 @@ class Connection:
     user: str
     database: str
     socket: Path
-    password: str | None = field(default=None, repr=False)
 
     @property
     def host(self) -> str:
@@ -64,36 +63,23 @@ class Connection:
         names = ("socket", "host", "port", "user", "database")
         return {name: str(getattr(self, name)) for name in names}
 
-    def environment(self, passfile: Path) -> dict[str, str]:
-        """The variables by which clients of this protocol connect. They hold the password, or the file that does.
-
-        libpq's suffice; clients of MySQL may be told of another server by the system's option files.
-        """
-        found = {"MYSQL_UNIX_PORT": str(self.socket), "MYSQL_HOST": self.host, "MYSQL_PWD": self.password or ""}
+    def environment(self) -> dict[str, str]:
+        """The variables by which clients of this protocol connect; those of MySQL may need the option file as well."""
         if self.protocol == POSTGRES:
-            found = {"PGHOST": self.host, "PGPORT": self.port, "PGUSER": self.user, "PGDATABASE": self.database}
-            found["PGPASSFILE"] = "" if self.password is None else str(passfile)
-        return {name: value for name, value in found.items() if value}
-
-    def passfile_text(self) -> str:
-        """The content of ``{passfile}``: a line for libpq, or an option file for clients of MySQL.
-
-        The latter says where the server is, too: a client believes a system's own option files (Debian's MariaDB names
-        a socket in one) more than the environment.
-        """
-        password = self.password or ""
-        if self.protocol == POSTGRES:
-            return "*:*:*:*:" + password.replace("\\", r"\\").replace(":", r"\:") + "\n"
-        where = {"host": self.host, "socket": str(self.socket), "protocol": "socket"}
-        wanted = {"user": self.user, "password": password, **where}
-        lines = [f'{name}="{_option_value(value)}"\n' for name, value in wanted.items() if value]
-        return "".join(["[client]\n", *lines])
+            return {"PGHOST": self.host, "PGPORT": self.port, "PGUSER": self.user, "PGDATABASE": self.database}
+        return {"MYSQL_UNIX_PORT": str(self.socket), "MYSQL_HOST": self.host}
 
     def option_file(self) -> str:
-        """The content of the option file that clients of MySQL read last; empty for others."""
+        """The content of the option file that clients of MySQL read last; empty for others.
+
+        It names the socket: a client believes a system's own option files (Debian's MariaDB names a socket in one) more
+        than the environment.
+        """
         if self.protocol == POSTGRES:
             return ""
-        return self.passfile_text() + own_socket_only(self.socket)
+        wanted = {"user": self.user, "host": self.host, "socket": str(self.socket), "protocol": "socket"}
+        lines = [f'{name}="{_option_value(value)}"\n' for name, value in wanted.items()]
+        return "".join(["[client]\n", *lines, own_socket_only(self.socket)])
 
 
 def _option_value(text: str) -> str:
@@ -114,7 +100,7 @@ def make_home(folder: Path, option_file: str) -> Mapping[str, str]:
     """
     os.close(own_folders.make(folder))
     if option_file:
-        with private(folder / ".my.cnf") as file:
+        with private(folder / OPTION_FILE) as file:
             file.write(option_file.encode())
     return {
         "HOME": str(folder),

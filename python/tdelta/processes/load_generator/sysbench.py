@@ -109,7 +109,7 @@ def _bars(text: str) -> Counter[int]:
 
 
 def _amount(given: Given) -> tuple[Amount, list[str]]:
-    """The end of a trial, and the options that it needs beside the user's. ``0`` is none, for either option."""
+    """How a trial ends, and the options that are added for it. The value ``0`` sets no limit."""
     events, time = (given.options.get(name, "0") for name in ("events", "time"))
     if time != "0":
         return Amount.TIMED, []

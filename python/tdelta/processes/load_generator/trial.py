@@ -17,9 +17,8 @@ from tdelta import own_folders
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Declined
 from tdelta.measure.pressure import in_words
-from tdelta.measure.private import private
 from tdelta.messages import Refusal
-from tdelta.processes.load_generator.command import LOG_NAME, PASSFILE, LoadGenerator, Work
+from tdelta.processes.load_generator.command import HOME, LOG_NAME, LoadGenerator, Work
 from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home
 from tdelta.processes.load_generator.tools import Finished
 from tdelta.processes.workers import Supervisor
@@ -31,7 +30,7 @@ _END_SECONDS = 20.0
 
 
 class CommandLoad:
-    """One twin's side of trials by a load generator, with a private folder for logs and the file with the password.
+    """One twin's side of trials by a load generator, with a private folder for logs and the clients' home.
 
     Others can read the variables in ``environment``, so these must not be secret.
     """
@@ -44,36 +43,17 @@ class CommandLoad:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._command = command
-        self._password = connection.password
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
         self._deadline_seconds = 0.0
-        passfile = self._folder / PASSFILE
         try:
-            with private(passfile) as file:
-                file.write(connection.passfile_text().encode())
-            home = make_home(self._folder / "home", connection.option_file())
+            home = make_home(self._folder / HOME, connection.option_file())
             self._supervisor = Supervisor("a load generator's supervisor")
             self._supervisor.send("keep", folder=str(self._folder))
         except BaseException:
             own_folders.remove(self._folder)
             raise
-        own = connection.environment(passfile)
-        self._environment = {**inherited_environment(), **(environment or {}), **home, **own}
-
-    def __enter__(self) -> CommandLoad:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    @property
-    def pid(self) -> int:
-        return self._supervisor.pid
-
-    def trial(self, work: Work, deadline_seconds: float) -> Measurement:
-        self.begin(work, deadline_seconds)
-        return self.answer()
+        self._environment = {**inherited_environment(), **(environment or {}), **home, **connection.environment()}
 
     def fileno(self) -> int:
         return self._supervisor.fileno()
@@ -112,17 +92,12 @@ class CommandLoad:
         cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
         if answer["ended_by"] == "stop":
             return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client=cpu)
-        out, err = self._printed("out"), self._printed("err")
+        out, err = ((self._folder / name).read_text(errors="replace") for name in ("out", "err"))
         finished = Finished(answer["statuses"][0], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
         if fault := _fault(answer, name):
             raise LoadFault(fault, words=finished.last_lines)
         result = self._command.reader.read(finished)
         return dataclasses.replace(result, total_operations=result.operations, client=cpu)
-
-    def _printed(self, name: str) -> str:
-        """Its output without the password, for people to read; a script may print its environment."""
-        text = (self._folder / name).read_text(errors="replace")
-        return text.replace(self._password, "***") if self._password else text
 
     def _remove_logs(self) -> None:
         for path in (*self._folder.glob(f"{LOG_NAME}*"), self._folder / "out", self._folder / "err"):

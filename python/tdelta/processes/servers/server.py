@@ -89,6 +89,11 @@ class Server:
     def supervisor_pid(self) -> int:
         return self._supervisor.pid
 
+    @property
+    def measured_pid(self) -> int:
+        """The process below which all is the server's: the supervisor; its own where there is a service, too."""
+        return self.supervisor_pid if self.recipe.service is None else self.pid
+
     def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:
         """Start the server and wait until it takes connections; make its data directory first where none was copied.
 
@@ -164,7 +169,8 @@ class Server:
 
         What passes through that file system is counted once: asked for by the others, and read or written by it.
         """
-        used, passed = tree.usage(self.supervisor_pid), self._ask("processes")["passed"]
+        found = self._ask("processes")
+        used, passed = tree.usage(self.supervisor_pid, found["beside"]), found["passed"]
         if self.recipe.mount is None:
             return used
         return dataclasses.replace(

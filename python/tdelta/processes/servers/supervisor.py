@@ -131,15 +131,16 @@ class ServerHost(Supervisor):
         return {"running": self._is_running(), "status": self._server and self._server.returncode, "mounted": mounted}
 
     def do_processes(self, _request: Request) -> Reply:
-        """The processes that make up the server; the file system under it is one of them, and what passed through it.
+        """The processes that make up the server, with the file system under it and without a service beside it.
 
-        Bytes are those of all that were mounted so far, by the names of ``/proc/PID/io``.
+        ``passed`` are the bytes of all file systems that were mounted so far, by the names of ``/proc/PID/io``.
         """
-        mounted = self._mount_pids()
+        mounted, beside = self._mount_pids(), [] if self._service is None else [self._service.pid]
         passed = Counter(self._passed)
         for pid in mounted:
             passed.update(tree.io_bytes(pid))
-        return {"pids": list(tree.living(os.getpid())), "file_systems": list(mounted), "passed": passed}
+        pids = list(tree.living(os.getpid(), beside))
+        return {"pids": pids, "beside": beside, "file_systems": list(mounted), "passed": passed}
 
     def do_freeze(self, _request: Request) -> Reply:
         """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""

@@ -108,7 +108,7 @@ class TimedCalls:
         return bool(self._left())
 
     def first_seconds(self) -> float:
-        return 0.0 if self._refusal() else self._context.pace.calls(len(self._left()))
+        return 0.0 if self._ready.twins.why_not_timed else self._context.pace.calls(len(self._left()))
 
     def collect(self, of: Round) -> None:
         """Time the calls of every condition that is due, each on a fresh instance."""
@@ -118,8 +118,8 @@ class TimedCalls:
         for done, condition in enumerate(due):
             if context.interruption.requested:
                 return
-            if not twins.times_calls or self._refusal():
-                self._found[condition.key] = Timed(fault=self._refusal())
+            if twins.why_not_timed:
+                self._found[condition.key] = Timed(fault=twins.why_not_timed)
                 continue
             left, needed = context.seconds_left(), context.pace.of(Stage.TIMING)
             if left < needed or began - left + needed > share:
@@ -136,11 +136,6 @@ class TimedCalls:
                 self._found[condition.key] = Timed(fault=str(error))
             finally:
                 counts.unlink(missing_ok=True)
-
-    def _refusal(self) -> str:
-        """Why no calls can be timed, where that is known."""
-        twins = self._ready.twins
-        return twins.why_not_timed if twins.times_calls else self._plan.engine.profile.not_timed
 
     def _timed(self, twins: Twins[Any], of: Round, condition: Condition, counts: Path) -> Timed:
         context = self._context

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import platform
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tdelta import __version__
 from tdelta.engines.server.pairs import external_dsns
 from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
-from tdelta.measure.private import FILE_MODE, private
+from tdelta.measure.private import private
 from tdelta.messages import Refusal
 from tdelta.processes.workers import Refused
 from tdelta.records import Event, Phase
@@ -31,15 +31,11 @@ from tdelta.session.server_check.steps import STEPS, AbilityCheck, Bench, NotOff
 
 
 def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:
-    def tidied(value: str) -> str:
-        return without(value, secrets)
+    def tidied(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: without(value, secrets) if isinstance(value, str) else value for name, value in values.items()}
 
-    found = {name: tidied(value) if isinstance(value, str) else value for name, value in step.found.items()}
-    return replace(step, found=found, refusals=tuple(_refusal(said, tidied) for said in step.refusals))
-
-
-def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
-    return Refusal(said.code, {name: tidied(v) if isinstance(v, str) else v for name, v in said.parameters.items()})
+    refusals = tuple(Refusal(said.code, tidied(said.parameters)) for said in step.refusals)
+    return replace(step, found=tidied(step.found), refusals=refusals)
 
 
 LIMIT_SECONDS = 900.0
@@ -77,9 +73,8 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
 def _recorded(record: Path) -> Iterator[None]:
     """Meanwhile every worker that is started adds what it says to a file, which is made anew."""
     try:
-        with private(record) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                os.fchmod(file.fileno(), FILE_MODE)  # one that was there may be open to others
+        record.unlink(missing_ok=True)  # one that was there may be open to others
+        private(record).close()
     except OSError as error:
         raise StorageFault(Refusal.of("path-unusable", path=record, fault=error.strerror)) from error
     os.environ[VARIABLE] = str(record.absolute())

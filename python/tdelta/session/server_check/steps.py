@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -29,7 +29,7 @@ from tdelta.engines.server.pairs import ReachedServers, SchemaKeeper, reached
 from tdelta.engines.server.schema_actions import PAUSE
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session, asking, first, is_true
-from tdelta.errors import Defect, ServerLost, TdeltaError, WorkerFault
+from tdelta.errors import Defect, ExternalServerFault, ServerLost, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.processes.jobs import LOAD, REBUILD, TRACE, PopulateJob, TrialJob
 from tdelta.processes.jobs import STEPS as KINDS_OF_STEP
@@ -73,6 +73,7 @@ class Bench:
         running: the twins, once they are started.
         measured: what their trials measured.
         client: by which client the servers are reached.
+        unchangeable: why no schema can be made there whose encryption is changed.
     """
 
     trial = TrialJob(seed=24, stream=0, operations=200, first_op=0, deadline_seconds=60.0)
@@ -80,6 +81,7 @@ class Bench:
 
     def __init__(self, request: RunRequest, dsns: tuple[Dsn, Dsn], run_id: str) -> None:
         self.client = ""
+        self.unchangeable: tuple[Refusal, ...] = ()
         self.servers: ReachedServers | None = None
         self.before: Sequence[Mapping[str, str]] = ()
         self.running: list[ExternalTwin] = []
@@ -120,10 +122,19 @@ class Bench:
     def reach(self) -> int:
         """Reach and compare both servers. Returns in how many settings they differ that are not encryption."""
         can_change = CHANGED in server_class(self._dsns[0].engine).schema_actions
-        vary = {"vary": {"during": (CHANGED,)}} if can_change else {}
-        self.servers = self._reached.enter_context(reached({**self._request.values, **vary}, self._dsns, self._run_id))
+        try:
+            self.servers = self._compared(*[CHANGED] * can_change)
+        except ExternalServerFault as fault:
+            if not can_change or {refusal.code for refusal in fault.refusals} - _UNCHANGEABLE:
+                raise
+            self.unchangeable = fault.refusals
+            self.servers = self._compared()
         self.before = [census(server) for server in self.both]
         return len(self.servers.pair.differences)
+
+    def _compared(self, *during: str) -> ReachedServers:
+        asked = {**self._request.values, "vary": {"during": during}}
+        return self._reached.enter_context(reached(asked, self._dsns, self._run_id))
 
     def make(self) -> None:
         self._made.enter_context(self._found.made())
@@ -169,16 +180,14 @@ class Bench:
         maker = Session({**options, "answer_seconds": ANSWER_SECONDS}, server.dsn.program, Refused)
         name = checked_name(f"{found.schema}_killed")
         schema = RunSchema(replace(server, connection=maker), name, self._run_id, is_encrypted=self.expected(server))
-        with SchemaKeeper((server,), self._run_id, found.access.password) as keeper:
+        with closing(maker), SchemaKeeper((server,), self._run_id, found.access.password) as keeper:
             schema.make(keeper.begins)
-            worker = connected(schema, found.access)
-            worker.send("run", statements=[kind.long_sql or kind.probe(_ALIVE).seen])
-            time.sleep(_AT_WORK_SECONDS)
-            for process in (worker, maker):
-                process.kill()
-            keeper.outlive()
-        worker.end()
-        maker.close()
+            with connected(schema, found.access) as worker:
+                worker.send("run", statements=[kind.long_sql or kind.probe(_ALIVE).seen])
+                time.sleep(_AT_WORK_SECONDS)
+                for process in (worker, maker):
+                    process.kill()
+                keeper.outlive()
         return not kind.has_schema(server.ask, name)
 
     def remove(self) -> None:
@@ -266,6 +275,9 @@ def _unsupported(what: str) -> NotOffered:
 CHANGED = "encrypt"
 """The place of the schema whose encryption is changed, which is plain at first."""
 
+_UNCHANGEABLE = frozenset({"conflict", "right-missing"})
+"""The refusals that such a schema may meet and the others not."""
+
 _PAUSE_SECONDS = 3
 
 
@@ -284,6 +296,8 @@ def _changes(schema: RunSchema) -> Iterator[str]:
 
 def converted(bench: Bench) -> Found:
     """Every change of the encryption of a schema of its own, beside a load; an unchanged one has the same rows then."""
+    if bench.unchangeable:
+        raise NotOffered(bench.unchangeable[0])
     levels = [level for schema in bench.changed for level in _changes(schema)]
     if not levels or not bench.expected(bench.both[1]):
         raise _unsupported("encrypting and decrypting a schema with rows")

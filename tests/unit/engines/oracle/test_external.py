@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.engines.oracle.driver import Oracle, own_tablespace
+from tdelta.engines.oracle.driver import SQL, Oracle, own_tablespace
 from tdelta.engines.server.base import DATA, Identity, NewSchema
 from tdelta.engines.server.sessions import Ask, Row
 from tdelta.processes.workers import Refused
@@ -170,7 +170,20 @@ def test_a_tablespace_of_the_users_is_neither_converted_nor_dropped() -> None:
     dropped = SERVERS.drop_sql("tdelta_r1")
     assert set(re.findall(r"TABLESPACE (\w+)", dropped)) == {own_tablespace("tdelta_r1")}
     assert "INCLUDING CONTENTS" not in dropped
-    assert SERVERS.drop_unmarked_sql("tdelta_r1") == "DROP USER tdelta_r1"
+    assert dropped.index("DROP TABLE tdelta_r1") < dropped.index("DROP TABLESPACE") < dropped.index("DROP USER")
+
+
+def test_a_user_without_a_mark_is_dropped_with_the_table_for_it_and_nothing_else() -> None:
+    dropped = SERVERS.drop_unmarked_sql("tdelta_r1")
+    assert re.findall(r"'(DROP [^']*)'", dropped) == ["DROP TABLE tdelta_r1.tdelta_mark PURGE", "DROP USER tdelta_r1"]
+
+
+def test_room_is_asked_of_the_recovery_area_only_where_redo_is_archived_there() -> None:
+    assert "v$archive_dest" in SQL["recovery_room"]
+
+
+def test_a_trace_is_read_from_the_sessions_own_file() -> None:
+    assert "trace_filename = (SELECT" in SQL["trace_lines"]
 
 
 def test_the_name_of_a_tablespace_of_tdeltas_is_short_whatever_the_schema_is_called() -> None:

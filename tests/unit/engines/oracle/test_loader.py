@@ -44,7 +44,7 @@ def test_a_load_took_what_its_log_says(program: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "rows.par").exists()
     control = (tmp_path / "rows.ctl").read_text()
     assert f"INFILE '{tmp_path}/rows.csv' APPEND INTO TABLE S.T" in control
-    assert "(a NULLIF a=X'5C4E', b NULLIF b=X'5C4E')" in control
+    assert "(a CHAR(4000) NULLIF a=X'5C4E', b CHAR(4000) NULLIF b=X'5C4E')" in control
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,21 @@ def test_a_load_that_failed_or_whose_log_says_nothing_is_a_failure(
     assert why in str(failed.value)
     assert "p@ss" not in str(failed.value)
     assert not (tmp_path / "rows.par").exists()
+
+
+def test_what_a_killed_run_left_is_no_reason_to_fail_and_not_believed(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.par").write_text("userid=old")
+    (tmp_path / "rows.log").write_text(TIMES)
+    does(program, "exit 0\n")
+    with pytest.raises(ClientError, match="has no elapsed and CPU time"):
+        loaded(tmp_path)
+    assert "old" not in (tmp_path / "kept").read_text()
+    assert not (tmp_path / "rows.par").exists()
+
+
+def test_a_program_that_does_not_end_is_ended(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.engines.oracle.loader._LONGEST_SECONDS", 0.2)
+    does(program, "exec sleep 60\n")
+    with pytest.raises(ClientError, match="did not end within") as failed:
+        loaded(tmp_path)
+    assert failed.value.kind == "endless"

@@ -2,6 +2,7 @@ import datetime
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -136,3 +137,35 @@ def test_what_libpq_says_without_a_state_is_told_apart_by_its_words(words: str, 
     psycopg = ModuleType("psycopg")
     psycopg.Error = OSError  # type: ignore[attr-defined]
     assert PSYCOPG.said(psycopg, OSError(words)) == (kind, words, False)
+
+
+def test_what_a_server_says_as_a_session_dies_is_not_hidden_by_the_session_that_is_gone(tmp_path: Any) -> None:
+    def limited(cursor: Any, seconds: float) -> Any:
+        if seconds:
+            raise sqlite3.ProgrammingError("the connection is closed")
+        return cursor
+
+    made = DrivenHost(replace(LITE, limited=limited))
+    made.do_connect({"options": {"path": str(tmp_path / "db"), "answer_seconds": 60.0}, "connections": 1})
+    assert refused(made, "perform", statements=["SELECT * FROM v"]) == ["sql", "no such table: v"]
+    made.end()
+
+
+def test_rows_whose_writing_was_cut_are_written_again(host: DrivenHost, tmp_path: Any, monkeypatch: Any) -> None:
+    written: list[Path] = []
+
+    def write_csv(_plan: str, _table: str, _seed: int, _threads: int, path: Path) -> None:
+        written.append(path)
+        path.write_text("1,a")
+        if len(written) == 1:
+            raise OSError(28, "no room")
+
+    monkeypatch.setattr("tdelta.engines.server.dbapi_worker._native.write_csv", write_csv)
+    column = {"name": "id", "distribution": "uniform"}
+    load = {"plan": {"tables": [{"name": "t", "columns": [column]}]}, "seed": 1, "threads": 1}
+    with pytest.raises(OSError, match="no room"):
+        host.do_write_rows({"load": load, "folder": str(tmp_path)})
+    host.do_write_rows({"load": load, "folder": str(tmp_path)})
+    host.do_write_rows({"load": load, "folder": str(tmp_path)})
+    assert len(written) == 2
+    assert (tmp_path / "t.csv").read_text() == "1,a"

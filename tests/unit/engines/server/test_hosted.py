@@ -227,8 +227,8 @@ def test_after_a_ctrl_c_what_is_under_way_on_the_nodes_is_asked_to_stop_once(mon
 def test_twins_on_hosts_offer_what_is_the_same_there_as_here() -> None:
     twin, all_of_them = HostedTwin(cast(Any, None), 0, 1), HostedTwins.__new__(HostedTwins)
     assert twin.prices() is None
-    offered = all_of_them.times_calls, all_of_them.remembers, all_of_them.observes_ciphers
-    assert offered == (False, False, True)
+    offered = bool(all_of_them.why_not_timed), all_of_them.remembers, all_of_them.observes_ciphers
+    assert offered == (True, False, True)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Bulk copies, on a driver that only remembers, and on the signature of the real one."""
 
 import inspect
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -56,7 +57,7 @@ def test_parameters_have_the_same_types_however_large_their_values_are() -> None
     cursor.execute("SELECT 1")
     whole, text, wide = (-5, 19, 0), (12, 4000, 0), (-9, 4000, 0)
     declared = [said for said in driver.said if isinstance(said, list)]
-    assert declared == [[whole, text], [whole, text], [whole, wide]]
+    assert declared == [[whole, text], [whole, text], [], [whole, wide], []]
 
 
 def test_the_drivers_bulk_copy_takes_what_it_is_given() -> None:
@@ -68,3 +69,38 @@ def test_the_drivers_bulk_copy_takes_what_it_is_given() -> None:
     inspect.signature(cursor.bulkcopy).bind(cursor, table, rows, size, **options)
     types = {code for code, _, _ in ((-5, 19, 0), (8, 15, 0), (12, 4000, 0), (-9, 4000, 0), (-3, 8000, 0))}
     assert types <= pytest.importorskip("mssql_python.constants").SQLTypes.get_valid_types()
+
+
+class Keeping(Remembering):
+    """As the driver: the sizes stay until a statement succeeds."""
+
+    sizes: tuple[Any, ...] = ()
+
+    def setinputsizes(self, sizes: list[tuple[int, int, int]]) -> None:
+        self.sizes = tuple(sizes)
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        self.said.append(self.sizes)
+        if sql == "fails":
+            raise ValueError("no such table")
+        self.sizes = ()
+
+
+def test_sizes_of_a_statement_that_failed_are_not_those_of_the_next() -> None:
+    driver = Keeping()
+    cursor = Typed(driver)
+    with pytest.raises(ValueError, match="no such table"):
+        cursor.execute("fails", (1,))
+    cursor.execute("?", (None,))
+    assert driver.said == [((-5, 19, 0),), ()]
+
+
+def test_a_load_whose_rows_failed_leaves_no_thread() -> None:
+    driver = Remembering()
+    driver.connection.close = lambda: driver.said.append("close")
+    before = threading.active_count()
+    cursor = BulkCopy(driver)
+    cursor.executemany(INSERT, [(1, 2)])
+    cursor.close()
+    assert threading.active_count() == before
+    assert driver.said[-1] == "close"

@@ -201,9 +201,9 @@ def test_a_drop_resumes_a_scan_that_was_left_suspended_and_does_not_wait_for_one
 ) -> None:
     drop = server.drop_sql("tdelta_x")
     knows_scans = server is SERVER
-    assert drop.startswith("IF EXISTS" if knows_scans else "WHILE EXISTS")
+    assert drop.startswith("IF EXISTS" if knows_scans else "DECLARE @said")
     assert ("SET ENCRYPTION RESUME" in drop, "encryption_scan_state <> 3" in drop) == (knows_scans, knows_scans)
-    assert drop.index("SINGLE_USER") < drop.index("DROP DATABASE [tdelta_x]") < drop.index("THROW")
+    assert drop.index("SINGLE_USER") < drop.index("DROP DATABASE [tdelta_x]") < drop.rindex("THROW")
 
 
 def test_a_mark_is_looked_for_only_in_databases_that_may_have_it() -> None:
@@ -229,3 +229,21 @@ def test_a_mark_is_looked_for_only_in_databases_that_may_have_it() -> None:
 )
 def test_a_folder_of_the_instance_ends_in_its_separator(path: str, folder: str) -> None:
     assert _folder(path) == folder
+
+
+@pytest.mark.parametrize(("server", "knows"), [(SERVER, True), (EARLIER, False)])
+def test_a_scan_is_awaited_for_an_hour_at_most_and_what_does_not_end_is_said_with_its_state(
+    server: SqlServer, knows: bool
+) -> None:
+    server = SqlServer(server.identity, ENCRYPTOR)
+    made = server.make_sql(NewSchema("tdelta_x", "r1", is_encrypted=True))[-1]
+    for awaited in (made, server.drop_sql("tdelta_x")):
+        assert "DATEADD(HOUR, 1, GETUTCDATE())" in awaited
+        assert "encryption_state=', encryption_state, ', percent_complete=', percent_complete" in awaited
+        assert "THROW 50000, @said, 1;" in awaited
+        assert ("encryption_scan_state" in awaited) is knows
+    assert ("encryption_scan_state IN (2, 3)" in made) is knows
+
+
+def test_a_limit_of_cpus_is_set_only_where_it_is_another() -> None:
+    assert SERVER.parallel_sql(2).startswith("IF NOT EXISTS (SELECT 1 FROM sys.database_scoped_configurations")

@@ -15,23 +15,16 @@ from .recorded import MYSQL, POSTGRES
 
 
 def test_clients_of_postgresql_connect_by_their_environment_alone() -> None:
-    assert POSTGRES.environment(Path("/p")) == {
+    assert POSTGRES.environment() == {
         "PGHOST": "/run/twin",
         "PGPORT": "5499",
         "PGUSER": "tdelta",
         "PGDATABASE": "tdelta",
-        "PGPASSFILE": "/p",
     }
 
 
-def test_clients_of_mysql_get_socket_and_password_by_their_environment() -> None:
-    found = MYSQL.environment(Path("/p"))
-    assert (found["MYSQL_UNIX_PORT"], found["MYSQL_PWD"]) == ("/run/twin/server.sock", "s3cret")
-
-
-def test_the_signs_of_a_password_are_escaped_in_libpqs_file() -> None:
-    connection = Connection("postgres", "me", "db", Path("/s"), password="a:b\\c")  # noqa: S106
-    assert connection.passfile_text() == r"*:*:*:*:a\:b\\c" + "\n"
+def test_clients_of_mysql_get_the_socket_by_their_environment() -> None:
+    assert MYSQL.environment() == {"MYSQL_UNIX_PORT": "/run/twin/server.sock", "MYSQL_HOST": "localhost"}
 
 
 def test_a_connection_of_the_users_own_environment_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,14 +50,12 @@ def test_nothing_of_the_users_says_where_a_server_is(tmp_path: Path, monkeypatch
 
 
 def test_an_option_file_of_tdeltas_is_the_last_that_a_client_reads(tmp_path: Path) -> None:
-    connection = Connection("mysql", "me", "db", Path("/run/twin/s"), password='a"b')  # noqa: S106
+    connection = Connection("mysql", 'a"b', "db", Path("/run/twin/s"))
     home = make_home(tmp_path / "home", connection.option_file())
     path = Path(home["HOME"]) / ".my.cnf"
     assert path.stat().st_mode & 0o777 == 0o600
     client, mysql = path.read_text().split("[mysql]\n")
-    assert client == (
-        '[client]\nuser="me"\npassword="a\\"b"\nhost="localhost"\nsocket="/run/twin/s"\nprotocol="socket"\n'
-    )
+    assert client == '[client]\nuser="a\\"b"\nhost="localhost"\nsocket="/run/twin/s"\nprotocol="socket"\n'
     assert mysql == own_socket_only(Path("/run/twin/s")).removeprefix("[mysql]\n")
     assert f"@@socket=0x{b'/run/twin/s'.hex()}" in mysql
 

@@ -49,7 +49,7 @@ def test_a_password_is_found_by_what_stands_before_it(command: str, before: str)
     [
         "mariadb -u {user} -S {socket} {database} < app.sql",
         "mariadb -p{password} --password=$PW --password=${PW} -p$PW",
-        "mysql --defaults-extra-file={passfile} --ssl-ca=x",
+        "mysql --defaults-extra-file={option_file} --ssl-ca=x",
         "psql -X -q -1 -v ON_ERROR_STOP=1 -p {port} -f app.sql",
         "psql -p5499 -f app.sql",
         "PGPASSFILE={folder}/passwords psql -f x; PGPASSWORD=$(cat f) psql",

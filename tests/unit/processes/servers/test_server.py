@@ -13,7 +13,8 @@ from support.refused import Part, coded, refused
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder
-from tdelta.processes.servers.recipes import Command, Recipe
+from tdelta.processes.process_tree import usage
+from tdelta.processes.servers.recipes import Command, Recipe, Service
 from tdelta.processes.servers.server import Server, greets
 from tdelta.processes.servers.supervisor import cpus_for
 
@@ -37,6 +38,17 @@ def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:
         assert len(pids) == 2
     assert list(tmp_path.iterdir()) == []
     assert all(is_gone(pid) for pid in pids)
+
+
+def test_what_a_service_beside_a_server_uses_is_not_the_servers(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    work = f"sum(range(30_000_000)); open({str(ready)!r}, 'w'); import time; time.sleep(60)"
+    service = Service(Command((sys.executable, "-S", "-c", work)), ready)
+    with running(recipe(tmp_path / "twin", service=service)) as server:
+        used, every = server.usage(), usage(server.supervisor_pid)
+        assert every.cpu_user_seconds > 2 * used.cpu_user_seconds
+        assert len(server.pids()) == 2
+        assert server.measured_pid == server.pid
 
 
 def test_a_server_keeps_to_its_cores_with_all_that_it_starts(tmp_path: Path) -> None:

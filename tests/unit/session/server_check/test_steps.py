@@ -1,22 +1,28 @@
 """Every ability of a server check, with an adapter that has it and with one that fails in it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, refused
-from tdelta.errors import StorageFault
+from tdelta.engines.server.dsn import parse_dsn
+from tdelta.errors import ExternalServerFault, StorageFault
 from tdelta.messages import Refusal
 from tdelta.records import Event
 from tdelta.records.server_check import Outcome, ServerCheckStep
 from tdelta.session.clock import Interruption
 from tdelta.session.request import RunRequest
 from tdelta.session.server_check.conducting import check_servers, redacted, tried
-from tdelta.session.server_check.steps import STEPS, AbilityCheck
+from tdelta.session.server_check.steps import STEPS, AbilityCheck, Bench, converted
 
 from .fakes import BASELINE, ENCRYPTED, FakeBench
+
+ORACLE = "oracle://bench@db1/PDB1?tls=disable"
 
 
 def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ServerCheckStep]:
@@ -197,3 +203,53 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_reached(tmp
     request = RunRequest(baseline=BASELINE, encrypted=ENCRYPTED)
     with refused(StorageFault, "path-unusable", path="said.jsonl"):
         check_servers(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")
+
+
+def test_servers_on_which_no_encryption_can_be_changed_are_checked_in_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    why = Refusal.of("conflict", one="--vary during=…", other="ENCRYPT_NEW_TABLESPACES=ALWAYS")
+
+    @contextmanager
+    def reached(options: Any, _dsns: Any, _run: str) -> Iterator[Any]:
+        asked.append(options["vary"]["during"])
+        if asked[-1]:
+            raise ExternalServerFault("the servers cannot be used as they are", why)
+        yield SimpleNamespace(pair=SimpleNamespace(differences=()), both=())
+
+    monkeypatch.setattr("tdelta.session.server_check.steps.reached", reached)
+    monkeypatch.setattr(Bench, "both", ())
+    on = (ORACLE, ORACLE.replace("db1", "db2"))
+    with Bench(RunRequest(baseline=on[0], encrypted=on[1]), (parse_dsn(on[0]), parse_dsn(on[1])), "run") as bench:
+        assert bench.reach() == 0
+        (step,) = tried(bench, Interruption(), lambda _event: None, [AbilityCheck("changed", converted)])
+    assert asked == [("encrypt",), ()]
+    assert step.outcome is Outcome.NOT_OFFERED
+    check_messages(step.refusals, coded("conflict", other=Part("ENCRYPT_NEW_TABLESPACES")))
+
+
+def test_a_killed_run_that_cannot_make_its_schema_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    class Opened:
+        def __init__(self, *_: object, **__: object) -> None:
+            opened.append("session")
+
+        def close(self) -> None:
+            opened.remove("session")
+
+    def make(_begins: object) -> None:
+        raise ExternalServerFault("full", Refusal.of("server-refuses", said="no room"))
+
+    steps = "tdelta.session.server_check.steps"
+    monkeypatch.setattr(f"{steps}.Session", Opened)
+    monkeypatch.setattr(f"{steps}.RunSchema", lambda *_, **__: SimpleNamespace(make=make))
+    monkeypatch.setattr(f"{steps}.SchemaKeeper", lambda *_: nullcontext(SimpleNamespace(begins=None)))
+    monkeypatch.setattr(f"{steps}.replace", lambda server, **_: server)
+    access = SimpleNamespace(password=lambda _server: "x")
+    bench = FakeBench()
+    bench.servers = SimpleNamespace(schema="tdelta_x", access=access)  # type: ignore[assignment]
+    dsn = SimpleNamespace(options=lambda *_, **__: {}, program="")
+    server: Any = SimpleNamespace(option="--encrypted", kind=SimpleNamespace(session_sql=()), dsn=dsn)
+    with pytest.raises(ExternalServerFault):
+        Bench.is_cleaned(bench, server)
+    assert opened == []

@@ -1,4 +1,5 @@
--- Without the key, which sqlglot cannot write as that of a clustered table (WITHOUT ROWID); rows lie as they were loaded.
+-- Without the key: DuckDB would keep it as an index in memory, which no query of these reads, and sqlglot cannot write it
+-- as that of a clustered table of SQLite (WITHOUT ROWID). Rows lie as they were loaded.
 CREATE TABLE fact_sales (
     product_key INTEGER NOT NULL,
     order_date_key INTEGER NOT NULL,
