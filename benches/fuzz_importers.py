@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from support.fuzzing import fuzz
-from tdelta.importers.recognizing import IMPORTERS
+from tdelta.importers.detect import IMPORTERS
 
 
 def main() -> int:

@@ -23,8 +23,8 @@ from pathlib import Path
 _READ = """
 import json, resource, sys, time
 from pathlib import Path
-from tdelta.importers.naming import parse_arguments
-from tdelta.importers.recognizing import read_files
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import read_files
 start = time.process_time()
 found = [it for it in read_files(parse_arguments(sys.argv[1:2])) if it.group.transaction in ("all", "a", "b")]
 count = sum(it.count for it in found)

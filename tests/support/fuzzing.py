@@ -22,9 +22,9 @@ from types import FrameType
 
 from support.mutations import mutated
 from tdelta.errors import ImportFault
+from tdelta.importers.detect import IMPORTERS
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import FileSource
-from tdelta.importers.recognizing import IMPORTERS
 from tdelta.records.observed import Binned, Bins, Figure, Observation, Samples, Series, Summary
 
 FIXTURES = Path(__file__).parent.parent / "data" / "importers"

@@ -36,9 +36,7 @@ class _Analyze(Command):
 @click.command(cls=_Analyze)
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option("--unit", metavar="UNIT", help="Unit of figures whose file has none: ms, us, s, tps, /s, tpm, ….")
-@click.option(
-    "--column", metavar="NAME", help="Where the figures are: a column, a metric of k6, a unit of Go.  [by its name]"
-)
+@click.option("--column", metavar="NAME", help="Where the figures are: a column, a metric of k6.  [by its name]")
 @click.option("--input-format", metavar="NAME", help="Format of the files, from the list below.  [detected]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--tolerance", type=Typed(Percent()), help="Differences below this count as none.  [2%]")

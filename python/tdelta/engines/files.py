@@ -6,7 +6,7 @@ from functools import cache
 
 from tdelta.engines.registry import profiles, server
 from tdelta.engines.server.evidence import FileRules, server_file_class
-from tdelta.evidence.classes import FileClass
+from tdelta.evidence.search import FileClass
 
 
 def class_of(path: str) -> FileClass:

@@ -8,7 +8,6 @@ Limits: bytes cannot show that a key is safe, nor which cipher made them, nor te
 plaintext is shown only where a marker is known to be in the rows.
 """
 
-from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.leak_verdict import Searched, classify, validity
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
-from tdelta.evidence.search import MarkerHit, TwinFile, files_of, merged, search
+from tdelta.evidence.search import FileClass, MarkerHit, TwinFile, file_class, files_of, merged, search

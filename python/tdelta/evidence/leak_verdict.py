@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tdelta.evidence.classes import FileClass
-from tdelta.evidence.search import MarkerHit
+from tdelta.evidence.search import FileClass, MarkerHit
 from tdelta.messages import Detail
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Validity

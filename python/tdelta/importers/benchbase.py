@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tdelta.importers.accumulating import Gathering
+from tdelta.importers.faults import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.importer import Belonging, Importer, json_object
-from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
+from tdelta.importers.samples import Gathering, longest_stretch
 from tdelta.inputs import missing, out_of_range, unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Figure, Group, Observation, Summary
@@ -45,7 +44,6 @@ _QUANTILES = {
 
 class RawImporter(Importer):
     name = "BenchBase raw"
-    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return _RAW_HEADER.match(source.head_text) is not None
@@ -78,7 +76,6 @@ class ReadingsImporter(Importer):
     """``*.samples.csv`` and ``*.results.csv``: throughput and response times, a row an interval."""
 
     name = "BenchBase readings"
-    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return _READINGS_HEADER.match(source.head_text) is not None

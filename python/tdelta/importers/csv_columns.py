@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tdelta.errors import ImportFault, UsageError
+from tdelta.importers.conditions import is_encrypted, is_plain
 from tdelta.importers.importer import Naming
 from tdelta.importers.reading import excerpt, printable
-from tdelta.importers.words import is_encrypted, is_plain
 from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
@@ -53,7 +53,6 @@ NOT_USED = _words(
     "timestamp time_stamp ts start start_time end end_time date datetime epoch id seq row number no line client"
     " client_id thread thread_id worker worker_id session session_id pid host hostname comment note notes source"
 )
-JMETER = frozenset(("time_stamp", "elapsed", "label"))  # what the header of a results file of JMeter has
 EXTREMES = _words("min max minimum maximum p0 p00 p100")
 
 PER_SECOND = {
@@ -155,8 +154,6 @@ class Part(StrEnum):
     RESPONSE = "response time"
     FACTOR = "factor"
     METRIC = "metric"
-    SUCCESS = "success"
-    TIME = "time stamp"
     NOTHING = "nothing"
 
 
@@ -190,7 +187,7 @@ def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, namin
     response time without a unit; no such column.
     """
     names = [one_spelling(printable(cell)) for cell in header]
-    found = _of_jmeter(names) or _of_table(names, numeric)
+    found = _of_table(names, numeric)
     if naming.column is not None:
         index = column_index(header, naming.column)
         if index is None:
@@ -258,20 +255,6 @@ def _measure(name: str) -> Measure | None:
     return Measure(column.metric, column.unit, column.scale) if is_measured else None
 
 
-def _of_jmeter(names: Sequence[str]) -> list[Column]:
-    """The columns of a results file of JMeter (``.jtl``); empty where it is none.
-
-    ``elapsed`` is the response time in ms; ``Latency`` is the time to the first byte, and no other column is a factor.
-    """
-    if not JMETER.issubset(names):
-        return []
-    parts = {"elapsed": Part.RESPONSE, "label": Part.TRANSACTION, "success": Part.SUCCESS, "time_stamp": Part.TIME}
-    return [
-        Column(index, name, parts.get(name, Part.NOTHING), RESPONSE_TIME, "ms" if name == "elapsed" else "")
-        for index, name in enumerate(names)
-    ]
-
-
 def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
     measure = None if unit is None else measure_of_unit(unit)
     if measure is None:
@@ -285,13 +268,7 @@ def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
     ]
 
 
-def is_jmeter(header: Sequence[str]) -> bool:
-    return JMETER.issubset(one_spelling(printable(cell)) for cell in header)
-
-
 def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
-    if is_jmeter(header):
-        return False
     names = [one_spelling(printable(cell)) for cell in header]
     return any(it.part is Part.CONDITION or it.condition for it in _of_table(names, numeric))
 

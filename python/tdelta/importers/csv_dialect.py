@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice, pairwise
 
 from tdelta.errors import ImportFault
@@ -30,20 +29,12 @@ _ROWS_LOOKED_AT = 1000
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|(?:,\d{3})+\.\d*)")
 _WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d{1,3})?")
-_DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", re.ASCII)
-_OLDEST, _MS_OF_NOW = 1e8, 1e11  # seconds since 1970 of 1973 and of the year 5138; what is larger is in ms
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d{10}(?:\d{3})?(?:\.\d*)?$", re.ASCII)
+"""A date and time, or seconds or ms since 1970: in order as texts, too."""
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _SIGNS = {"either": _EITHER, "grouped": _GROUPED_BY_COMMAS, "comma": _WITH_COMMA, "point": _PLAIN_NUMBER}
 _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
-_OF_OTHER_TOOLS = (
-    ("time", "threads", "tps", "qps"),  # sysbench's CSV hook
-    ("metric_name", "timestamp", "metric_value"),  # k6
-    ("response-time", "dns+dialup", "dns"),  # hey
-)
-_OF_BENCHBASE = re.compile(
-    r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,27 +140,9 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
 
 def is_over_time(table: Table) -> bool:
     """Whether rows are moments of one run: the first column is ``Time``, and its cells are moments that go on."""
-    if not table.header or table.header[0].strip().lower() != "time" or len(table.header) < 2:
-        return False
-    found = [moment(row[0]) for row in table.rows if row]
-    known = [it for it in found if it is not None]
-    return len(known) == len(found) > 1 and all(before < after for before, after in pairwise(known))
-
-
-def moment(text: str) -> float | None:
-    """Seconds since 1970 of a cell: a date and time (UTC, where it says no zone), or seconds or ms since 1970."""
-    cell = text.strip()
-    if _PLAIN_NUMBER.fullmatch(cell):
-        value = float(cell)
-        value = value / 1e3 if value > _MS_OF_NOW else value
-        return value if _OLDEST <= value <= _MS_OF_NOW else None
-    if not _DATED.match(cell):
-        return None
-    try:
-        at = datetime.fromisoformat(cell)
-    except ValueError:
-        return None
-    return at.timestamp() if at.tzinfo is not None else at.replace(tzinfo=UTC).timestamp()
+    cells = [row[0].strip() for row in table.rows if row]
+    is_time = table.header[0].strip().lower() == "time" and len(table.header) > 1 and all(map(_MOMENT.match, cells))
+    return is_time and len(cells) > 1 and all(before < after for before, after in pairwise(cells))
 
 
 def is_number(text: str, has_decimal_comma: bool) -> bool:
@@ -231,9 +204,6 @@ def _cells(line: str, separator: str) -> tuple[str, ...]:
 
 def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if not 1 <= len(cells) <= _MOST_COLUMNS or any(len(cell) > _LONGEST_NAME for cell in cells):
-        return False
-    names = tuple(cell.strip().lower() for cell in cells)
-    if any(names[: len(other)] == other for other in _OF_OTHER_TOOLS) or _OF_BENCHBASE.match(",".join(cells)):
         return False
     if any(is_number(cell, has_decimal_comma=False) for cell in cells):
         return False

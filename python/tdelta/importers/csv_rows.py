@@ -17,23 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
 from tdelta.importers.csv_columns import (
     CONDITION,
     FACTOR,
     Column,
     Part,
     columns_of,
-    is_jmeter,
     one_spelling,
     says_conditions,
     throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
-from tdelta.importers.importer import Importer, Naming, apart, contradiction, with_said
-from tdelta.importers.intervals import Span
-from tdelta.importers.problems import MOST_SHOWN, Problems, half_unit, place, whole
+from tdelta.importers.faults import MOST_SHOWN, Problems, half_unit, place
+from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import Source, excerpt, printable
+from tdelta.importers.samples import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
 from tdelta.inputs import missing, out_of_range, too_large, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -43,7 +41,6 @@ MOST_FIGURES = 100_000
 _FEWEST_ROWS = 5  # with fewer, numbers that differ may be levels
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
-_USERS = "all_threads"  # of JMeter: how many threads there were as a sample ended
 _WITHOUT_CONDITION = missing("the name of the configuration")
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
@@ -52,13 +49,14 @@ class CsvRows(Importer):
     name = "CSV"
     has_columns = True
     has_conditions = True
+    is_general = True
 
     def recognizes(self, source: Source) -> bool:
         try:
             table = self._table(source)
         except ImportFault:  # a table, but with numbers that could be read in two ways: `read` says so
             return True
-        return table is not None and not is_jmeter(table.header) and not is_over_time(table)
+        return table is not None and not is_over_time(table)
 
     def has_column(self, source: Source, column: str) -> bool:
         try:
@@ -125,8 +123,6 @@ class _Reader:
     columns: tuple[Column, ...]
     naming: Naming
     times_seen: Counter[Group] = field(default_factory=Counter)
-    failed: int = 0
-    misnamed: dict[Caution, None] = field(default_factory=dict)  # what the file's name says otherwise, in words
 
     def of(self, *parts: Part) -> list[Column]:
         return [column for column in self.columns if column.part in parts]
@@ -190,21 +186,11 @@ class _Reader:
 
     def samples(self, value: Column) -> Iterator[Observation]:
         keys = self.of(*_KEYS)
-        span = Span()
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
         codes: dict[tuple[str, ...], int] = {}
-        users = [it.index for it in self.columns if is_jmeter(self.table.header) and one_spelling(it.name) == _USERS]
-        most_users = 0
         conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
-        for all_lines, all_rows in chunks_of(self.source, self.table):
-            lines, rows = self._successful(all_lines, all_rows)
-            if not rows:
-                continue
+        for lines, rows in chunks_of(self.source, self.table):
             columns = list(zip(*rows, strict=True))
-            for stamp in self.of(Part.TIME):
-                _take_stamps(columns[stamp.index], span)
-            for at in users:
-                most_users = max(most_users, *(whole(cell) or 0 for cell in columns[at]))
             values = self._numbers(columns[value.index], lines) * value.scale
             self._must_be_times(values, lines)
             if not keys:
@@ -228,21 +214,8 @@ class _Reader:
             Caution.of("not-used", what=f"column {it.name}", why="its rows are single response times")
             for it in self.of(Part.METRIC)
         )
-        if self.failed:
-            unused = (*unused, Caution.of("rows-failed", rows=self.failed))
         origin = self._origin()
-        said = (("threads", most_users),) if most_users else ()
-        origin = replace(origin, cautions=(*origin.cautions, *unused), settings=said)
-        for samples in gathering.samples(groups.__getitem__, origin):
-            yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
-
-    def _successful(self, lines: list[int], rows: list[list[str]]) -> tuple[list[int], list[list[str]]]:
-        says = self.of(Part.SUCCESS)
-        if not says:
-            return lines, rows
-        kept = [at for at, row in enumerate(rows) if row[says[0].index].strip().lower() != "false"]
-        self.failed += len(rows) - len(kept)
-        return [lines[at] for at in kept], [rows[at] for at in kept]
+        yield from gathering.samples(groups.__getitem__, replace(origin, cautions=(*origin.cautions, *unused)))
 
     def summaries(self, cells: Sequence[str], line: int, faults: Problems) -> Iterator[Observation]:
         (count,), (mean,) = self.of(Part.COUNT), self.of(Part.MEAN)
@@ -309,11 +282,6 @@ class _Reader:
         run = of.get(Part.RUN) or self.naming.run
         if Part.RUN in of and self.naming.run != "1":  # of a second file
             run = f"{self.naming.run}.{run}"
-        for name, level in factors:
-            _, named = with_said(self.naming.levels, name, level)
-            run = apart(run, name, named)
-            if named is not None:
-                self.misnamed[contradiction(name, named, "otherwise in a column")] = None
         transaction = of.get(Part.TRANSACTION, ALL)
         return Group(
             condition=(metric and metric.condition) or of.get(Part.CONDITION) or self.naming.condition or "",
@@ -331,7 +299,7 @@ class _Reader:
         return group if count == 1 or self.of(Part.RUN) else replace(group, run=f"{group.run}.{count}")
 
     def _origin(self, line: int | None = None) -> Origin:
-        cautions = (*self.table.cautions, *self.misnamed, *self.counting)
+        cautions = (*self.table.cautions, *self.counting)
         return Origin(self.source.name, self.format, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:
@@ -377,7 +345,7 @@ class _Reader:
         bad = np.flatnonzero(~((values >= 0.0) & (values <= LONGEST_MS)))
         if bad.size:
             first = [(f"{values[at]:g}", place(self.source.name, lines[at])) for at in bad[:MOST_SHOWN].tolist()]
-            more = [Refusal.of("more-faults", more="more")] if bad.size > MOST_SHOWN else []
+            more = [Refusal.of("more-faults", more=int(bad.size) - MOST_SHOWN)] if bad.size > MOST_SHOWN else []
             raise ImportFault(*(no_response_time(*it) for it in first), *more)
 
     def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
@@ -390,14 +358,6 @@ class _Reader:
 
     def _without_rows(self) -> ImportFault:
         return ImportFault(missing(f"a row after the header in line {self.table.header_line}").at(self.source.name))
-
-
-def _take_stamps(cells: Sequence[str], span: Span) -> None:
-    """Time stamps in ms since 1970. Rows are written as requests end, which is not the order in which they began."""
-    try:
-        span.take(*(int(cell) / 1e3 for cell in cells))
-    except (ValueError, OverflowError):  # no numbers, or digits by the hundred
-        return
 
 
 def _split(

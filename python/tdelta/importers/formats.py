@@ -47,7 +47,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "HammerDB",
         "hammerdb",
-        "'TEST RESULT : System achieved …', or a job's JSON (result, timing, tcount, summaryjson)",
+        "'TEST RESULT : System achieved …', of the console or of 'jobs ID result'",
         f"HammerDB: {_NONE}",
     ),
     Format("BenchBase", "benchbase", "'*.raw.csv', '*.samples.csv', '*.summary.json'", "give BenchBase's *.raw.csv"),
@@ -74,7 +74,6 @@ FORMATS: tuple[Format, ...] = (
         _CSV,
     ),
     Format("JSON lines", "json_lines", "one object per line, whose keys are columns as in a CSV", _CSV),
-    Format("spreadsheet", "spreadsheet", "an .xlsx whose sheet is such a table", _CSV),
     Format("numbers", "numbers_only", "one per line, with --unit", _CSV),
 )
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
+from tdelta.importers.faults import Problems, half_unit, number, shown
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, half_unit, number, shown
 from tdelta.importers.reading import Source, head_lines
+from tdelta.importers.samples import Requests
 from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Observation, Summary
@@ -60,7 +60,6 @@ class ReportImporter(Importer):
 
 class RowsImporter(Importer):
     name = "hey CSV"
-    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return next(iter(head_lines(source)), "").strip() == _HEADER

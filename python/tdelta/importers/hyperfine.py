@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, Gathering
+from tdelta.importers.conditions import other_words, said_of_encryption
+from tdelta.importers.faults import Problems, number, plain_name, shown
 from tdelta.importers.importer import Belonging, Importer, Naming, json_object
-from tdelta.importers.problems import Problems, number, plain_name, shown
 from tdelta.importers.reading import Source
-from tdelta.importers.words import other_words, said_of_encryption
+from tdelta.importers.samples import LONGEST_MS, Gathering
 from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -35,13 +35,13 @@ class Hyperfine(Importer):
 
     def says_conditions(self, source: Source) -> bool:
         try:
-            results = _results(json_object(source, Problems(source.name, self.name)))
+            results = _results(json_object(source, Problems(source.name)))
         except ImportFault:
             return False
         return len(results) > 1 and all(said_of_encryption(_command(it)) for it in results)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        problems = Problems(source.name, self.name)
+        problems = Problems(source.name)
         results = _results(json_object(source, problems))
         if not results and not problems:
             problems.add(missing("a result of a command with its times"))

@@ -3,22 +3,17 @@
 An importer reads what strangers wrote: old and new layouts, counts that are wrong, files cut off in the middle. It
 yields what can be used and raises one `ImportFault` that names everything it cannot use, with its place; it never
 guesses a figure. It holds one piece of a file at a time, whatever the file's size.
-
-Where both say something of a factor, the file is believed, in every format: it is what ran, and a name is typed by hand
-and outlives a change of the command. That they differ is told. A file whose name is wrong may then have the levels of
-another file, so its run's name keeps what its own name said: two files are not taken for one run.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, half_unit, json_text, shown
+from tdelta.importers.faults import LARGEST_JSON_BYTES, Problems, half_unit, json_text, shown
 from tdelta.importers.reading import Source, printable
 from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
@@ -34,38 +29,9 @@ class Naming:
 
     condition: str | None  # its condition; None where the file itself must say (a column of a CSV)
     run: str = "1"
-    levels: tuple[tuple[str, Level], ...] = ()  # further factors that names show, ``(("threads", 16),)``
+    levels: Levels = ()  # what tells its configurations apart in names, ``(("name", "warm"),)``
     unit: str | None = None  # of figures of which the file says none (``ms``, ``tps``), as the user says it
     column: str | None = None  # where the figures are, as the user says it: a column, a metric, a unit of results
-
-
-_NO_CLAIM = frozenset({"name", "number"})  # what only tells names apart says nothing of a factor
-
-
-def with_said(levels: Levels, name: str, said: Level) -> tuple[Levels, Level | None]:
-    """The levels of a file's name with what the file itself says of a factor.
-
-    Returns the levels, that factor last, and what the name says of it; None where that is nothing, or the same.
-    """
-    named = None if name in _NO_CLAIM else dict(levels).get(name)
-    is_other = named is not None and _spelled(named) != _spelled(said)
-    return (*(it for it in levels if it[0] != name), (name, said)), named if is_other else None
-
-
-def contradiction(name: str, named: Level, said: Level) -> Caution:
-    claims = {"factor": name, "named": named, "said": said}
-    return Caution.of("name-contradicted", **{key: printable(str(it)) for key, it in claims.items()})
-
-
-def apart(run: str, name: str, named: Level | None) -> str:
-    """A run's name with what the file's name said wrongly of a factor; None where it did not."""
-    return run if named is None else f"{run}, named {name} {named}"
-
-
-def _spelled(level: Level) -> str:
-    """``5 GB`` and ``5gb`` are one level, and so are 16 and 16.0."""
-    is_whole = isinstance(level, float) and level.is_integer()
-    return str(int(level) if is_whole else level).replace(" ", "").lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +65,8 @@ class Belonging:
         return Figure(self.throughput(), self.origin(line), float(printed), rounding=rounding, duration_seconds=seconds)
 
     def with_level(self, name: str, value: Level | None) -> Belonging:
-        """With what the file says of a factor, if anything; its name may say otherwise."""
-        if value is None:
-            return self
-        levels, named = with_said(self.levels, name, value)
-        noted = () if named is None else (contradiction(name, named, str(value)),)
-        return replace(self, levels=levels, run=apart(self.run, name, named), cautions=(*self.cautions, *noted))
+        """With what the file says of a factor, if anything."""
+        return self if value is None else replace(self, levels=(*self.levels, (name, value)))
 
     def with_settings(self, found: Mapping[str, Level | None]) -> Belonging:
         """With what the file says of the test, by the tool's own names; None is what it does not say."""
@@ -135,14 +97,13 @@ class Importer:
     """A format. Those with marks print lines that are known each by itself, wherever they stand in a file."""
 
     name: str  # as the result names it: ``sysbench``, ``pgbench log``
+    is_general = False  # whether it reads what any tool may have written: asked only where no other knows the file
     has_columns = False  # whether files hold several figures, of which the user may choose one (`Naming.column`)
     has_conditions = False  # whether a column may be the condition
     is_per_thread = False  # whether each thread of a run writes a file of its own
-    has_faults_of_lines = False  # whether each fault is told with its line, and nothing of the file as a whole
-    most_faults = math.inf  # a file with as many is none of this format: its reading ends there
 
     def recognizes(self, source: Source) -> bool:
-        """Whether the content, by its head, is of this format. No two importers may recognize one file."""
+        """Whether the content, by its head, is of this format. No two importers of tools may recognize one file."""
         raise NotImplementedError
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -150,7 +111,7 @@ class Importer:
 
         Raises `ImportFault`: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
-        problems = Problems(source.name, None if self.has_faults_of_lines else self.name, self.most_faults)
+        problems = Problems(source.name)
         yield from self.observations(source, belonging_of(source, self.name, naming), problems)
         problems.raise_if_any()
 

@@ -11,24 +11,23 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from tdelta.errors import ImportFault
-from tdelta.importers.csv_columns import is_jmeter
-from tdelta.importers.csv_dialect import sniffed
-from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.csv_columns import one_spelling
+from tdelta.importers.csv_dialect import chunks_of, sniffed
+from tdelta.importers.faults import Problems, number, shown, whole
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, shown, whole
-from tdelta.importers.reading import Source
+from tdelta.importers.reading import Source, excerpt
+from tdelta.importers.samples import Requests, no_response_time
 from tdelta.importers.xml_document import XmlDocument
-from tdelta.inputs import unexpected
+from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import Observation
 
 _SAMPLES = frozenset(("sample", "httpsample"))
+_COLUMNS = frozenset(("time_stamp", "elapsed", "label"))
 
 
 class XmlImporter(Importer):
     name = "JMeter"
-    most_faults = 100
 
     def recognizes(self, source: Source) -> bool:
         return source.head_text.startswith("<") and "<testResults" in source.head_text
@@ -42,16 +41,36 @@ class XmlImporter(Importer):
         yield from document.requests.samples(own)
 
 
-class CsvImporter(CsvRows):
+class CsvImporter(Importer):
     name = "JMeter CSV"
-    has_conditions = False
 
     def recognizes(self, source: Source) -> bool:
         try:
             table = sniffed(source)
         except ImportFault:
             return False
-        return table is not None and is_jmeter(table.header)
+        return table is not None and {one_spelling(cell) for cell in table.header} >= _COLUMNS
+
+    def observations(self, source: Source, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+        table = sniffed(source)
+        if table is None:
+            raise ImportFault(missing("a header with timeStamp, elapsed and label").at(source.name))
+        at = {one_spelling(cell): index for index, cell in enumerate(table.header)}
+        requests, users = Requests(source.name, has_whole=False), 0
+        for lines, rows in chunks_of(source, table):
+            for line, row in zip(lines, rows, strict=True):
+                if "success" in at and row[at["success"]].strip().lower() == "false":
+                    requests.failed += 1
+                    continue
+                elapsed = number(row[at["elapsed"]])
+                if elapsed is None:
+                    problems.add(no_response_time(excerpt(row[at["elapsed"]])), line)
+                    continue
+                requests.add(row[at["label"]], elapsed, line)
+                requests.take_stamp(row[at["time_stamp"]])
+                users = max(users, whole(row[at["all_threads"]]) or 0) if "all_threads" in at else users
+        problems.raise_if_any()
+        yield from requests.samples(belonging.with_settings({"threads": users or None}))
 
 
 IMPORTERS: tuple[Importer, ...] = (XmlImporter(), CsvImporter())
@@ -96,6 +115,4 @@ class _Document(XmlDocument):
             return
         self.requests.add(attributes.get("lb", attributes.get("label", "")), elapsed, self.line)
         self.users = max(self.users, whole(attributes.get("na")) or 0)
-        stamp = number(attributes.get("ts", attributes.get("timeStamp", "")))
-        if stamp is not None and stamp > 0:
-            self.requests.span.take(stamp / 1e3)
+        self.requests.take_stamp(attributes.get("ts", attributes.get("timeStamp", "")))

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from tdelta.importers.csv_dialect import csv_line
 from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.faults import Problems, one_object, shown
 from tdelta.importers.importer import Importer
-from tdelta.importers.k6 import is_k6
-from tdelta.importers.problems import Problems, one_object, shown
 from tdelta.importers.reading import HEAD_BYTES, Source, View, head_lines
 from tdelta.inputs import unexpected
 
@@ -41,7 +40,7 @@ class JsonLines(CsvRows):
     @staticmethod
     def _may_be(source: Source) -> bool:
         filled = [line for line in head_lines(source, only_whole=True) if line.strip()]
-        if not filled or not filled[0].lstrip().startswith("{") or filled[0].startswith(_OWN) or is_k6(filled[0]):
+        if not filled or not filled[0].lstrip().startswith("{") or filled[0].startswith(_OWN):
             return False
         return bool(one_object(filled[0])) and (len(filled) == 1 or one_object(filled[1]) is not None)
 

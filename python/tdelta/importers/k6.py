@@ -15,10 +15,10 @@ from datetime import datetime
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import measure_of_unit
+from tdelta.importers.faults import Problems, number, of_object, one_object, shown, whole
 from tdelta.importers.importer import Belonging, Importer, Naming, belonging_of, json_object
-from tdelta.importers.intervals import Requests
-from tdelta.importers.problems import Problems, number, of_object, one_object, shown, whole
 from tdelta.importers.reading import Source, head_lines
+from tdelta.importers.samples import Requests
 from tdelta.inputs import unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Figure, Observation, Summary
@@ -48,7 +48,7 @@ class LinesImporter(Importer):
         return _points(reader)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name, self.name, 100))
+        reader = _Reader(source, naming, belonging_of(source, self.name, naming), Problems(source.name))
         yield from reader.observations(self.points(reader))
 
 
@@ -79,7 +79,7 @@ class SummaryImporter(Importer):
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         belonging = belonging_of(source, self.name, naming)
-        problems = Problems(source.name, self.name)
+        problems = Problems(source.name)
         document = json_object(source, problems)
         problems.raise_if_any()
         metrics = _metrics(document)

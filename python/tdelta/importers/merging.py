@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tdelta.importers.accumulating import side_by_side
+from tdelta.importers.samples import side_by_side
 from tdelta.messages import Caution
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, Figure, Group, Observation, Origin, Samples, Series, Summary

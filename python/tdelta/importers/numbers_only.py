@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Iterator
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
 from tdelta.importers.csv_columns import measure_of_unit
+from tdelta.importers.faults import Problems, number
 from tdelta.importers.importer import Importer, Naming, belonging_of
-from tdelta.importers.problems import Problems, number
 from tdelta.importers.reading import Source, excerpt, head_lines
+from tdelta.importers.samples import LONGEST_MS, Gathering, no_response_time
 from tdelta.inputs import too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series

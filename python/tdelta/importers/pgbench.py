@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS
+from tdelta.importers.faults import PRINTED, Problems, half_unit, place
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.problems import PRINTED, Problems, half_unit, place
 from tdelta.importers.reading import Source, excerpt, head_lines, printable
+from tdelta.importers.samples import LONGEST_MS, uneven_steps, usual_step
 from tdelta.inputs import out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level

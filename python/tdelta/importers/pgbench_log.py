@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, ExactSum, Gathering
+from tdelta.importers.faults import Problems, place
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import Span, uneven_steps, usual_step
-from tdelta.importers.problems import Problems, place
 from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines
+from tdelta.importers.samples import LONGEST_MS, ExactSum, Gathering, Span, uneven_steps, usual_step
 from tdelta.inputs import missing, too_many, unexpected
 from tdelta.messages import Caution
 from tdelta.records.observed import ALL, Observation, Series, Summary
@@ -87,7 +86,6 @@ class PgbenchLog(Importer):
 class PgbenchAggregates(Importer):
     name = "pgbench aggregate log"
     is_per_thread = True
-    has_faults_of_lines = True
 
     def recognizes(self, source: Source) -> bool:
         rows = _first_rows(source)

@@ -253,7 +253,7 @@ def looks_binary(head: bytes) -> str | None:
     if head.startswith(_WIDE_TEXT):
         return "UTF-16 text: convert it first (iconv -f UTF-16 -t UTF-8)"
     if head.startswith(_SQLITE):
-        return "a SQLite database: measure it by tdelta run --database; of HammerDB's, give jobs ID result or timing"
+        return "a SQLite database: measure it by tdelta run --database; of HammerDB's, give jobs ID result"
     if b"\0" in head:
         return "a binary file"
     return None

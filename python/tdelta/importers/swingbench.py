@@ -3,7 +3,7 @@
 Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
 the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
 shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
-``StandardDeviation`` is taken, else ``Variance``, and only if it can belong to minimum, mean, maximum and percentiles.
+``StandardDeviation`` is taken, and only if it can belong to minimum, mean, maximum and percentiles.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tdelta.importers.accumulating import Printed, is_possible
+from tdelta.importers.faults import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.problems import Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source
+from tdelta.importers.samples import longest_stretch
 from tdelta.importers.xml_document import Unusable, XmlDocument
 from tdelta.inputs import missing, out_of_range, too_many, unexpected
 from tdelta.messages import Caution
@@ -31,6 +30,8 @@ MOST_TRANSACTIONS = 1000
 MOST_ELEMENTS = 100_000
 _MOST_PARTS = 100  # elements of one ``Result`` that are kept: it has some thirty
 _PIECE_BYTES = 64 * 1024
+_READINGS = "tpsreadings"
+_BETWEEN_COMMAS = re.compile(r"[^,]*[^,\s][^,]*")
 _RESULTS = frozenset(("result", "transactionresult"))
 _OVERVIEW = frozenset(
     (
@@ -56,7 +57,8 @@ class Document(XmlDocument):
         super().__init__(problems)
         self.transactions: list[Transaction] = []
         self.overview: dict[str, tuple[str, int]] = {}
-        self.readings = Readings()
+        self.epoch_ms = array("d")  # epoch_ms, rates: of the readings by the second
+        self.rates = array("d")
         self._text: list[str] = []
         self._text_length = 0
         self._elements = 0
@@ -72,16 +74,11 @@ class Document(XmlDocument):
         self._text, self._text_length = [], 0
 
     def text(self, text: str) -> None:
-        if self.path[-1:] == ["tpsreadings"]:
-            self.readings.add(text, self.line, self.problems)
-            return
         self._text_length += len(text)
-        if self._text_length <= LONGEST_TEXT:
+        if self._text_length <= LONGEST_TEXT or self.path[-1] == _READINGS:
             self._text.append(text)
 
     def end(self, name: str) -> None:
-        if name == "tpsreadings":
-            self.readings.end(self.line, self.problems)
         text = "".join(self._text).strip()
         self._text, self._text_length = [], 0
         if self.path and self.path[-1] in _RESULTS:
@@ -92,54 +89,23 @@ class Document(XmlDocument):
                 transaction.name = text
         elif name in _OVERVIEW:
             self.overview.setdefault(name, (text, self.line))
+        elif name == _READINGS:
+            self._take_readings(text)
 
-
-class Readings:
-    """``TPSReadings``: pairs of epoch ms and transactions per second, with a comma behind each, read in pieces."""
-
-    def __init__(self) -> None:
-        self.epoch_ms = array("d")
-        self.rates = array("d")
-        self._rest = ""
-        self._is_damaged = False
-
-    def __bool__(self) -> bool:
-        return bool(self.rates)
-
-    def add(self, text: str, line: int, problems: Problems) -> None:
-        """Reads on. After the first damage nothing is: what was a time and what a rate is no longer known."""
-        if self._is_damaged:
-            return
-        *whole_ones, self._rest = (self._rest + text).split(",")
-        for part in whole_ones:
-            self._take(part, line, problems)
-            if self._is_damaged:
-                return
-        if len(self._rest) > LONGEST_TEXT:
-            self._damaged(self._rest, line, problems)
-
-    def end(self, line: int, problems: Problems) -> None:
-        """The element ends: the last pair may lack its comma."""
-        if not self._is_damaged and self._rest.strip():
-            self._take(self._rest, line, problems)
-        if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
-            problems.add(unexpected("pairs of a time and a rate in TPSReadings", "a time without its rate"), line)
-            self.epoch_ms.pop()
-        self._rest = ""
-
-    def _take(self, part: str, line: int, problems: Problems) -> None:
-        value = number(part)
-        if value is None or value < 0:
-            self._damaged(part, line, problems)
-        elif len(self.epoch_ms) == len(self.rates):
-            self.epoch_ms.append(value)
+    def _take_readings(self, text: str) -> None:
+        """Pairs of epoch ms and transactions per second, with a comma after each. After damage no more are read."""
+        for part in _BETWEEN_COMMAS.finditer(text):
+            value = number(part[0])
+            if value is None or value < 0:
+                expected = "epoch ms and transactions per second in TPSReadings"
+                self.problems.add(unexpected(expected, shown(part[0].strip()[:LONGEST_TEXT])), self.line)
+                break
+            (self.rates if len(self.epoch_ms) > len(self.rates) else self.epoch_ms).append(value)
         else:
-            self.rates.append(value)
-
-    def _damaged(self, part: str, line: int, problems: Problems) -> None:
-        self._is_damaged = True
+            if len(self.epoch_ms) > len(self.rates):
+                expected = "pairs of a time and a rate in TPSReadings"
+                self.problems.add(unexpected(expected, "a time without its rate"), self.line)
         del self.epoch_ms[len(self.rates) :]
-        problems.add(unexpected("epoch ms and transactions per second in TPSReadings", shown(part.strip())), line)
 
 
 LARGEST_BYTES = 16 * 1024 * 1024  # a reading a second for nine days: no honest file comes near it
@@ -167,8 +133,8 @@ _SETTINGS = {
     "maximumintrathinktime": "most think time within transactions",
 }
 """What a document says of the test, by its elements."""
-_ROUNDING_MS = 1.0  # minimum, maximum and percentiles are whole ms; the mean is not
 _RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
+_RELATIVE_SLACK = 0.01
 _UNLIKELY = 10.0  # readings this many times off the overview's average are not transactions per second
 
 
@@ -188,7 +154,7 @@ class SwingbenchImporter(Importer):
             {words: plain_name(document.overview.get(key, ("", 0))[0].strip('"')) for key, words in _SETTINGS.items()}
         )
         yield from _observations(document, own, problems)
-        if not problems and not document.transactions and not document.readings:
+        if not problems and not document.transactions and not document.rates:
             problems.add(missing("a Result with AverageResponse, or TPSReadings,"))
 
 
@@ -209,7 +175,7 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
         yield from _summary(transaction, belonging, problems)
     text, line = document.overview.get("averagetransactionspersecond", ("", 0))
     average = number(text)
-    series, doubts = _series(document.readings, average, belonging)
+    series, doubts = _series(document, average, belonging)
     if text and (average is None or average < 0):
         problems.add(unexpected("a number in AverageTransactionsPerSecond", shown(text)), line)
     elif average:
@@ -238,7 +204,7 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
     sd: float | None = None
     notes: list[Caution] = []
     if minimum is not None and maximum is not None:
-        printed = Printed(int(count), mean, minimum, maximum, quantiles, _ROUNDING_MS)
+        printed = Printed(int(count), mean, minimum, maximum, quantiles)
         if not printed.is_consistent:
             problems.add(
                 out_of_range(
@@ -285,30 +251,71 @@ def _quantiles(transaction: Transaction) -> dict[float, float]:
     return dict(sorted(found.items()))
 
 
+# Which standard deviations are possible, given the other figures: one that cannot belong to minimum, mean, maximum and
+# percentiles is in another unit, or of other transactions, and is not used.
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The figures of one transaction type, in ms; quantiles by their share, ``{0.95: 4.1}``.
+
+    ``rounding_ms`` is how far off each may be.
+    """
+
+    count: int
+    mean: float
+    minimum: float
+    maximum: float
+    quantiles: Mapping[float, float]
+    rounding_ms: float = 1.0  # minimum, maximum and percentiles are whole ms; the mean is not
+
+    @property
+    def is_consistent(self) -> bool:
+        return self.minimum - self.rounding_ms <= self.mean <= self.maximum + self.rounding_ms
+
+    def sd_limits(self) -> tuple[float, float]:
+        """The smallest and the largest standard deviation that values with such figures can have.
+
+        Above: the variance is at most ``(max - mean)(mean - min)`` (Bhatia and Davis, *A Better Bound on the Variance*,
+        Amer. Math. Monthly 107, 2000). Below: a share w of values at least d beyond the mean makes the variance at
+        least ``d² w / (1 - w)`` (Cantelli's inequality), for every quantile and for the one value that is the extreme.
+        """
+        n, mean, slack = self.count, self.mean, self.rounding_ms
+        above = max(self.maximum + slack - mean, 0.0) * max(mean - self.minimum + slack, 0.0) * n / (n - 1)
+        beyond = [(self.maximum - mean, 1 / n), (mean - self.minimum, 1 / n)]
+        for share, quantile in self.quantiles.items():
+            # A tool may count one value more or less as beyond its quantile.
+            beyond.append((quantile - mean, 1 - share - 1 / n) if quantile > mean else (mean - quantile, share - 1 / n))
+        below = max((max(d - slack, 0.0) ** 2 * w / (1 - w) for d, w in beyond if 0 < w < 1), default=0.0)
+        return math.sqrt(below), math.sqrt(above)
+
+    def may_have(self, sd: float) -> bool:
+        smallest, largest = self.sd_limits()
+        slack = self.rounding_ms
+        return smallest * (1 - _RELATIVE_SLACK) - slack <= sd <= largest * (1 + _RELATIVE_SLACK) + slack
+
+
 def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[float | None, list[Caution]]:
-    """The standard deviation if it is there and possible, and what must be said if it is there and is not."""
-    found = next((_value(transaction, key) for key in transaction.texts if "standarddeviation" in key), None)
-    variance = next((_value(transaction, key) for key in transaction.texts if "variance" in key), None)
-    sd = math.sqrt(variance) if found is None and variance is not None else found
+    """The standard deviation if it is there and possible, and a caution if it is there and is not."""
+    sd = next((_value(transaction, key) for key in transaction.texts if "standarddeviation" in key), None)
     if sd is None or printed.count < 2:
         return None, []
-    if not is_possible(sd, printed) or sd == 0:
-        return None, [
-            Caution.of("not-used", what=f"a standard deviation of {sd:g} ms", why="it does not fit the other figures")
-        ]
+    if sd == 0 or not printed.may_have(sd):
+        said = f"a standard deviation of {sd:g} ms"
+        return None, [Caution.of("not-used", what=said, why="it does not fit the other figures")]
     return sd, []
 
 
 def _series(
-    readings: Readings, average: float | None, belonging: Belonging
+    document: Document, average: float | None, belonging: Belonging
 ) -> tuple[Series | None, tuple[Caution, ...]]:
-    if not readings:
+    if not document.rates:
         return None, ()
-    mean = sum(readings.rates) / len(readings.rates)
+    mean = sum(document.rates) / len(document.rates)
     if average and not 1 / _UNLIKELY < mean / average < _UNLIKELY:
         return None, (Caution.of("not-used", what=f"TPSReadings with a mean of {mean:g}", why="not per second"),)
-    stretch = longest_stretch(np.asarray(readings.epoch_ms) / 1000, readings.rates)
+    stretch = longest_stretch(np.asarray(document.epoch_ms) / 1000, document.rates)
     if stretch is None:
         return None, (Caution.of("not-used", what="TPSReadings", why="too few, or irregular"),)
     origin = belonging.origin(None, *stretch.notes)
-    return stretch.series(belonging.throughput(), origin, began=readings.epoch_ms[0] / 1000), ()
+    return stretch.series(belonging.throughput(), origin, began=document.epoch_ms[0] / 1000), ()

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS
+from tdelta.importers.faults import PRINTED, Problems, half_unit, place
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import uneven_steps, usual_step
-from tdelta.importers.problems import PRINTED, Problems, half_unit, place
 from tdelta.importers.reading import Source, excerpt, head_lines
+from tdelta.importers.samples import LONGEST_MS, uneven_steps, usual_step
 from tdelta.inputs import out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -279,7 +278,6 @@ _SEVERE = ("FATAL:", "ALERT:")
 
 class Sysbench(Importer):
     name = "sysbench"
-    has_faults_of_lines = True
 
     def recognizes(self, source: Source) -> bool:
         lines = [line.strip() for line in head_lines(source)]

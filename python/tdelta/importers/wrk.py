@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.csv_columns import TIMES_MS
+from tdelta.importers.faults import Problems, half_unit, shown
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.problems import Problems, half_unit, shown
 from tdelta.importers.reading import Source, head_lines
+from tdelta.importers.samples import LONGEST_MS
 from tdelta.inputs import missing, out_of_range, too_many
 from tdelta.messages import Caution
 from tdelta.records.conditions import Level

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.parsers import expat
 
-from tdelta.importers.problems import Problems
+from tdelta.importers.faults import Problems
 from tdelta.inputs import too_many, unexpected
 from tdelta.messages import Refusal
 

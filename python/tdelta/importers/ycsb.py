@@ -18,11 +18,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS
+from tdelta.importers.faults import LARGEST_JSON_BYTES, Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.intervals import Requests, longest_stretch
-from tdelta.importers.problems import LARGEST_JSON_BYTES, Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.reading import Source, head_lines
+from tdelta.importers.samples import LONGEST_MS, Requests, longest_stretch
 from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
@@ -85,7 +84,6 @@ class JsonImporter(Importer):
     """The output of its JSON exporters: an object a figure, in an array or one after the other."""
 
     name = "YCSB JSON"
-    most_faults = MOST_OPERATIONS
 
     def recognizes(self, source: Source) -> bool:
         head = source.head_text

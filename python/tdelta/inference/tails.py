@@ -125,9 +125,7 @@ def percentile_ratio(
     logs = [np.log(_times_ns(side, weights)) for side in sides]
     sd = float(np.std(logs[0] - logs[1], ddof=1)) * np.sqrt((units + 1.0) / (units - 1.0))
     half = t_reach(units - 1.0, _MASS) * sd + RESOLUTION
-    ratio = here / there
-    ends = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
-    return Percentile99(there, here, TailRatio(ratio, ends, TailUnit.ROUND, units))
+    return Percentile99(there, here, with_interval(here / there, half, TailUnit.ROUND, units))
 
 
 def _times_ns(side: Side, weights: FloatArray) -> IntArray:
@@ -180,14 +178,17 @@ def exceedance_ratio(condition: Shares, baseline: Shares, rounds: NDArray[np.int
 
     `rounds`: shape (B,), the round of each block.
     """
-    log_ratio = float(np.log(condition.counted.share / baseline.counted.share))
     influence = condition.influence - baseline.influence
     by_round = in_rounds(influence, rounds)
     half = _reach(by_round)
     if len(by_round) < _ENOUGH_ROUNDS:
         half = max(half, _reach(influence))
-    ends = float(np.exp(log_ratio - half)), float(np.exp(log_ratio + half))
-    return TailRatio(float(np.exp(log_ratio)), ends, TailUnit.ROUND, len(by_round))
+    return with_interval(condition.counted.share / baseline.counted.share, half, TailUnit.ROUND, len(by_round))
+
+
+def with_interval(ratio: float, half: float, unit: TailUnit, units: int) -> TailRatio:
+    """A ratio with an interval that reaches as far to either side on the log scale."""
+    return TailRatio(ratio, (float(ratio * np.exp(-half)), float(ratio * np.exp(half))), unit, units)
 
 
 def in_rounds(values: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:

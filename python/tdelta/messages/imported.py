@@ -1,7 +1,6 @@
 """The English of cautions about other tools' results, by code."""
 
 IMPORTED_CAUTIONS = {
-    "name-contradicted": "the file's name states {factor} {named}, its content {said}, which is used",
     "authors-say": "{word}: {said}",
     "published-table": (
         "a published table is one product, version and machine, without repetition; measure your own to know your"
@@ -38,8 +37,6 @@ IMPORTED_CAUTIONS = {
     "mean-by-length": "the mean response time is computed from the run's length; -P measures it",
     "transactions-untimed": "{count} of {rows} transactions have no time: {why}",
     "times-from-due": "with --rate, response times begin when a transaction is due",
-    "ramp-up-included": "the figures include the ramp-up",
-    "of-one-user": "these times are of one virtual user (HammerDB before 5.0)",
     "count-unknown": "unknown number of transactions: only the mean is used",
     "phases": "the load had {phases} phases: each is a level",
     "numbers-as-readings": "lines are read as readings at regular intervals of one run",
@@ -51,14 +48,12 @@ IMPORTED_AGAINST_TRUST = (
     "run-aborted",
     "report-missing",
     "file-cut-off",
-    "name-contradicted",
     "intervals-uneven",
     "column-may-count-runs",
     "failed-transactions",
     "failed-included",
     "rows-failed",
     "sysbench-reported",
-    "ramp-up-included",
     "mean-with-failed",
 )
 """Cautions that speak against trusting an answer, worst first."""

@@ -425,11 +425,6 @@ RESULTS = {
     "several-formats": "ambiguous format ({formats}); choose one with --input-format '{first}', or split the file",
     "metric-without-unit": "the unit of metric {metric} is missing, since the script defines it; add --unit ms",
     "no-successful-requests": "no request succeeded ({failed} failed)",
-    "spreadsheet-damaged": "damaged .xlsx ({fault}); save it again, or as CSV",
-    "spreadsheet-too-large": (
-        "a spreadsheet may have {parts} parts with {most} in total, found {found} with {size}; save the sheet as CSV"
-    ),
-    "as-the-tool-wrote-it": "Use the file as the tool wrote it, or omit it",
     "formats": "Supported formats:\n{formats}",
     "columns-without-unit": (
         "the columns {listed} have no unit in their names; rename them ({column}_ms, {column}_tps, …), or add --unit ms"
@@ -455,10 +450,7 @@ RESULTS = {
         "pgbench's progress lines and its report ('tps = …') are missing in {lines} lines{aborted}; use the output of a"
         " finished run"
     ),
-    "no-test-result": (
-        "a TPROC-C TEST RESULT, or JSON of its timing or tcount, is missing; print them again (jobs format JSON; jobs"
-        " ID result, timing or tcount)"
-    ),
+    "no-test-result": ("a TPROC-C TEST RESULT is missing; print it again (jobs ID result)"),
     "file-empty": "the file is empty",
     "file-is-pipe": "a pipe or a device cannot be read twice; write it to a file first",
     "gzip-bomb": (

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.errors import TdeltaError
+from tdelta.measure.pressure import in_words
 from tdelta.measure.procfs import read_cgroup_cpus
-from tdelta.measure.standstill import in_words
 from tdelta.processes.jobs import TrialJob, WorkloadSpec
 from tdelta.processes.protocol import Checksums, LoopCost, Tables, Twin, Twins
 from tdelta.processes.workers import PROGRAM, Worker, failure

@@ -22,8 +22,8 @@ from tdelta.errors import (
 )
 from tdelta.measure.aes import OPENSSL_VARIABLE
 from tdelta.measure.children import Child, Declined, ready
+from tdelta.measure.pressure import is_stopped
 from tdelta.measure.space import disk_refusal
-from tdelta.measure.standstill import is_stopped
 from tdelta.messages import Refusal
 from tdelta.processes import signals
 

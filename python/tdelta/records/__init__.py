@@ -28,15 +28,6 @@ from tdelta.records.calibration import (
     Pace,
 )
 from tdelta.records.conditions import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
-from tdelta.records.events import (
-    BlockDone,
-    Event,
-    InterimAnalysis,
-    Phase,
-    RoundStarted,
-    RunPlanned,
-    TrialDone,
-)
 from tdelta.records.findings import (
     AgentUse,
     Amount,
@@ -86,16 +77,22 @@ from tdelta.records.observed import (
 from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
     DEFAULT_TOLERANCE,
+    BlockDone,
     CheckState,
     Contrast,
     Counts,
     DatabaseFacts,
     Decision,
+    Event,
     EvidenceState,
     FileEvidence,
+    InterimAnalysis,
     LoopFacts,
     Metric,
     NoiseFloor,
+    Phase,
+    RoundStarted,
+    RunPlanned,
     RunResult,
     RunSettings,
     ServerFacts,
@@ -103,6 +100,7 @@ from tdelta.records.results import (
     SettingDifference,
     StallMeasure,
     StorageFound,
+    TrialDone,
     Validity,
     Verdict,
 )

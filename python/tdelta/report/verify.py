@@ -13,8 +13,8 @@ from tdelta.document.blocks import Block, Cell, Listing, Medium, Paragraph, Tabl
 from tdelta.document.labels import listed
 from tdelta.document.quantities import MISSING, amounts, counted
 from tdelta.engines.files import class_of
-from tdelta.evidence.classes import FileClass
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
+from tdelta.evidence.search import FileClass
 from tdelta.findings import evidence
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity

@@ -1,7 +1,7 @@
 """Conducts a run: plans it, makes twins, runs trials in the drawn order, looks at round ends, and brings the answer.
 
 Sits between what can be done (engines, driver, store) and what it means (inference); draws nothing on a screen, but
-tells an observer what happens as values (`tdelta.records.events`).
+tells an observer what happens as values (`tdelta.records.results`).
 """
 
 from typing import TYPE_CHECKING

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UsageError
+from tdelta.importers.conditions import Argument, assigning, baseline_of, is_about_encryption, parse_arguments
 from tdelta.importers.csv_columns import asked_unit
-from tdelta.importers.naming import Argument, assigning, parse_arguments
+from tdelta.importers.detect import WITH_TIMES, read_files
 from tdelta.importers.reading import total_bytes
-from tdelta.importers.recognizing import WITH_TIMES, read_files
-from tdelta.importers.words import baseline_of, is_about_encryption
 from tdelta.inference.observed.pictures import ComparisonPicture, analyze_with_pictures
 from tdelta.inference.observed.settings import DEFAULT_TOLERANCE, AnalysisSettings, parse_priors
 from tdelta.messages import Caution, Refusal

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 from tdelta.design import instances, stratified_order
 from tdelta.errors import ServerLost
-from tdelta.measure.standstill import watching
+from tdelta.measure.pressure import watching
 from tdelta.messages import Refusal, RunPart
 from tdelta.processes import Checksums, TrialJob, Twin
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, TRACE

@@ -9,8 +9,8 @@ from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.registry import dialects
 from tdelta.errors import StatementFault
 from tdelta.evidence import validity
-from tdelta.evidence.classes import FileClass
 from tdelta.evidence.plans import NOT_EXPLAINED, Rows, compare, plans_of, sampled
+from tdelta.evidence.search import FileClass
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.workloads import load
 

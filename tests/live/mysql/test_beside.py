@@ -2,7 +2,7 @@ from pathlib import Path
 
 from support.beside import beside
 from support.serving import found
-from tdelta.evidence.classes import FileClass
+from tdelta.evidence.search import FileClass
 from tdelta.processes.actions import DELETED, SECONDS, THERE, WHILE_WORK
 
 

@@ -170,18 +170,6 @@ def test_levels_of_the_name_stand_beside_the_columns(tmp_path: Path) -> None:
     assert texts(figure.origin.cautions) == ()
 
 
-@pytest.mark.parametrize("rows", ["8,10\n16,11\n", "8,10\n" * 9 + "16,11\n" * 9], ids=["figures", "samples"])
-def test_a_column_is_believed_before_the_files_name_and_that_is_told(tmp_path: Path, rows: str) -> None:
-    naming = Naming("plain", "2", (("threads", 8),))
-    found = of(tmp_path, f"threads,response_ms\n{rows}", naming)
-    assert [(it.group.levels, it.group.run) for it in found] == [
-        ((("threads", 8),), "2"),
-        ((("threads", 16),), "2, named threads 8"),
-    ]
-    told = "the file's name states threads 8, its content otherwise in a column, which is used"
-    assert told in texts(found[-1].origin.cautions)
-
-
 @pytest.mark.parametrize(
     ("rows", "value"),
     [
@@ -292,9 +280,6 @@ def test_metrics_beside_samples_are_told_not_to_be_used(tmp_path: Path) -> None:
         "",
         "just a text\nof two lines\n",
         "a,b,c\n1,2,3\n",
-        "time,threads,tps,qps,r,w,o,lat_ms,err/s,reconn/s\n1,2,3,4,5,6,7,8,9,10\n",
-        "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds)\n1,a,2,3\n",
-        "Time (seconds),Throughput (requests/second),Average Latency (millisecond)\n0,1,2\n",
         "1,2,3\n4,5,6\n",
         "Dear reader, run this twice\n",
     ],

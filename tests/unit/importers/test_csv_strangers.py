@@ -10,9 +10,9 @@ import pytest
 
 from support.refused import Part, has, refused
 from tdelta.errors import ImportFault, UsageError
+from tdelta.importers.conditions import parse_arguments
 from tdelta.importers.csv_columns import asked_unit, one_spelling
-from tdelta.importers.naming import parse_arguments
-from tdelta.importers.recognizing import read_files
+from tdelta.importers.detect import read_files
 from tdelta.records.observed import Figure, Observation, Samples, Series, Summary
 
 from .files import all_of, only

@@ -38,13 +38,13 @@ def test_a_deviation_that_one_part_lacks_is_unknown() -> None:
 
 def test_throughputs_add_up_as_far_as_the_shortest_goes() -> None:
     parts = [
-        Series(RATE, origin("a", Caution.of("of-one-user")), 1.0, (1.0, 2.0, 3.0)),
+        Series(RATE, origin("a", Caution.of("failed-transactions", transactions=2)), 1.0, (1.0, 2.0, 3.0)),
         Series(RATE, origin("b"), 1.0, (10.0, 20.0)),
     ]
     (whole,) = together(parts)
     assert isinstance(whole, Series)
     assert whole.values == (11.0, 22.0)
-    assert has(whole.origin.cautions, "of-one-user")
+    assert has(whole.origin.cautions, "failed-transactions")
     assert has(whole.origin.cautions, "logs-of-other-lengths", intervals=2)
 
 

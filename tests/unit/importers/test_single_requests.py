@@ -8,8 +8,8 @@ import pytest
 from tdelta.errors import ImportFault
 from tdelta.importers import hey, jmeter, k6, ycsb
 from tdelta.importers.importer import Importer, Naming
-from tdelta.importers.intervals import MOST_TYPES
 from tdelta.importers.reading import FileSource
+from tdelta.importers.samples import MOST_TYPES
 from tdelta.records.observed import Figure, Observation, Samples, Summary
 
 from .given import FIXTURES, PLAIN, changed, only, read, written

@@ -12,10 +12,10 @@ import pytest
 from support.data import text_of
 from support.refused import check_messages, coded, refused
 from tdelta.errors import ImportFault
-from tdelta.importers.naming import parse_arguments
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import read_files, without_prefix
 from tdelta.importers.pgbench_log import PgbenchAggregates
 from tdelta.importers.reading import HEAD_BYTES
-from tdelta.importers.recognizing import read_files, without_prefix
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
 
@@ -70,7 +70,7 @@ def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, tex
 
 
 def test_a_log_of_a_build_that_the_user_named_is_an_error(tmp_path: Path) -> None:
-    with refused(ImportFault, "no-test-result", "as-the-tool-wrote-it", where=("plain.log", None)):
+    with refused(ImportFault, "no-test-result", where="plain.log"):
         read_files(parse_arguments([put(tmp_path, plain_log=BUILD) / "plain.log"]))
 
 
@@ -108,10 +108,11 @@ def test_a_line_without_a_prefix_stays_as_it_is(line: str) -> None:
     assert without_prefix(line) == line
 
 
-def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("log", ["run1", "pgbench_log"])
+def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path, log: str) -> None:
     report = REPORT.replace("1714", "36570")
     for folder in ("plain", "tde"):
-        for name, text in {"run1.txt": report, "run1.9026": LOGS[0], "run1.9026.1": LOGS[1]}.items():
+        for name, text in {"run1.txt": report, f"{log}.9026": LOGS[0], f"{log}.9026.1": LOGS[1]}.items():
             path = tmp_path / folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)

@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.importers.importer import Naming
-from tdelta.importers.swingbench import IMPORTERS, MOST_ELEMENTS
+from tdelta.importers.swingbench import IMPORTERS, MOST_ELEMENTS, Printed
 from tdelta.importers.xml_document import DEEPEST
 from tdelta.records.observed import Group
 
@@ -54,11 +57,6 @@ def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
     assert order.group == Group("tde", "New Order", run="2", levels=(("threads", 8),))
 
 
-def test_the_variance_stands_for_a_deviation_that_is_missing(tmp_path: Path):
-    path = changed(tmp_path, "swingbench/results.xml", "<StandardDeviation>7.9</StandardDeviation>", "")
-    assert summaries(read(IMPORTERS, path))["Customer Registration"].sd == pytest.approx(7.9)
-
-
 @pytest.mark.parametrize("impossible", ["0.5", "79", "0"])
 def test_a_deviation_that_cannot_belong_to_the_other_figures_is_not_used(tmp_path: Path, impossible: str):
     path = changed(tmp_path, "swingbench/results.xml", "Deviation>7.9<", f"Deviation>{impossible}<")
@@ -87,7 +85,7 @@ MEAN = "<AverageResponse>9.61"
         (MEAN, "<AverageResponse>0", 19, "unexpected", "'Customer Registration'"),
         (MEAN, "<AverageResponse>961", 18, "out-of-range", "'Customer Registration'"),
         ('id="Browse Products"', 'id="Customer Registration"', 40, "unexpected", "a Result with its own id"),
-        ("1795168802000, 598", "1795168802000, x", 61, "unexpected", "epoch ms and"),
+        ("1795168802000, 598", "1795168802000, x", 62, "unexpected", "epoch ms and"),
         ("PerSecond>600.0", "PerSecond>fast", 10, "unexpected", "a number in"),
     ],
 )
@@ -101,7 +99,7 @@ def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path:
 def test_all_faults_are_said_at_once(tmp_path: Path):
     text = RESULTS.read_text(encoding="utf-8").replace(">1200<", "><").replace(">6000<", ">?<")
     _, fault = faulty(IMPORTERS, written(tmp_path, text, "r.xml"))
-    assert [one.parameters["where"] for one in fault[:-1]] == ["r.xml:37", "r.xml:49"]
+    assert [one.parameters["where"] for one in fault] == ["r.xml:37", "r.xml:49"]
 
 
 def test_a_file_that_was_cut_off_gives_what_is_whole_and_says_where_it_ends(tmp_path: Path):
@@ -109,7 +107,7 @@ def test_a_file_that_was_cut_off_gives_what_is_whole_and_says_where_it_ends(tmp_
     path = written(tmp_path, text[: text.index('<Result id="Warehouse')], "cut.xml")
     observations, fault = faulty(IMPORTERS, path)
     assert set(summaries(observations)) == {"Customer Registration", "Browse Products"}
-    assert [one.parameters["where"] for one in fault[:-1]] == ["cut.xml:52"]
+    assert [one.parameters["where"] for one in fault] == ["cut.xml:52"]
 
 
 def test_a_file_without_any_result_says_what_was_expected(tmp_path: Path):
@@ -153,3 +151,33 @@ def test_a_document_that_would_take_its_readers_memory_is_refused(tmp_path: Path
 def test_long_texts_are_no_fault_and_take_no_memory(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", "210, 500", "210, " * 100_000)
     assert len(summaries(read(IMPORTERS, path))) == 2
+
+
+# Bounds of a standard deviation hold for every set of values.
+
+
+def printed(values: list[float], rounding_ms: float = 1e-6) -> Printed:
+    array = np.sort(np.array(values))
+    quantiles = {share: float(array[round(len(array) * share) - 1]) for share in (0.5, 0.95, 0.99) if len(array) > 1}
+    return Printed(len(array), float(array.mean()), float(array[0]), float(array[-1]), quantiles, rounding_ms)
+
+
+@given(st.lists(st.floats(0.001, 1000), min_size=2, max_size=60))
+def test_what_values_have_is_always_possible(values: list[float]):
+    assert printed(values).may_have(float(np.std(values, ddof=1)))
+
+
+@pytest.mark.parametrize("shape", [0.5, 1, 4])
+def test_a_thousandfold_and_a_thousandth_are_impossible(shape: float):
+    values = np.random.default_rng(1).gamma(shape, 3.0, 5000)
+    sd = float(np.std(values, ddof=1))
+    given_figures = printed(values.tolist(), 0.001)
+    assert given_figures.may_have(sd)
+    assert not given_figures.may_have(1000 * sd)
+    assert not given_figures.may_have(sd / 1000)
+
+
+def test_the_bounds_are_those_of_two_values():
+    smallest, largest = Printed(2, 2.0, 1.0, 3.0, {}, 0.0).sd_limits()
+    assert largest == pytest.approx(2**0.5)
+    assert smallest == pytest.approx(1.0)  # of the population; a sample's is larger

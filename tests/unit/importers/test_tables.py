@@ -4,10 +4,10 @@ import pytest
 
 from tdelta.errors import ImportFault, UnknownName
 from tdelta.importers import csv_rows, json_lines
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import read_files, recognize
 from tdelta.importers.importer import Importer, Naming
-from tdelta.importers.naming import parse_arguments
 from tdelta.importers.reading import FileSource
-from tdelta.importers.recognizing import read_files, recognize
 from tdelta.records.observed import Figure, Samples, Summary
 
 from .given import FIXTURES, figures, only, read, written

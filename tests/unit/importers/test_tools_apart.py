@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tdelta.importers import benchbase
+from tdelta.importers.detect import recognize
 from tdelta.importers.reading import FileSource
-from tdelta.importers.recognizing import recognize
 
 from .given import written
 

@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from tdelta.measure.standstill import in_words, is_stopped, watching
+from tdelta.measure.pressure import in_words, is_stopped, watching
 
 NOTHING = {"paused_ns": 0, "suspended_ns": 0, "stopped": False}
 
 WATCHED = """
 import sys
-from tdelta.measure.standstill import watching
+from tdelta.measure.pressure import watching
 with watching("this program") as seen:
     print("begun", flush=True)
     sys.stdin.read()

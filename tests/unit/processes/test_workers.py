@@ -16,7 +16,7 @@ from support.processes import is_gone, is_running
 from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
-from tdelta.measure.standstill import is_stopped
+from tdelta.measure.pressure import is_stopped
 from tdelta.processes import Worker, workers
 from tdelta.processes.answers import WORKER
 from tdelta.processes.rpc import listen

@@ -31,7 +31,7 @@ Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 
 T = TypeVar("T")
 
-TABLES = frozenset(("CSV", "JSON lines", "spreadsheet"))
+TABLES = frozenset(("CSV", "JSON lines"))
 """Formats in which a file keeps runs that were made whenever they were."""
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from tdelta.inference.observed.pairing import Pair
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
-from tdelta.inference.tails import FEWEST, FEWEST_BEYOND, QUANTILE, Shares, variance_of
+from tdelta.inference.tails import FEWEST, FEWEST_BEYOND, QUANTILE, Shares, variance_of, with_interval
 from tdelta.messages import Caution, Reason
 from tdelta.records import (
     RESPONSE_TIME,
@@ -237,8 +237,7 @@ def _welch(ratio: float, errors: Sequence[_Error], *, resolution: float) -> Tail
     df = max(fewest, variance**2 / spread) if spread > 0 else fewest
     of_counting = _NORMAL * float(np.sqrt(sum(error.counting for error in errors)))
     half = max(t_reach(df, _MASS) * float(np.sqrt(variance)), of_counting) + resolution
-    ends = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
-    return TailRatio(ratio, ends, TailUnit.RUN, sum(error.runs for error in errors))
+    return with_interval(ratio, half, TailUnit.RUN, sum(error.runs for error in errors))
 
 
 def _p99_ms(runs: Sequence[_Run]) -> tuple[float, float]:

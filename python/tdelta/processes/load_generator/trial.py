@@ -16,7 +16,7 @@ from typing import Any
 from tdelta import own_folders
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Declined
-from tdelta.measure.standstill import in_words
+from tdelta.measure.pressure import in_words
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import HOME, LOG_NAME, LoadGenerator, Work
 from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home

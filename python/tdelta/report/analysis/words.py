@@ -22,7 +22,7 @@ from tdelta.document.quantities import (
     share,
     sides_text,
 )
-from tdelta.importers.words import is_about_encryption
+from tdelta.importers.conditions import is_about_encryption
 from tdelta.records import (
     ALL,
     RESPONSE_TIME,

@@ -1,7 +1,7 @@
 """From paths to observations: every file is recognized by its content, named, and read by the importer that knows it.
 
-A format is one module and one entry of `tdelta.importers.formats.FORMATS`. No two importers recognize one file; a test
-holds that over all fixtures, and the user decides where strangers' files break it.
+A format is one module and one entry of `tdelta.importers.formats.FORMATS`. No two importers of tools recognize one
+file; a test holds that over all fixtures, and the user decides where strangers' files break it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UnknownName
+from tdelta.importers.conditions import NAME, Argument, Named, namings
 from tdelta.importers.formats import FORMATS, format_lines
-from tdelta.importers.importer import Importer, Naming
+from tdelta.importers.importer import Importer, Levels, Naming
 from tdelta.importers.merging import one_run_each, together
-from tdelta.importers.naming import Argument, Named, namings
 from tdelta.importers.reading import FileSource, Progress, Source, View, excerpt, expand, looks_binary, printable
 from tdelta.inputs import conflict, missing, unexpected
 from tdelta.messages import Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
 # Output that went through something which put a prefix before each line: a container's log, a time stamp,
@@ -79,6 +80,9 @@ _OTHERS = {
     "go-tpc": re.compile(r"^\[(?:Current|Summary)\] \w+ - Takes\(s\): ", re.MULTILINE),
     "Go benchmarks": re.compile(r"^Benchmark\S*\s+\d+\s+[\d.]+ \S+/op", re.MULTILINE),
     "HammerDB's time profile": re.compile(r"Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL|SUMMARY)", re.MULTILINE),
+    "HammerDB's jobs (timing, tcount, summaryjson; `jobs ID result` is read)": re.compile(
+        r'"(?:ratio_pct|[\w ]{1,40} tpm)"\s*:|"hammerdb-job-report-v', re.ASCII
+    ),
     "go-ycsb": re.compile(r"^\w+\s+- Takes\(s\): [\d.]+, Count: ", re.MULTILINE),
 }
 """Tools whose output is known and not read, by what only they write."""
@@ -101,7 +105,7 @@ class _Recognized:
 
 
 def read_files(
-    arguments: Sequence[Argument],  # files and folders, and their conditions; see `tdelta.importers.naming`
+    arguments: Sequence[Argument],  # files and folders, and their conditions; see `tdelta.importers.conditions`
     *,
     unit: str | None = None,
     column: str | None = None,
@@ -142,7 +146,22 @@ def read_files(
             texts.append(str(fault))
     if faults:
         raise ImportFault(*faults, text="\n".join(texts))
-    return tuple(one_run_each(found))
+    return _without_needless_names(tuple(one_run_each(found)))
+
+
+def _without_needless_names(found: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    """Names of files are no level where other levels tell them apart as well: ``thr16`` of 16 threads."""
+    others: dict[Level, set[Levels]] = {}
+    for one in found:
+        levels = dict(one.group.levels)
+        if (name := levels.pop(NAME, None)) is not None:
+            others.setdefault(name, set()).add(tuple(levels.items()))
+    if any(len(of) > 1 for of in others.values()) or len(set.union(set(), *others.values())) < len(others):
+        return found
+    return tuple(
+        replace(one, group=replace(one.group, levels=tuple(it for it in one.group.levels if it[0] != NAME)))
+        for one in found
+    )
 
 
 def recognize(
@@ -154,7 +173,8 @@ def recognize(
     whatever prefix a container's log or a time stamp put before it; else by a column that the user names. Raises
     `ImportFault`: none does, or more than one.
     """
-    found = [importer for importer in importers if importer.recognizes(source)]
+    found = [it for it in importers if not it.is_general and it.recognizes(source)]
+    found = found or [it for it in importers if it.is_general and it.recognizes(source)]
     if len(found) == 1:
         return found[0], source
     if found:

@@ -6,72 +6,22 @@ by NumPy chunks, in time order within a group, and ask for the `Samples` at the 
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from itertools import pairwise
+from statistics import median
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.problems import place
+from tdelta.importers.faults import number, place, plain_name
+from tdelta.importers.importer import Belonging
 from tdelta.inputs import out_of_range
-from tdelta.messages import Refusal
-from tdelta.records.observed import Bins, Group, Origin, Samples
-
-# Which standard deviations are possible, given what else a tool prints.
-#
-# Tools get units wrong (HammerDB wrote clicks for years) and count other transactions than they average. A
-# standard deviation that cannot belong to the minimum, mean, maximum and quantiles beside it is not used.
-
-_RELATIVE_SLACK = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """The figures that a tool prints of one transaction type, in ms; quantiles by their share, ``{0.95: 4.1}``.
-
-    ``rounding_ms`` is how far off each may be.
-    """
-
-    count: int
-    mean: float
-    minimum: float
-    maximum: float
-    quantiles: Mapping[float, float]
-    rounding_ms: float
-
-    @property
-    def is_consistent(self) -> bool:
-        return self.minimum - self.rounding_ms <= self.mean <= self.maximum + self.rounding_ms
-
-
-def sd_limits(printed: Printed) -> tuple[float, float]:
-    """The smallest and the largest standard deviation that values with such figures can have.
-
-    Above: the variance is at most ``(max - mean)(mean - min)`` (Bhatia and Davis, *A Better Bound on the Variance*,
-    Amer. Math. Monthly 107, 2000). Below: a share w of values at least d beyond the mean makes the variance at least
-    ``d² w / (1 - w)`` (Cantelli's inequality), for every quantile and for the one value that is the extreme.
-    """
-    n, mean, slack = printed.count, printed.mean, printed.rounding_ms
-    if n < 2:
-        return 0.0, 0.0
-    above = max(printed.maximum + slack - mean, 0.0) * max(mean - printed.minimum + slack, 0.0) * n / (n - 1)
-    beyond = [(printed.maximum - mean, 1 / n), (mean - printed.minimum, 1 / n)]
-    for share, quantile in printed.quantiles.items():
-        # A tool may count one value more or less as beyond its quantile.
-        beyond.append((quantile - mean, 1 - share - 1 / n) if quantile > mean else (mean - quantile, share - 1 / n))
-    below = max((max(d - slack, 0.0) ** 2 * w / (1 - w) for d, w in beyond if 0 < w < 1), default=0.0)
-    return math.sqrt(below), math.sqrt(above)
-
-
-def is_possible(sd: float, printed: Printed) -> bool:
-    smallest, largest = sd_limits(printed)
-    slack = printed.rounding_ms
-    return smallest * (1 - _RELATIVE_SLACK) - slack <= sd <= largest * (1 + _RELATIVE_SLACK) + slack
-
+from tdelta.messages import Caution, Refusal
+from tdelta.records.observed import ALL, Bins, Group, Origin, Samples, Series
 
 MOST_GROUPS = 1000
 """Groups (condition, levels, transaction, run) in one file. More is a column that is no factor."""
@@ -342,8 +292,8 @@ def _sparse(counts: NDArray[np.int64]) -> Bins:
     used = np.flatnonzero(counts)
     edges: list[float] = []
     kept: list[int] = []
-    for number, count in zip(used.tolist(), counts[used].tolist(), strict=True):
-        low, high = float(_EDGES[number]), float(_EDGES[number + 1])
+    for step, count in zip(used.tolist(), counts[used].tolist(), strict=True):
+        low, high = float(_EDGES[step]), float(_EDGES[step + 1])
         if edges and edges[-1] != low:
             kept.append(0)
             edges.append(low)
@@ -390,3 +340,184 @@ def clock_error(bins: Bins, unit_ms: float) -> float:
     widths = np.where(low == 0.0, steps, high - low)
     fullest = float((share * np.minimum(steps / widths, 1.0)).max())
     return 0.5 * float(share @ steps) * fullest**2
+
+
+# Readings at intervals, as strangers' files have them, made into a regular series.
+#
+# The first and the last reading under load each cover a part of their interval, and what lies outside is no load: both
+# are left out. Where readings are missing, the longest stretch without a gap is taken. What was left out is said.
+
+Readings: TypeAlias = Sequence[float] | NDArray[np.float64]
+
+FEWEST = 3  # readings that make a series
+_SLACK = 0.5  # a reading counts as the next one if its distance is within this share of the usual distance
+_LONGEST_SECONDS = 86_400.0  # the longest interval that is believed
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Regular readings; ``notes`` say what was left out, ``means`` are of what ``values`` are the rates of."""
+
+    interval_seconds: float
+    starts_at_seconds: float
+    values: tuple[float, ...]
+    notes: tuple[Caution, ...]
+    means: tuple[float, ...] = ()
+
+    def series(self, group: Group, origin: Origin, *, began: float | None = None, rounding: float = 0.0) -> Series:
+        """As a series; ``began`` is when the first of all readings was taken, in seconds since 1970, if known."""
+        return Series(
+            group,
+            origin,
+            self.interval_seconds,
+            self.values,
+            self.starts_at_seconds,
+            rounding=rounding,
+            started_unix_seconds=None if began is None else began + self.starts_at_seconds,
+            duration_seconds=None if began is None else self.interval_seconds * len(self.values),
+        )
+
+    def series_of_means(self, group: Group, origin: Origin) -> Series:
+        counts = tuple(rate * self.interval_seconds for rate in self.values)
+        return Series(group, origin, self.interval_seconds, self.means, self.starts_at_seconds, counts)
+
+
+@dataclass(slots=True)
+class Span:
+    """From the first to the last of some moments, in seconds since 1970."""
+
+    begin: float | None = None
+    end: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.begin is None else self.end - self.begin
+
+    def take(self, *moments: float) -> None:
+        self.begin = min(moments) if self.begin is None else min(self.begin, *moments)
+        self.end = max(self.end, *moments)
+
+
+def usual_step(seconds: Sequence[float], *, alone: float) -> float:
+    """The median distance of readings that were taken one after the other; ``alone`` where there is only one."""
+    steps = [after - before for before, after in pairwise(seconds)]
+    return median(steps) if steps else alone
+
+
+def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) -> tuple[Caution, ...]:
+    """A remark on readings whose distance is off the usual one by more than ``slack``; nothing where none is."""
+    uneven = sum(abs(after - before - usual) > slack for before, after in pairwise(seconds))
+    if not uneven:
+        return ()
+    return (Caution.of("intervals-uneven", uneven=uneven, of=len(seconds) - 1, seconds=usual),)
+
+
+def longest_stretch(
+    seconds: Readings,  # when each reading was taken; the first one is the start of the run
+    values: Readings,  # the readings, none negative
+    means: Readings = (),  # where values are rates, means of what was done at them, if there are any
+) -> Stretch | None:
+    """The longest regular stretch under load; None where fewer than three readings are left."""
+    times, figures = np.asarray(seconds, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    under_load = np.flatnonzero(figures)
+    if not len(under_load):
+        return None
+    first, last = int(under_load[0]) + 1, int(under_load[-1])
+    if last - first < FEWEST:
+        return None
+    kept = times[first:last]
+    steps = np.diff(kept)
+    forward = steps[steps > 0]
+    if not len(forward):
+        return None
+    interval = float(np.median(forward))
+    if interval > _LONGEST_SECONDS:
+        return None
+    begin, end = _longest_run(np.abs(steps - interval) <= _SLACK * interval)
+    if end - begin < FEWEST:
+        return None
+    return Stretch(
+        interval,
+        max(float(kept[begin] - times[0]), 0.0),
+        tuple(figures[first + begin : first + end].tolist()),
+        _notes(idle=len(figures) - (last - first) - 2, beside_gaps=(last - first) - (end - begin)),
+        tuple(np.asarray(means, dtype=np.float64)[first + begin : first + end].tolist()),
+    )
+
+
+def _longest_run(regular: NDArray[np.bool_]) -> tuple[int, int]:
+    """Of readings one step apart each: the first one, and the one behind the last, of the longest run of True."""
+    breaks = np.flatnonzero(~regular)
+    begins = np.concatenate(([0], breaks + 1))
+    ends = np.concatenate((breaks + 1, [len(regular) + 1]))
+    longest = int(np.argmax(ends - begins))
+    return int(begins[longest]), int(ends[longest])
+
+
+def _notes(idle: int, beside_gaps: int) -> tuple[Caution, ...]:
+    notes = [Caution.of("left-out", what="the first and the last reading, which cover part of an interval")]
+    if idle:
+        notes.append(Caution.of("left-out", what=f"{idle} readings of 0 before and after the load"))
+    if beside_gaps:
+        notes.append(Caution.of("left-out", what=f"{beside_gaps} readings outside the longest gap-free part"))
+    return tuple(notes)
+
+
+# Single response times as tools log them, a line a request: of all requests, and of each type of them.
+#
+# What failed is counted, reported and left out: how long an error takes says nothing of the work.
+
+MOST_TYPES = 100  # more are addresses with an id in each, and no types of requests
+
+
+class Requests:
+    """The requests of one run so far.
+
+    `has_whole`: whether the whole mix is a group as well; not where rows are parts of one another, or not in order.
+    """
+
+    def __init__(self, file: str, *, has_whole: bool = True) -> None:
+        self.failed = 0
+        self.span = Span()
+        self._has_whole = has_whole
+        self._all: Gathering[str] = Gathering(file, "files")
+        self._types: Gathering[str] = Gathering(file, "types of requests")
+        self._names: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def add(self, kind: str, value_ms: float, line: int) -> None:
+        """One more that succeeded. Raises ``ImportFault`` for a time that is none."""
+        name = plain_name(kind) or ALL
+        if self._has_whole:
+            self._all.add(ALL, value_ms, line)
+            name = "requests named all" if kind == ALL else name
+        if name in self._names or len(self._names) < MOST_TYPES or not self._has_whole:
+            self._names[name] = None
+            self._types.add(name, value_ms, line)
+        elif len(self._names) == MOST_TYPES:
+            self._names[""] = None  # one too many: from here on they are not types
+
+    def take_stamp(self, unix_ms: str) -> None:
+        """When it began, in ms since 1970; what is none leaves the span as it is."""
+        stamp = number(unix_ms)
+        if stamp is not None and stamp > 0:
+            self.span.take(stamp / 1e3)
+
+    def samples(self, belonging: Belonging) -> Iterator[Samples]:
+        """Of all requests and of each type. Raises ``ImportFault`` where none succeeded."""
+        if not self:
+            raise ImportFault(Refusal.of("no-successful-requests", failed=self.failed).at(belonging.file))
+        noted = [Caution.of("rows-failed", rows=self.failed)] if self.failed else []
+        has_types = "" not in self._names
+        if not has_types:
+            noted.append(Caution.of("types-too-many", most=MOST_TYPES))
+        origin = belonging.origin(None, *noted)
+        found: list[Samples] = []
+        if self._has_whole:
+            found += self._all.samples(belonging.response_times, origin)
+        if not self._has_whole or (has_types and len(self._names) > 1):
+            found += self._types.samples(belonging.response_times, origin)
+        for one in found:
+            yield replace(one, started_unix_seconds=self.span.begin, duration_seconds=self.span.seconds)

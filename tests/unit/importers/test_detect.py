@@ -8,11 +8,11 @@ import pytest
 
 from support.refused import Part, has, refused
 from tdelta.errors import ImportFault
+from tdelta.importers.conditions import parse_arguments
+from tdelta.importers.detect import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.importer import Naming
-from tdelta.importers.naming import parse_arguments
 from tdelta.importers.reading import FileSource, total_bytes
-from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
 
@@ -22,7 +22,8 @@ from .files import FIXTURES, all_of, fixtures
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.name)
 def test_every_fixture_is_known_by_exactly_one_importer(path: Path) -> None:
     source = FileSource(path)
-    assert len([importer.name for importer in IMPORTERS if importer.recognizes(source)]) == 1
+    found = [importer for importer in IMPORTERS if importer.recognizes(source)]
+    assert len([it for it in found if not it.is_general] or found) == 1
 
 
 COLUMNS = {"wide.csv": "plain queries (tps)"}
@@ -69,6 +70,21 @@ def test_a_folder_is_read_as_a_whole(tmp_path: Path) -> None:
     copied(tmp_path, plain__run1_txt=report, plain__run2_txt=report, tde__run1_txt=report)
     summaries = all_of(list(read_files(parse_arguments([tmp_path]))), Summary)
     assert [(it.group.condition, it.group.run) for it in summaries] == [("plain", "1"), ("plain", "2"), ("tde", "1")]
+
+
+def test_names_are_a_level_where_the_files_do_not_tell_their_configurations_apart(tmp_path: Path) -> None:
+    text = (FIXTURES / "sysbench/sysbench-0.5.txt").read_text()
+    for condition in ("plain", "tde"):
+        for threads in (16, 64):
+            for folder in ("own", "alike"):
+                path = tmp_path / folder / condition / f"t{threads}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text.replace("threads: 16", f"threads: {threads if folder == 'own' else 16}"))
+    levels = [
+        {it.group.levels for it in read_files(parse_arguments([tmp_path / folder]))} for folder in ("own", "alike")
+    ]
+    assert levels[0] == {(("threads", 16),), (("threads", 64),)}
+    assert levels[1] == {(("name", f"t{threads}"), ("threads", 16)) for threads in (16, 64)}
 
 
 def test_gzip_is_read_whatever_its_name(tmp_path: Path) -> None:

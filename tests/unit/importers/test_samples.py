@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.refused import refused
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import (
+from tdelta.importers.samples import (
     LEAST_MS,
     MOST_GROUPS,
     MOST_STRETCHES,

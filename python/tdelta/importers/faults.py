@@ -29,45 +29,23 @@ def place(file: str, line: int | None) -> str:
 
 @dataclass(slots=True)
 class Problems:
-    """The faults of one file so far, told in one `ImportFault`: at the end, or once there are ``most`` of them.
-
-    Without a format they are faults of single lines, which need no word about the file, and `MOST_SHOWN` are enough.
-    """
+    """The faults of one file so far, all in one `ImportFault`: at the end, or once there are `MOST_SHOWN`."""
 
     file: str  # as the user named it
-    format: str | None = None  # what the file looks like
-    most: float = math.inf
-    shown: list[Refusal] = field(default_factory=list)
-    count: int = 0
+    found: list[Refusal] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return self.count > 0
+        return bool(self.found)
 
     def add(self, said: Refusal, line: int | None = None) -> None:
-        self.count += 1
-        if len(self.shown) < MOST_SHOWN:
-            self.shown.append(said.at(place(self.file, line)))
-        if self.count >= (MOST_SHOWN if self.format is None else self.most):
-            raise self.fault()
-
-    def fault(self) -> ImportFault:
-        if self.format is None:
-            more = "maybe more" if self.count >= MOST_SHOWN else ""
-        else:
-            more = f"{self.count - len(self.shown)} more of {self.file}" if self.count > len(self.shown) else ""
-        said = [*self.shown, *([Refusal.of("more-faults", more=more)] if more else [])]
-        if self.format is None:
-            return ImportFault(*said)
-        remedy = Refusal.of("as-the-tool-wrote-it")
-        listed = "\n".join(f"  {one}" for one in said)
-        several = f"{self.file} ({self.format}): {self.count} faults\n{listed}\n  {remedy}"
-        text = f"{said[0]}. {remedy}" if len(said) == 1 else several
-        return ImportFault(*said, remedy, text=text)
+        self.found.append(said.at(place(self.file, line)))
+        if len(self.found) >= MOST_SHOWN:
+            raise ImportFault(*self.found, Refusal.of("more-faults", more="perhaps"))
 
     def raise_if_any(self) -> None:
         """Raises ``ImportFault`` with what was noted, if anything was."""
         if self:
-            raise self.fault()
+            raise ImportFault(*self.found)
 
 
 def shown(found: object) -> str:

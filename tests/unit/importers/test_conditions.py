@@ -7,9 +7,18 @@ from hypothesis import strategies as st
 
 from support.refused import Coded, Part, coded, refused
 from tdelta.errors import UnknownName, UsageError
+from tdelta.importers.conditions import (
+    Argument,
+    Named,
+    assigning,
+    baseline_of,
+    is_about_encryption,
+    is_encrypted,
+    is_plain,
+    namings,
+    parse_arguments,
+)
 from tdelta.importers.importer import Naming
-from tdelta.importers.naming import Argument, Named, assigning, namings, parse_arguments
-from tdelta.importers.words import baseline_of, is_about_encryption, is_encrypted, is_plain
 
 FORMAT = "sysbench"
 Found = dict[str, tuple[str | None, str, dict[str, object]]]
@@ -47,11 +56,11 @@ def test_a_folder_within_the_single_folder_stands_for_its_entries_too() -> None:
     assert [condition for condition, _, _ in found.values()] == ["plain", "tde"]
 
 
-def test_files_are_named_by_their_stems_without_threads_and_runs() -> None:
-    files = tuple(f"{name}-t4-run2.log.gz" for name in ("none", "aes-256"))
+def test_files_are_named_by_their_stems_without_runs() -> None:
+    files = tuple(f"{name}-run2.log.gz" for name in ("none", "aes-256"))
     assert named(*files, files=files) == {
-        "none-t4-run2.log.gz": ("none", "2", {"threads": 4}),
-        "aes-256-t4-run2.log.gz": ("aes-256", "2", {"threads": 4}),
+        "none-run2.log.gz": ("none", "2", {}),
+        "aes-256-run2.log.gz": ("aes-256", "2", {}),
     }
     ciphers = ("no.log", "aes-128.log", "aes_256.log")
     assert [it[0] for it in named(*ciphers, files=ciphers).values()] == ["no", "aes-128", "aes_256"]
@@ -68,43 +77,24 @@ def test_the_user_names_conditions_by_globs() -> None:
 
 
 def test_a_path_with_an_equals_sign_is_a_path() -> None:
-    assert named("threads=4.log", "plain.log", files=("threads=4.log", "plain.log"))["threads=4.log"][2] == {
-        "threads": 4
-    }
+    found = named("threads=4.log", "plain.log", files=("threads=4.log", "plain.log"))
+    assert found["threads=4.log"] == ("threads=4", "1", {})
 
 
-@pytest.mark.parametrize(
-    ("text", "level"),
-    [
-        ("t16", ("threads", 16)),
-        ("_16", ("threads", 16)),
-        ("16threads", ("threads", 16)),
-        ("16-threads", ("threads", 16)),
-        ("threads_16", ("threads", 16)),
-        ("thr8", ("threads", 8)),
-        ("clients32", ("clients", 32)),
-        ("c8", ("clients", 8)),
-        ("40users", ("users", 40)),
-        ("vu40", ("users", 40)),
-        ("128th", ("threads", 128)),
-        ("connections64", ("connections", 64)),
-    ],
-)
-def test_numbers_of_threads_are_levels(text: str, level: tuple[str, object]) -> None:
-    files = (f"plain{text if text[0] == '_' else '-' + text}.log", f"tde/{text}.log")
-    found = named(files[0], "tde", files=files)
-    assert found[files[0]] == ("plain", "1", dict([level]))
-    assert found[files[1]][2] == (dict([level]) if text[0] != "_" else {"threads": 16})
+@pytest.mark.parametrize("text", ["t16", "16threads", "threads_1", "thr-1", "clients 2", "users=2"])
+def test_numbers_of_threads_are_no_runs(text: str) -> None:
+    files = tuple(f"{side}/{name}.log" for side in ("plain", "tde") for name in (text, "t2"))
+    assert named("plain", "tde", files=files)[files[0]] == ("plain", "1", {"name": text})
 
 
 def test_numbers_that_count_are_runs() -> None:
     files = tuple(f"{name}_{run}.txt" for name in ("plain", "tde") for run in (1, 2))
     assert named(*files, files=files)["tde_2.txt"] == ("tde", "2", {})
-    both = tuple(f"{name}_t{threads}_{run}.txt" for name in ("plain", "tde") for threads in (16, 64) for run in (1, 2))
-    assert named(*both, files=both)["tde_t64_2.txt"] == ("tde", "2", {"threads": 64})
+    both = tuple(f"{name}/t{threads}_{run}.txt" for name in ("plain", "tde") for threads in (16, 64) for run in (1, 2))
+    assert named("plain", "tde", files=both)["tde/t64_2.txt"] == ("tde", "2", {"name": "t64"})
 
 
-def test_words_that_conditions_share_are_a_level_and_others_tell_runs_apart() -> None:
+def test_names_that_conditions_share_are_a_level_and_others_tell_runs_apart() -> None:
     levels = named("plain", "tde", files=("plain/warm.log", "plain/cold.log", "tde/warm.log", "tde/cold.log"))
     assert levels["tde/cold.log"] == ("tde", "1", {"name": "cold"})
 
@@ -118,11 +108,13 @@ def test_configurations_are_never_taken_for_runs_of_one() -> None:
     assert [levels for _, _, levels in some.values()] == [{"name": f"io{at}"} for at in (6, 7, 6, 9)]
     own = named("x", "y", files=("x/mysql-t2g.log", "x/mysql-t3g.log", "y/tde-t2g.log", "y/tde-t3g.log"))
     assert own["y/tde-t3g.log"] == ("y", "1", {"name": "t3g"})
+    ends = named("p", "q", files=("p/warm_mysql.log", "p/cold_mysql.log", "q/warm_tde.log", "q/cold_tde.log"))
+    assert ends["q/cold_tde.log"] == ("q", "1", {"name": "cold"})
 
 
 def test_what_all_files_of_a_condition_have_in_common_says_nothing() -> None:
     found = named("mysql", "percona", files=("mysql/8.4.8/run1_RW_64th.txt", "percona/8.4.8-8/run1_RW_64th.txt"))
-    assert list(found.values()) == [("mysql", "1", {"threads": 64}), ("percona", "1", {"threads": 64})]
+    assert [(condition, run) for condition, run, _ in found.values()] == [("mysql", "1"), ("percona", "1")]
 
 
 def test_dates_and_process_ids_only_tell_runs_apart() -> None:
