@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +48,7 @@ def check_servers(as_json: bool, report: Path, **given: object) -> int:
 
     if report.exists() and not report.is_file():
         raise StorageFault(Refusal.of("path-unusable", path=report, fault="not a regular file"))
-    part = report.with_name(f"{report.name}.part")
-    try:
+    with _part_of(report) as part:
         with drawn_progress() as observer:
             found = check_servers(request_of(given), observer, part)
         code = ExitCode.ANSWERED if found.is_passed else ExitCode.INVALID
@@ -56,10 +56,23 @@ def check_servers(as_json: bool, report: Path, **given: object) -> int:
         said = list(_whole(part.read_text(encoding="utf-8").splitlines()))
         part.write_text(json.dumps({**document, "conversation": said}, indent=1), encoding="utf-8")
         part.replace(report)
-    finally:
-        part.unlink(missing_ok=True)
     show(server_check_blocks(found, report), document, as_json=as_json)
     return code
+
+
+@contextlib.contextmanager
+def _part_of(report: Path) -> Iterator[Path]:
+    """A file beside the report, of this process; after a failure it stays if it has answers of the servers."""
+    part = report.with_name(f"{report.name}.{os.getpid()}.part")
+    try:
+        yield part
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if part.stat().st_size:
+                click.echo(f"the servers' answers so far are in {part}", err=True)
+            else:
+                part.unlink()
+        raise
 
 
 def _whole(lines: Iterable[str]) -> Iterator[object]:

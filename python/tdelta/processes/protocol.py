@@ -141,7 +141,7 @@ class Twins(ABC, Generic[TwinT]):
     library: str
     """The library under test, once something is loaded."""
 
-    why_not_timed = "nothing can be preloaded into a process that runs already"
+    why_not_timed = "calls are timed only in processes that tdelta starts on this machine"
     """Why calls of the cipher cannot be timed in the process that encrypts; empty where they can."""
 
     observes_ciphers = False

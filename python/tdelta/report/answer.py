@@ -722,11 +722,16 @@ def _apart(floors: Sequence[NoiseFloor], kind: str, result: RunResult) -> str:
     return f"{'at most ' if len(floors) > 1 else ''}{effect.amount()} ({kind})"
 
 
+def ciphers_found(result: RunResult) -> list[str]:
+    """Ciphers that a server uses in place of those requested."""
+    ciphers = result.ciphers_in_force.items()
+    return [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
+
+
 def found(result: RunResult) -> list[str]:
     """Facts that need no statistics: of the operation itself, the cipher in use, readable data, layer and cache."""
-    ciphers = result.ciphers_in_force.items()
     texts = [line.text for line in answer_lines(result, _OPERATIONS) if line.title == FOUND]
-    texts += [f"{used} is in use, not {cipher_name(asked)} as requested" for asked, used in ciphers]
+    texts += ciphers_found(result)
     texts += [line.text for line in answer_lines(result) if line.title == FOUND and line.text not in texts]
     if is_on_fuse(result):
         texts.append("files of encrypted copies are on gocryptfs, a FUSE file system, whose cost is included")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,13 +14,14 @@ from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Lis
 from tdelta.document.labels import compared_label
 from tdelta.document.quantities import MINUS, MISSING, counted, duration, share
 from tdelta.document.wording import label
+from tdelta.findings import answer_lines
 from tdelta.findings.actions import ActionMeasure
 from tdelta.findings.backups import BackupMeasure
 from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
 from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
 from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
-from tdelta.report.answer import against_trust, companion, run_answer, verdict_words
+from tdelta.report.answer import against_trust, ciphers_found, companion, run_answer, verdict_words
 from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
 from tdelta.report.outcome import Outcome, of_run
@@ -38,6 +41,10 @@ _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
 _NOISE, _MOST_CAUTIONS = "Noise", 1
+_MOST_READABLE = 2
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MOUNTED = " while it is mounted"
+_CONTINUED = "the same command with a longer --max-time continues; with --rerun it measures everything again"
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
 
 
@@ -117,48 +124,69 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
 def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
     daily, *others = found.answered
     yield Paragraph(run_answer(daily.result).sentence, "answer", state=daily.result.decision.value)
-    readable = list(dict.fromkeys(what for what, _ in still_readable(found)))
+    readable = [text for text, _ in still_readable(found)]
+    if len(readable) > _MOST_READABLE:
+        readable[_MOST_READABLE:] = [f"{len(readable) - _MOST_READABLE} more on the page"]
     lines = [
+        *(Line("Cipher", text, is_warning=True) for text in ciphers_found(daily.result)),
         *(Line(one.question.title.partition(" of ")[0], brief(one.result)) for one in others),
         Line("Cores", _cores_text(load, found)),
         Line("Still readable", "; ".join(readable) or _nothing_readable(found), is_warning=bool(readable)),
         *([Line("Not measured", "; ".join(one.question.title for one in found.open))] if found.open else []),
+        *([Line("Next", _CONTINUED)] if _is_open(found) else []),
         Line("Page", page),
     ]
     yield Lines(lines)
 
 
+def _is_open(found: Decided) -> bool:
+    return bool(found.open) or any(one.result.decision is Decision.UNDECIDED for one in found.answered)
+
+
 def brief(result: RunResult) -> str:
-    """A run's answer in a few words: ``SLOWER, +12% to +340%``, with the time that it took if it is of an action."""
-    head, outcomes = run_answer(result).sentence.partition(":")[0], of_run(result)
-    effects = sorted((one.effect for one in outcomes if one.effect), key=lambda one: one.median)
+    """A run's answer in a few words: ``SLOWER, +12% (+10% to +14%)``, with the size of a backup."""
+    head, outcomes = run_answer(result).sentence.partition(":")[0].removeprefix("CONVERSION, "), of_run(result)
+    effects = [
+        (one.operation or compared_label(verdict.condition), one.effect, one.seconds)
+        for one, verdict in zip(outcomes, result.primary, strict=True)
+        if one.effect
+    ]
     if head.startswith(("NO ANSWER", "INVALID")) or not effects:
         return head
-    took = "".join(f", {duration(one.seconds)}" for one in outcomes[:1] if one.seconds)
-    ends = dict.fromkeys((effects[0].signed(), effects[-1].signed()))
-    return f"{head}{took}, {' to '.join(ends)}" + (f" ({effects[0].signed_span()})" if len(effects) == 1 else "")
+    sizes = "".join(f"; {line.text}" for line in answer_lines(result, (BackupMeasure,)))
+    if len(effects) == 1:
+        ((_, effect, seconds),) = effects
+        took = f", {duration(seconds)}" if seconds else ""
+        return f"{head}{took}, {effect.signed()} ({effect.signed_span()}){sizes}"
+    texts = (
+        f"{name}{f' {duration(seconds)},' if seconds else ''} {effect.signed()}" for name, effect, seconds in effects
+    )
+    return f"{head}; {'; '.join(texts)}{sizes}"
 
 
-def still_readable(found: Decided) -> Iterator[tuple[str, str]]:
-    """Data that can be read without the key: kinds of files or backups, and the question whose run found that."""
+def still_readable(found: Decided) -> list[tuple[str, str]]:
+    """Data that can be read without the key, a text for each configuration, and the questions whose runs found it."""
+    classes, titles = defaultdict[str, dict[str, None]](dict), defaultdict[str, dict[str, None]](dict)
     for one in found.answered:
-        for text in dict.fromkeys(_readable_in(one.result)):
-            yield text, one.question.title
+        for where, file_class in _readable_in(one.result):
+            classes[where][file_class] = titles[where][one.question.title] = None
+    return [(f"{where}: {', '.join(of)}", ", ".join(titles[where])) for where, of in classes.items()]
 
 
-def _readable_in(result: RunResult) -> Iterator[str]:
-    clear: dict[str, list[str]] = {}
+def _readable_in(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Where, and the class of the files or backups."""
     for evidence in result.of(FileEvidence):
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
-            mounted = " while it is mounted" if evidence.state is EvidenceState.MOUNTED else ""
-            clear.setdefault(f"{compared_label(evidence.condition)}{mounted}", []).append(evidence.file_class)
-    for left in (left for action in result.of(ActionMeasure) for left in action.left if left.there or left.deleted):
-        rows = "rows" if left.there else "deleted rows"
-        clear.setdefault(f"{rows} after a conversion", []).append(left.file_class)
+            mounted = _MOUNTED if evidence.state is EvidenceState.MOUNTED else ""
+            yield f"{compared_label(evidence.condition)}{mounted}", evidence.file_class
+    for left in (left for action in result.of(ActionMeasure) for left in action.left):
+        if left.there:
+            yield "rows after a conversion", left.file_class
+        if left.deleted:
+            yield "deleted rows after a conversion", left.file_class
     for backup in result.of(BackupMeasure):
         if backup.condition.is_protected and backup.in_the_clear:
-            clear.setdefault("backups", []).append("logical" if backup.is_logical else "physical")
-    yield from (f"{where}: {', '.join(dict.fromkeys(classes))}" for where, classes in clear.items())
+            yield "backups", "logical" if backup.is_logical else "physical"
 
 
 def _nothing_readable(found: Decided) -> str:
@@ -189,8 +217,10 @@ def decision_page(found: Decided, load: Load) -> Page:
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
     daily, *others = found.answered
     rows = [_row(daily, brief(daily.result), ()), *(_row(one, "", _facts(daily.result)) for one in others)]
-    columns = list(map(Column, ("question", "answer", "limit", "run")))
-    yield Section("answer", "Answers", [Table("Answers", columns, rows)])
+    columns = list(map(Column, ("question", "answer", "measured with", "run")))
+    warnings = [Paragraph(f"{text}.", "note") for text in ciphers_found(daily.result)]
+    following = [Paragraph(f"Open answers: {_CONTINUED}.", "note")] if _is_open(found) else []
+    yield Section("answer", "Answers", [*warnings, Table("Answers", columns, rows), *following])
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("cautions", "Cautions", list(_caution_blocks(found)))
@@ -219,20 +249,20 @@ def _row(one: Answered, head: str, known: Sequence[str]) -> tuple[str | Cell, ..
         more.append(Line(FOUND, "; ".join(facts)))
     text = " ".join((f"{head}." if head else answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
     _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
-    limit = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
+    measured_with = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
     return (
         one.question.title,
         Cell(text, "bad" if one.result.decision is Decision.INVALID else ""),
-        limit,
+        measured_with,
         one.result.settings.run_id,
     )
 
 
 def _readable_block(found: Decided) -> Block:
-    rows = _questions_of(still_readable(found))
+    rows = still_readable(found)
     if not rows:
         return Paragraph(f"{_nothing_readable(found).capitalize()}.")
-    cells = [(Cell(text, "bad"), titles) for text, titles in rows]
+    cells = [(Cell(text, "" if _MOUNTED in text else "bad"), titles) for text, titles in rows]
     return Table("Plaintext that was found", [Column("readable"), Column("found by")], cells)
 
 
@@ -243,19 +273,24 @@ def _caution_blocks(found: Decided) -> Iterator[Block]:
         for line in run_answer(found.answered[0].result).lines
         if line.title == _NOISE
     )
-    worst = (
-        (text, one.question.title) for one in found.answered for text in against_trust(one.result)[:_MOST_CAUTIONS]
-    )
-    if rows := _questions_of(worst):
-        yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], rows)
+    rows = defaultdict[str, list[tuple[str, str]]](list)
+    for one in found.answered:
+        for text in against_trust(one.result)[:_MOST_CAUTIONS]:
+            rows[_NUMBER.sub("#", text)].append((text, one.question.title))
+    if rows:
+        cells = [(_spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
+        yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], cells)
 
 
-def _questions_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each text once, with the titles of the questions it belongs to."""
-    rows: dict[str, list[str]] = {}
-    for text, title in found:
-        rows.setdefault(text, []).append(title)
-    return [(text, ", ".join(dict.fromkeys(titles))) for text, titles in rows.items()]
+def _spanning(texts: Sequence[str]) -> str:
+    """Texts that differ in their numbers as one, with the range of each number: ``during 12 to 58% of the time``."""
+    numbers = iter(zip(*(map(float, _NUMBER.findall(text)) for text in texts), strict=True))
+
+    def span(found: re.Match[str]) -> str:
+        low, high = min(of := next(numbers)), max(of)
+        return found[0] if low == high else f"{low:g} to {high:g}"
+
+    return _NUMBER.sub(span, texts[0])
 
 
 def _layers(found: Decided) -> Iterator[Block]:

@@ -241,11 +241,12 @@ class _Sitting:
                 found.append(_late(step, most_seconds, most_seconds - left()))
                 continue
             begun = self._runs.get(step.question.name)
-            if begun is not None and self._store.status(begun) is RunStatus.FAILED:
+            if step.question.name in longer or (begun and self._store.status(begun) is RunStatus.FAILED):
                 begun = None
             seconds = min(fitting[0].seconds, most.get(step.question.name, step.whole_seconds))
             fault = self._made(replace(step, seconds=seconds), begun)
-            if isinstance(fault, TimeFault) and step.question.name not in longer:
+            can_last = isinstance(fault, TimeFault) and fault.least_seconds <= left()
+            if isinstance(fault, TimeFault) and can_last and step.question.name not in longer:
                 longer.add(step.question.name)
                 most.pop(step.question.name, None)
                 waiting.insert(at + 1 if step.question is QUESTIONS[0] else len(waiting), _needing(step, fault))

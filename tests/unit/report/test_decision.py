@@ -89,10 +89,6 @@ def test_what_daily_work_found_is_no_news_of_another_question() -> None:
     assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
 
 
-def test_a_cipher_that_nobody_asked_for_is_readable_news() -> None:
-    assert any("AES-128-CBC" in text for text, _ in still_readable(decided(daily=s.other_cipher())))
-
-
 def test_nothing_readable_names_what_was_searched() -> None:
     searched = s.changed(s.slower(), evidence=s.evidence(s.EvidenceState.ENCRYPTED, 0))
     line = lines(decided(daily=searched))["Still readable"]

@@ -66,7 +66,8 @@ WHERE m.tablespace_name = {tablespace};
 
 -- name: recovery_room
 SELECT SUM(r.space_limit - r.space_used + r.space_reclaimable) AS bytes FROM v$recovery_file_dest r
-WHERE EXISTS (SELECT 1 FROM v$archive_dest d WHERE d.status = 'VALID' AND d.destination = 'USE_DB_RECOVERY_FILE_DEST');
+WHERE NOT EXISTS (SELECT 1 FROM v$archive_dest)
+OR EXISTS (SELECT 1 FROM v$archive_dest d WHERE d.status = 'VALID' AND d.destination = 'USE_DB_RECOVERY_FILE_DEST');
 
 -- name: sessions
 SELECT COUNT(*) AS sessions FROM v$session
@@ -147,7 +148,8 @@ EXECUTE IMMEDIATE 'DROP USER {schema}'; END;;
 DECLARE own NUMBER; BEGIN
 SELECT COUNT(*) INTO own FROM dba_tablespaces WHERE tablespace_name = '{tablespace}';
 IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {tablespace} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END;
-FOR made IN (SELECT table_name FROM dba_tables WHERE owner = UPPER('{schema}') AND tablespace_name = '{tablespace}') LOOP
+FOR made IN (SELECT table_name FROM dba_tables WHERE owner = UPPER('{schema}') AND table_name <> 'TDELTA_MARK'
+AND nested = 'NO' AND (iot_type IS NULL OR iot_type = 'IOT')) LOOP
 EXECUTE IMMEDIATE 'DROP TABLE {schema}."' || made.table_name || '" CASCADE CONSTRAINTS PURGE'; END LOOP;
 EXECUTE IMMEDIATE 'DROP TABLESPACE {tablespace}'; END IF;
 EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE'; END;;

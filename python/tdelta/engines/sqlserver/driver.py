@@ -309,16 +309,19 @@ class SqlServer(ConvertsSchemas):
         awaited = self._await_sql(schema.name, "encryption_state <> 3", "encryption_scan_state IN (2, 3)")
         return (*made, self.key_sql(schema.name), SQL["encrypt"].format(schema=schema.name), awaited)
 
-    def _await_sql(self, schema: str, unfinished: str, stopped: str) -> str:
-        """The statements that wait for the end of a scan; one that does not end is an error with its state.
+    def _await_sql(self, schema: str, unfinished: str, stopped: str = "") -> str:
+        """The statements that wait for the end of a scan, an hour at most.
 
         Args:
             unfinished: the condition of a scan that goes on.
-            stopped: that of one that is not waited for, where this version knows it.
+            stopped: that of one that does not, where this version knows it. With it, a scan without an end is an error
+                that has its state; otherwise only the wait ends.
         """
         knows = self._can_suspend
         scan = ", ', encryption_scan_state=', encryption_scan_state" if knows else ""
-        given = {"unfinished": unfinished, "stopped": stopped if knows else "1 = 0", "scan": scan}
+        at_limit = "THROW 50000, @said, 1" if stopped else "BREAK"
+        given = {"unfinished": unfinished, "stopped": stopped if stopped and knows else "1 = 0", "scan": scan}
+        given["at_limit"] = at_limit
         return " ".join(SQL["await_scan"].format(named=_named(schema), **given).split())
 
     def own_schemas(self, ask: Ask, *named: str) -> tuple[LeftoverSchema, ...]:
@@ -336,9 +339,9 @@ class SqlServer(ConvertsSchemas):
         """
         going_on = "encryption_state IN (2, 4, 5)"
         if not self._can_suspend:
-            return f"{self._await_sql(schema, going_on, '')}; {_dropped(schema)}"
+            return f"{self._await_sql(schema, going_on)}; {_dropped(schema)}"
         resume = SQL["resume_left"].format(schema=schema, named=_named(schema))
-        awaited = self._await_sql(schema, f"{going_on} AND encryption_scan_state <> 3", "1 = 0")
+        awaited = self._await_sql(schema, f"{going_on} AND encryption_scan_state <> 3")
         return f"{resume}; {awaited}; {_dropped(schema)}"
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:

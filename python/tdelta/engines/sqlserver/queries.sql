@@ -127,7 +127,7 @@ FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
 SELECT encryption_scan_state AS scan FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
 
 -- name: await_scan
--- For an hour at most: a scan that was aborted or suspended does not end, and old versions do not tell.
+-- For an hour at most: a scan that was aborted or suspended does not end, which versions before 2019 do not show.
 DECLARE @said NVARCHAR(400), @until DATETIME = DATEADD(HOUR, 1, GETUTCDATE());
 WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND {unfinished})
 BEGIN
@@ -135,7 +135,7 @@ IF GETUTCDATE() > @until OR EXISTS (SELECT 1 FROM sys.dm_database_encryption_key
 BEGIN
 SELECT @said = CONCAT('the encryption scan does not end: encryption_state=', encryption_state, ', percent_complete=', percent_complete{scan})
 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
-THROW 50000, @said, 1;
+{at_limit};
 END;
 WAITFOR DELAY '00:00:00.100';
 END;
@@ -321,6 +321,6 @@ FROM sys.dm_exec_sessions WHERE session_id = @@SPID;
 SET LOCK_TIMEOUT {milliseconds};
 
 -- name: parallel
--- Only where it is otherwise: each setting of it empties the database's cache of plans.
-IF NOT EXISTS (SELECT 1 FROM sys.database_scoped_configurations WHERE name = N'MAXDOP' AND CAST(value AS INT) = {cpus})
+-- Only if it differs, because setting it empties the database's plan cache.
+IF NOT EXISTS (SELECT 1 FROM sys.database_scoped_configurations WHERE name = N'MAXDOP' AND value = {cpus})
 ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP = {cpus};
