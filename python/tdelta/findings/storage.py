@@ -15,7 +15,7 @@ from tdelta.findings.base import FinishedRun, Kind
 from tdelta.records import Condition, Finding, RunResult
 
 _BY_KERNEL = ("fscrypt", "dm-crypt")
-"""The name of layers that encrypt by the kernel's AES-XTS, as in `tdelta.measure.encrypted_folders`."""
+"""Storage layers that encrypt with the kernel's AES-XTS, as named in `tdelta.measure.encrypted_folders`."""
 
 _NOTE = (
     "Overheads are of the primary metric, compared with unencrypted copies on storage of the same kind. In force: the"

@@ -2,7 +2,8 @@
 
 Each argument is one condition, named by its stem or by the user (``NAME=GLOB``). Within a condition, every file is a
 run, unless files of several conditions have the same names: then the name is a level, so that two configurations are
-never taken for two runs of one. Threads and other facts of a test are read from files, never from their names.
+never taken for two runs of one. Folders below an argument are a part of the name. Threads and other facts of a test
+are read from files, never from their names.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ _DATE = re.compile(
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-_LAST_NUMBER = re.compile(r"(?:^|(?<=[-_. /]))(?<!\d\.)(?<!aes[-_. ])(\d{1,5})$", re.IGNORECASE)
-_OF_LOAD = re.compile(r"(?:threads?|thr|clients?|users?|vus?|conn\w*)[-_ =.]?$", re.IGNORECASE)
+_LAST_NUMBER = re.compile(r"(?:^|(?<=[-_. /]))(?<!\d\.)(?<!aes[-_. ])(\d{1,5})(?=/|$)", re.IGNORECASE)
+_OF_LOAD = re.compile(r"(?:threads?|thr|clients?|users?|vus?|conn\w*)[-_ =./]?$", re.IGNORECASE)
 """Before a number that counts threads, and no runs."""
 _ENDS = re.compile(
     r"(?<=.)(?:\.(?:gz|logs?|txt|[ct]sv|xml|json|out|output|db|sqlite|dat|res|results?|raw|samples|summary|jtl|jsonl|ndjson))+$",
@@ -112,7 +113,7 @@ _ENDS = re.compile(
 _GAPS = " _.:=/-"
 _GAP = re.compile(r"([-_ ./])[-_ ./]+")
 NAME = "name"
-"""The level of files whose names differ alike in several conditions."""
+"""The factor of names that several conditions share."""
 _MOST_SUGGESTED = 20
 
 
@@ -136,7 +137,7 @@ class Named:
     condition: str = field(default="", init=False)
     run: str = field(default="", init=False)
     date: str = field(default="", init=False)
-    label: str = field(default="", init=False)  # its name without run and date
+    label: str = field(default="", init=False)  # its folders and its name without run and date
     level: str = field(default="", init=False)
 
     @property
@@ -201,8 +202,7 @@ def _entries(only: Argument) -> list[Argument]:
 def namings(files: Sequence[Named]) -> Mapping[Path, Naming]:
     """The naming of each file; those that name their conditions inside keep nothing but a run."""
     silent = [file for file in files if not file.says_itself or file.argument.condition is not None]
-    _read_names(silent)
-    _name_conditions(silent)
+    _name_conditions(silent, _without_runs(silent, [file.text for file in silent]))
     _tell_levels_from_runs(silent)
     _tell_runs_apart(silent)
     named = {it.path: Naming(it.condition, it.run or "1", ((NAME, it.level),) if it.level else ()) for it in silent}
@@ -213,42 +213,50 @@ def namings(files: Sequence[Named]) -> Mapping[Path, Naming]:
     return named
 
 
-def _read_names(files: Sequence[Named]) -> None:
-    """Runs, dates and the rest of each name. Last numbers are runs where those of all files count from 0 or 1."""
-    numbered: dict[int, list[Named]] = {}
-    for file in files:
-        dates = _DATE.findall(file.text)
-        file.date = " ".join((*dates, *([file.process] if file.process else [])))
-        text = _DATE.sub("", file.text)
-        file.run = ".".join(dict.fromkeys(run.lstrip("0") or "0" for run in _RUN.findall(text)))
-        file.label = _GAP.sub(r"\1", _RUN.sub("", text).strip(_GAPS))
-        last = _LAST_NUMBER.search(file.label)
-        if last is not None and not file.run and not _OF_LOAD.search(file.label[: last.start()]):
-            numbered.setdefault(int(last[1]), []).append(file)
+def _without_runs(files: Sequence[Named], texts: Sequence[str]) -> list[str]:
+    """The texts, a name or the folders of each file, without the runs and dates in them, which the files keep.
+
+    Last numbers are runs if those of all files run from 0 or 1 without a gap.
+    """
+    left: list[str] = []
+    numbered: dict[int, list[tuple[int, re.Match[str]]]] = {}
+    for at, (file, text) in enumerate(zip(files, texts, strict=True)):
+        file.date = " ".join(filter(None, (*_DATE.findall(text), file.date or file.process)))
+        text = _DATE.sub("", text)
+        runs = (run.lstrip("0") or "0" for run in _RUN.findall(text))
+        file.run = ".".join(filter(None, dict.fromkeys((*runs, file.run))))
+        left.append(_GAP.sub(r"\1", _RUN.sub("", text).strip(_GAPS)))
+        for last in [*_LAST_NUMBER.finditer(left[at])][-1:]:
+            if not file.run and not _OF_LOAD.search(left[at][: last.start()]):
+                numbered.setdefault(int(last[1]), []).append((at, last))
     if numbered and min(numbered) < 2 and max(numbered) - min(numbered) < len(numbered):
         for number, of in numbered.items():
-            for file in of:
-                file.run, file.label = str(number), _LAST_NUMBER.sub("", file.label).strip(_GAPS)
+            for at, last in of:
+                files[at].run = str(number)
+                left[at] = _GAP.sub(r"\1", f"{left[at][: last.start()]}{left[at][last.end() :]}".strip(_GAPS))
+    return left
 
 
-def _name_conditions(files: Sequence[Named]) -> None:
+def _name_conditions(files: Sequence[Named], names: Sequence[str]) -> None:
     """By the user, else by the argument: a folder's name, or a file's name without its run and date.
 
     Labels then begin with the folders in which files of one condition differ.
     """
-    for file in files:
+    for file, name in zip(files, names, strict=True):
         path = file.argument.path
+        file.label = name
         if file.argument.condition is not None:
             file.condition = file.argument.condition
         elif file.path != path:
             file.condition = path.name or path.resolve().name
         else:
-            file.condition, file.label = file.label or file.text.strip(_GAPS) or "stdin", ""
+            file.condition, file.label = name or file.text.strip(_GAPS) or "stdin", ""
+    folders: dict[Path, str] = {}
     for of in _by(files, lambda file: file.condition):
         shared = commonpath({file.path.absolute().parent for file in of})
-        for file in of:
-            folder = file.path.absolute().parent.relative_to(shared).as_posix()
-            file.label = f"{folder}/{file.label}".removeprefix("./").strip(_GAPS)
+        folders |= {it.path: it.path.absolute().parent.relative_to(shared).as_posix().strip(".") for it in of}
+    for file, folder in zip(files, _without_runs(files, [folders[file.path] for file in files]), strict=True):
+        file.label = "/".join(filter(None, (folder, file.label)))
 
 
 def _tell_levels_from_runs(files: Sequence[Named]) -> None:

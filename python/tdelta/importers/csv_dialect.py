@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import column_index, is_known, is_wide
 from tdelta.importers.reading import HEAD_BYTES, Source, excerpt, head_lines, printable
-from tdelta.inputs import unexpected
+from tdelta.inputs import too_large, unexpected
 from tdelta.messages import Caution, Refusal
 
 CHUNK_ROWS = 16_384
@@ -35,6 +35,10 @@ _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _SIGNS = {"either": _EITHER, "grouped": _GROUPED_BY_COMMAS, "comma": _WITH_COMMA, "point": _PLAIN_NUMBER}
 _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
+_OF_OTHER_TOOLS = re.compile(
+    r"time,threads,tps,qps|metric_name,timestamp,metric_value|response-time,dns\+dialup,dns"  # sysbench's hook, k6, hey
+    r"|transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req"  # BenchBase
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +209,8 @@ def _cells(line: str, separator: str) -> tuple[str, ...]:
 def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if not 1 <= len(cells) <= _MOST_COLUMNS or any(len(cell) > _LONGEST_NAME for cell in cells):
         return False
+    if _OF_OTHER_TOOLS.match(",".join(cell.strip().lower() for cell in cells)):
+        return False
     if any(is_number(cell, has_decimal_comma=False) for cell in cells):
         return False
     known = sum(is_known(cell) for cell in cells)
@@ -229,6 +235,13 @@ def _has_decimal_comma(rows: Sequence[Sequence[str]], file: str, lines: Sequence
         both = {"whole": number.replace(",", ""), "part": number.replace(",", ".")}
         raise ImportFault(Refusal.of("doubtful-number", number=number, **both).at(f"{file}:{line}"))
     return "comma" in first
+
+
+def as_name(cell: str, where: str) -> str:
+    """A cell as the name of a group. Raises `ImportFault`: it is too long."""
+    if len(cell) > LONGEST_CELL:
+        raise ImportFault(too_large(f"the name {excerpt(cell)}", f"{LONGEST_CELL} characters", where))
+    return printable(cell.strip())
 
 
 def csv_line(cells: Sequence[str]) -> str:

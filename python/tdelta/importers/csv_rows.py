@@ -27,12 +27,12 @@ from tdelta.importers.csv_columns import (
     says_conditions,
     throughput_of_whole,
 )
-from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
+from tdelta.importers.csv_dialect import Table, as_name, chunks_of, is_over_time, number_of, sniffed
 from tdelta.importers.faults import MOST_SHOWN, Problems, half_unit, place
 from tdelta.importers.importer import Importer, Naming
 from tdelta.importers.reading import Source, excerpt, printable
 from tdelta.importers.samples import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
-from tdelta.inputs import missing, out_of_range, too_large, too_many, unexpected
+from tdelta.inputs import missing, out_of_range, too_many, unexpected
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, THROUGHPUT, Figure, Group, Observation, Origin, Summary
@@ -199,7 +199,7 @@ class _Reader:
             found = list(zip(*(columns[key.index] for key in keys), strict=True))
             numbers: dict[tuple[str, ...], int] = {}
             for raw in dict.fromkeys(found):
-                key = self._stripped(raw, lines[0])
+                key = tuple(as_name(cell, place(self.source.name, lines[0])) for cell in raw)
                 if conditions and not key[conditions[0]]:
                     raise ImportFault(_WITHOUT_CONDITION.at(place(self.source.name, lines[found.index(raw)])))
                 numbers[raw] = codes.setdefault(key, len(codes))
@@ -244,7 +244,7 @@ class _Reader:
                 count += 1
                 if count > MOST_FIGURES:
                     raise ImportFault(too_many("rows of figures", MOST_FIGURES, f"{self.source.name}:{line}"))
-                named = self._stripped(cells, line)
+                named = [as_name(cell, place(self.source.name, line)) for cell in cells]
                 if not self.naming.condition and not all(named[it.index] for it in self.of(Part.CONDITION)):
                     faults.add(_WITHOUT_CONDITION, line)
                 else:
@@ -347,14 +347,6 @@ class _Reader:
             first = [(f"{values[at]:g}", place(self.source.name, lines[at])) for at in bad[:MOST_SHOWN].tolist()]
             more = [Refusal.of("more-faults", more=int(bad.size) - MOST_SHOWN)] if bad.size > MOST_SHOWN else []
             raise ImportFault(*(no_response_time(*it) for it in first), *more)
-
-    def _stripped(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
-        if any(len(cell) > LONGEST_CELL for cell in cells):
-            longest = max(cells, key=len)
-            raise ImportFault(
-                too_large(f"the name {excerpt(longest)}", f"{LONGEST_CELL} characters", f"{self.source.name}:{line}")
-            )
-        return tuple(printable(cell.strip()) for cell in cells)
 
     def _without_rows(self) -> ImportFault:
         return ImportFault(missing(f"a row after the header in line {self.table.header_line}").at(self.source.name))

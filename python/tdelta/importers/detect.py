@@ -73,6 +73,7 @@ WITH_TIMES: Mapping[str, str] = {importer.name: it.times for it in FORMATS for i
 
 _HINT = re.compile(r"\b[te]ps\b|statistics:|Test execution summary:|Latency histogram|TEST RESULT :|transaction")
 """What every line that marks a format has: most lines of other files are passed over by it alone."""
+_HAMMERDB_JOBS = "HammerDB's jobs timing, tcount or summaryjson"
 _OTHERS = {
     "mysqlslap": re.compile(
         r"Average number of seconds to run all queries:|^[\w-]*,mixed,[\d.]+,[\d.]+,[\d.]+,\d+,\d+$", re.M
@@ -80,13 +81,12 @@ _OTHERS = {
     "go-tpc": re.compile(r"^\[(?:Current|Summary)\] \w+ - Takes\(s\): ", re.MULTILINE),
     "Go benchmarks": re.compile(r"^Benchmark\S*\s+\d+\s+[\d.]+ \S+/op", re.MULTILINE),
     "HammerDB's time profile": re.compile(r"Hammerdb Time Profile Report @|^>>>>> (?:VIRTUAL|SUMMARY)", re.MULTILINE),
-    "HammerDB's jobs (timing, tcount, summaryjson; `jobs ID result` is read)": re.compile(
-        r'"(?:ratio_pct|[\w ]{1,40} tpm)"\s*:|"hammerdb-job-report-v', re.ASCII
-    ),
+    _HAMMERDB_JOBS: re.compile(r'"(?:ratio_pct|[\w ]{1,40} tpm)"\s*:|"hammerdb-job-report-v', re.ASCII),
     "go-ycsb": re.compile(r"^\w+\s+- Takes\(s\): [\d.]+, Count: ", re.MULTILINE),
 }
 """Tools whose output is known and not read, by what only they write."""
-_NEAREST = "which is not read: put its figures into a CSV (condition,run,threads,tps, or n,mean,sd in ms)"
+_AS_CSV = "put its figures into a CSV (condition,run,threads,tps, or n,mean,sd in ms)"
+_NEAREST = {_HAMMERDB_JOBS: "use jobs ID result"}
 _PER_THREAD = re.compile(r"\.(?P<first>\d+)(?:\.(?P<second>\d+))?$")
 _ENDS = re.compile(r"(?:\.(?:gz|txt))+$")
 _LOWEST_PROCESS = 300
@@ -196,7 +196,7 @@ def recognize(
 def _of_other_tool(source: Source) -> str | None:
     """A file of a tool that is not read, with the nearest way to have it read; None where it is not known."""
     found = (tool for tool, mark in _OTHERS.items() if mark.search(source.head_text))
-    return next((f"the output of {tool}, {_NEAREST}" for tool in found), None)
+    return next((f"the output of {tool}, which is not read: {_NEAREST.get(tool, _AS_CSV)}" for tool in found), None)
 
 
 def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Importer]:

@@ -1,7 +1,6 @@
 """HammerDB's TPROC-C results: the line ``TEST RESULT``, in the console's log and in what ``jobs ID result`` prints.
 
-The k-th result belongs to the k-th run of the file: NOPM and TPM as throughput a second. All else is passed over, as a
-console says much. What ``jobs`` prints beside it (timing, tcount, summaryjson) is not read.
+The k-th result belongs to the k-th run of the file: NOPM and TPM as throughput a second; all other output is skipped.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Importer:
     """A format. Those with marks print lines that are known each by itself, wherever they stand in a file."""
 
     name: str  # as the result names it: ``sysbench``, ``pgbench log``
-    is_general = False  # whether it reads what any tool may have written: asked only where no other knows the file
+    is_general = False  # tried only if no tool's importer recognizes the file
     has_columns = False  # whether files hold several figures, of which the user may choose one (`Naming.column`)
     has_conditions = False  # whether a column may be the condition
     is_per_thread = False  # whether each thread of a run writes a file of its own

@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import one_spelling
-from tdelta.importers.csv_dialect import chunks_of, sniffed
-from tdelta.importers.faults import Problems, number, shown, whole
+from tdelta.importers.csv_dialect import as_name, chunks_of, sniffed
+from tdelta.importers.faults import Problems, number, place, shown, whole
 from tdelta.importers.importer import Belonging, Importer
 from tdelta.importers.reading import Source, excerpt
 from tdelta.importers.samples import Requests, no_response_time
@@ -66,7 +66,7 @@ class CsvImporter(Importer):
                 if elapsed is None:
                     problems.add(no_response_time(excerpt(row[at["elapsed"]])), line)
                     continue
-                requests.add(row[at["label"]], elapsed, line)
+                requests.add(as_name(row[at["label"]], place(source.name, line)), elapsed, line)
                 requests.take_stamp(row[at["time_stamp"]])
                 users = max(users, whole(row[at["all_threads"]]) or 0) if "all_threads" in at else users
         problems.raise_if_any()
@@ -113,6 +113,7 @@ class _Document(XmlDocument):
         if attributes.get("s", attributes.get("success", "true")).lower() == "false":
             self.requests.failed += 1
             return
-        self.requests.add(attributes.get("lb", attributes.get("label", "")), elapsed, self.line)
+        label = attributes.get("lb", attributes.get("label", ""))
+        self.requests.add(as_name(label, place(self._source.name, self.line)), elapsed, self.line)
         self.users = max(self.users, whole(attributes.get("na")) or 0)
         self.requests.take_stamp(attributes.get("ts", attributes.get("timeStamp", "")))

@@ -474,6 +474,7 @@ class Requests:
     """The requests of one run so far.
 
     `has_whole`: whether the whole mix is a group as well; not where rows are parts of one another, or not in order.
+    Without it, all types are kept under the names that the importer gives them.
     """
 
     def __init__(self, file: str, *, has_whole: bool = True) -> None:
@@ -489,10 +490,10 @@ class Requests:
 
     def add(self, kind: str, value_ms: float, line: int) -> None:
         """One more that succeeded. Raises ``ImportFault`` for a time that is none."""
-        name = plain_name(kind) or ALL
+        name = kind or ALL
         if self._has_whole:
             self._all.add(ALL, value_ms, line)
-            name = "requests named all" if kind == ALL else name
+            name = "requests named all" if kind == ALL else plain_name(kind) or ALL
         if name in self._names or len(self._names) < MOST_TYPES or not self._has_whole:
             self._names[name] = None
             self._types.add(name, value_ms, line)

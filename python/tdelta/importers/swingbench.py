@@ -31,7 +31,6 @@ MOST_ELEMENTS = 100_000
 _MOST_PARTS = 100  # elements of one ``Result`` that are kept: it has some thirty
 _PIECE_BYTES = 64 * 1024
 _READINGS = "tpsreadings"
-_BETWEEN_COMMAS = re.compile(r"[^,]*[^,\s][^,]*")
 _RESULTS = frozenset(("result", "transactionresult"))
 _OVERVIEW = frozenset(
     (
@@ -59,6 +58,8 @@ class Document(XmlDocument):
         self.overview: dict[str, tuple[str, int]] = {}
         self.epoch_ms = array("d")  # epoch_ms, rates: of the readings by the second
         self.rates = array("d")
+        self._rest = ""  # of the readings, after the last comma
+        self._is_damaged = False
         self._text: list[str] = []
         self._text_length = 0
         self._elements = 0
@@ -74,14 +75,19 @@ class Document(XmlDocument):
         self._text, self._text_length = [], 0
 
     def text(self, text: str) -> None:
+        if self.path[-1] == _READINGS:
+            self._add_readings(text)
+            return
         self._text_length += len(text)
-        if self._text_length <= LONGEST_TEXT or self.path[-1] == _READINGS:
+        if self._text_length <= LONGEST_TEXT:
             self._text.append(text)
 
     def end(self, name: str) -> None:
         text = "".join(self._text).strip()
         self._text, self._text_length = [], 0
-        if self.path and self.path[-1] in _RESULTS:
+        if name == _READINGS:
+            self._end_readings()
+        elif self.path and self.path[-1] in _RESULTS:
             transaction = self.transactions[-1]
             if len(transaction.texts) < _MOST_PARTS:
                 transaction.texts.setdefault(name, (text, self.line))
@@ -89,22 +95,29 @@ class Document(XmlDocument):
                 transaction.name = text
         elif name in _OVERVIEW:
             self.overview.setdefault(name, (text, self.line))
-        elif name == _READINGS:
-            self._take_readings(text)
 
-    def _take_readings(self, text: str) -> None:
+    def _add_readings(self, text: str) -> None:
         """Pairs of epoch ms and transactions per second, with a comma after each. After damage no more are read."""
-        for part in _BETWEEN_COMMAS.finditer(text):
-            value = number(part[0])
-            if value is None or value < 0:
+        if self._is_damaged:
+            return
+        *parts, self._rest = (self._rest + text).split(",")
+        if len(self._rest) > LONGEST_TEXT:
+            parts.append(self._rest)
+        for part in parts:
+            value = number(part) if len(part) <= LONGEST_TEXT else None
+            if value is not None and value >= 0:
+                (self.rates if len(self.epoch_ms) > len(self.rates) else self.epoch_ms).append(value)
+            elif part.strip() or len(part) > LONGEST_TEXT:
+                self._is_damaged = True
                 expected = "epoch ms and transactions per second in TPSReadings"
-                self.problems.add(unexpected(expected, shown(part[0].strip()[:LONGEST_TEXT])), self.line)
+                self.problems.add(unexpected(expected, shown(part.strip())), self.line)
                 break
-            (self.rates if len(self.epoch_ms) > len(self.rates) else self.epoch_ms).append(value)
-        else:
-            if len(self.epoch_ms) > len(self.rates):
-                expected = "pairs of a time and a rate in TPSReadings"
-                self.problems.add(unexpected(expected, "a time without its rate"), self.line)
+
+    def _end_readings(self) -> None:
+        self._add_readings(",")
+        if not self._is_damaged and len(self.epoch_ms) > len(self.rates):
+            expected = "pairs of a time and a rate in TPSReadings"
+            self.problems.add(unexpected(expected, "a time without its rate"), self.line)
         del self.epoch_ms[len(self.rates) :]
 
 

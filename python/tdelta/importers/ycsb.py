@@ -20,7 +20,7 @@ from itertools import pairwise
 from tdelta.errors import ImportFault
 from tdelta.importers.faults import LARGEST_JSON_BYTES, Problems, half_unit, number, plain_name, shown, whole
 from tdelta.importers.importer import Belonging, Importer
-from tdelta.importers.reading import Source, head_lines
+from tdelta.importers.reading import Source, head_lines, printable
 from tdelta.importers.samples import LONGEST_MS, Requests, longest_stretch
 from tdelta.inputs import missing, unexpected
 from tdelta.messages import Caution, Refusal
@@ -114,7 +114,7 @@ class RawImporter(Importer):
             if row[1].endswith(_FAILED):
                 requests.failed += 1
             else:
-                requests.add(row[1], int(row[3]) * _MS, line)
+                requests.add(printable(row[1]), int(row[3]) * _MS, line)
         yield from requests.samples(belonging)
 
 

@@ -31,9 +31,9 @@ CAUTIONS = {
     "rows-left-in-clear": "after {action}, rows are still readable in {files}",
     "deleted-rows-left-in-clear": "after {action}, deleted rows are still readable in {files}",
     # figures
-    "no-ratio": "{metric}: no ratio for {conditions}, since one side has a trial without cost",
+    "no-ratio": "{metric:words}: no ratio for {conditions}, since one side has a trial without cost",
     "large-instance-effect": (
-        "{metric}: copies differ by {found:.1%}, expected about {expected:.2g%}; intervals may be too narrow"
+        "{metric:words}: copies differ by {found:.1%}, expected about {expected:.2g%}; intervals may be too narrow"
     ),
     "round-effect": (
         "{condition}: the overhead changes from round to round by {sd:.1%} ({count} rounds); only more rounds narrow"

@@ -1,7 +1,8 @@
 """A message: its code, its parameters, and how a template of the catalogue becomes a text.
 
-Templates are those of ``str.format`` with two more specifications: ``{count:block|blocks}`` is the first word if the
-number is 1, else the second; ``{share:.2g%}`` is a share in percent with significant digits.
+Templates are those of ``str.format`` with three more specifications: ``{count:block|blocks}`` is the first word if the
+number is 1, else the second; ``{share:.2g%}`` is a share in percent with significant digits; ``{metric:words}`` is a
+name with spaces for underscores.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class _Templates(string.Formatter):
         if "|" in format_spec:
             one, _, many = format_spec.partition("|")
             return one if value == 1 else many
+        if format_spec == "words":
+            return str(value).replace("_", " ")
         if format_spec.endswith("g%") and isinstance(value, int | float):
             return f"{self.format_field(100 * value, format_spec[:-1])}%"
         text = str(super().format_field(value, format_spec))

@@ -450,7 +450,7 @@ RESULTS = {
         "pgbench's progress lines and its report ('tps = …') are missing in {lines} lines{aborted}; use the output of a"
         " finished run"
     ),
-    "no-test-result": ("a TPROC-C TEST RESULT is missing; print it again (jobs ID result)"),
+    "no-test-result": "a TPROC-C TEST RESULT is missing; print it again (jobs ID result)",
     "file-empty": "the file is empty",
     "file-is-pipe": "a pipe or a device cannot be read twice; write it to a file first",
     "gzip-bomb": (

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.certificates import certify
 from tdelta import _native
 
 from .conftest import Open
@@ -334,6 +335,10 @@ class TestTls:
             assert twin.text(mine) == "t"
             prepare(twin, long="SELECT repeat('x', 100000), n FROM generate_series(1, 20) n;")
             assert trial(twin, 20)["outcome"]["rows"] == 400
+
+    def test_a_certificate_of_another_authority_is_refused(self, server: PrivateServer, tmp_path: Path) -> None:
+        strange = str(certify(tmp_path) / "ca.pem")
+        assert refusal(server.over_tls(tls="verify-ca", tls_ca=strange))[0] == "tls"
 
     def test_a_wrong_password_is_refused_over_tls_too(self, server: PrivateServer) -> None:
         assert refusal(server.over_tls(password=WRONG))[0] == "auth"

@@ -71,6 +71,23 @@ def test_a_wrong_key_is_refused_and_not_told(tmp_path: Path, level: str, kind: s
     assert KEY not in str(raised.value)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_changed_bytes_are_noticed_with_an_hmac_and_not_without(tmp_path: Path, level: str) -> None:
+    path = tmp_path / "t.db"
+    with made(ENGINE, path, settings(level)) as file:
+        file.text("CREATE TABLE one (text TEXT)")
+        file.text(f"INSERT INTO one VALUES ('{'x' * 3000}')")
+    with path.open("r+b") as raw:
+        raw.seek(4096 + 2500)  # the middle of the text, on the second page
+        raw.write(bytes(16))
+    with opened(ENGINE, path, settings(level)) as file:
+        if level == "aes-256-no-hmac":
+            assert file.text("SELECT text = replace(hex(zeroblob(1500)), '0', 'x') FROM one") == "0"
+        else:
+            with pytest.raises(TdeltaError):
+                file.text("SELECT text FROM one")
+
+
 # A page holds two rows of this size if it has so many bytes for them, and only one if it has 8 fewer.
 
 _USABLE = [4096 - reserved for reserved in range(0, 256, 16)]
@@ -89,6 +106,14 @@ def pages_by_size(level: str, path: Path, *, reserved_bytes: int, reserve: bool,
             )
             counts.append(file.text("PRAGMA page_count"))
     return counts
+
+
+def test_pages_by_size_distinguishes_reserves(tmp_path: Path) -> None:
+    counts = [
+        tuple(pages_by_size("none", tmp_path / f"{reserved}.db", reserved_bytes=reserved, reserve=True))
+        for reserved in (0, 16, 32, 48, 64, 80, 96)
+    ]
+    assert len(set(counts)) == len(counts)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -140,6 +140,26 @@ def test_dates_and_process_ids_only_tell_runs_apart() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "folders", [("run1", "run2"), ("1", "2"), ("2024-05-01", "2024-05-02"), ("today/1", "today/2")]
+)
+def test_runs_and_dates_in_the_names_of_folders_are_runs(folders: tuple[str, str]) -> None:
+    files = tuple(f"{side}/{folder}/{name}.log" for side in ("plain", "tde") for folder in folders for name in "ab")
+    runs = [folder.removeprefix("today/").removeprefix("run") for folder in folders]
+    found = [(side, run, {"name": name}) for side in ("plain", "tde") for run in runs for name in "ab"]
+    assert list(named("plain", "tde", files=files).values()) == found
+    alone = tuple(file for file in files if file.endswith("a.log"))
+    globs = named("none=plain/**/a.log", "tde=tde/**/a.log", files=alone)
+    assert [(it[1], it[2]) for it in globs.values()] == [(run, {}) for run in runs] * 2
+
+
+def test_numbers_of_folders_that_do_not_count_are_levels() -> None:
+    files = tuple(
+        f"{side}/{threads}/run{run}.log" for side in ("plain", "tde") for threads in (1, 64) for run in (1, 2)
+    )
+    assert named("plain", "tde", files=files)["tde/64/run2.log"] == ("tde", "2", {"name": "64"})
+
+
 def test_files_of_one_name_are_runs_in_their_order() -> None:
     files = ("plain/out.txt", "plain/out.log", "tde/out.txt")
     assert [it[1] for it in named("plain", "tde", files=files).values()] == ["1", "2", "1"]

@@ -65,7 +65,7 @@ def test_what_is_no_figure_is_named_with_its_line(tmp_path: Path):
     ],
 )
 def test_other_answers_of_jobs_are_refused_with_the_one_that_is_read(tmp_path: Path, text: str):
-    with refused(ImportFault, "unexpected", found=Part("`jobs ID result` is read")):
+    with refused(ImportFault, "unexpected", found=Part("use jobs ID result")):
         recognize(FileSource(written(tmp_path, text)))
 
 

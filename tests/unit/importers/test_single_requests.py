@@ -124,6 +124,20 @@ def test_a_jtl_is_the_same_as_xml_and_as_csv(tmp_path: Path):
     assert {it.origin.format for it in rows.values()} == {"JMeter CSV"}
 
 
+JTL = "timeStamp,elapsed,label\n1,{},{}\n2,{},b\n"
+
+
+def test_labels_of_jmeter_are_kept_like_names_in_other_csvs(tmp_path: Path):
+    address = "https://example.org/?q=" + "x" * 400
+    for label, name in ((address, address), ("a\x1b[2J", "a\N{REPLACEMENT CHARACTER}[2J"), (" ", "all")):
+        assert list(samples(read(jmeter.IMPORTERS, written(tmp_path, JTL.format(5, label, 6))))) == [name, "b"]
+    assert fault(jmeter.IMPORTERS, written(tmp_path, JTL.format(5, "x" * 1001, 6))) == ["too-large"]
+
+
+def test_a_response_time_of_a_jmeter_csv_that_is_no_number_is_named_with_its_line(tmp_path: Path):
+    assert fault(jmeter.IMPORTERS, written(tmp_path, JTL.format("fast", "a", "-"))) == ["out-of-range"] * 2
+
+
 def test_samples_within_a_sample_are_its_parts(tmp_path: Path):
     inner = '<httpSample t="7" ts="1" s="true" lb="image"/>'
     path = written(

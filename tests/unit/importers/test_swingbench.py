@@ -1,3 +1,5 @@
+import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +87,7 @@ MEAN = "<AverageResponse>9.61"
         (MEAN, "<AverageResponse>0", 19, "unexpected", "'Customer Registration'"),
         (MEAN, "<AverageResponse>961", 18, "out-of-range", "'Customer Registration'"),
         ('id="Browse Products"', 'id="Customer Registration"', 40, "unexpected", "a Result with its own id"),
-        ("1795168802000, 598", "1795168802000, x", 62, "unexpected", "epoch ms and"),
+        ("1795168802000, 598", "1795168802000, x", 61, "unexpected", "epoch ms and"),
         ("PerSecond>600.0", "PerSecond>fast", 10, "unexpected", "a number in"),
     ],
 )
@@ -151,6 +153,32 @@ def test_a_document_that_would_take_its_readers_memory_is_refused(tmp_path: Path
 def test_long_texts_are_no_fault_and_take_no_memory(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", "210, 500", "210, " * 100_000)
     assert len(summaries(read(IMPORTERS, path))) == 2
+
+
+def test_readings_directly_below_a_result_are_readings(tmp_path: Path):
+    text = RESULTS.read_text(encoding="utf-8")
+    readings = re.search(r"<TPSReadings>.*?</TPSReadings>", text, re.DOTALL)
+    assert readings is not None
+    moved = text.replace(readings[0], "").replace("</Result>", f"{readings[0]}</Result>", 1)
+    assert [it.values for it in series(read(IMPORTERS, written(tmp_path, moved)))] == [
+        it.values for it in series(read(IMPORTERS, RESULTS))
+    ]
+
+
+@pytest.mark.parametrize("stretch", ["\n" * 200_000, " " * 200_000, "1" * 200_000, "1" + "\n" * 200_000])
+def test_a_reading_without_end_is_damage_and_is_not_kept(tmp_path: Path, stretch: str):
+    tracemalloc.start()
+    path = written(tmp_path, f"<Results><Overview/>\n<TPSReadings>{stretch}</TPSReadings></Results>")
+    _, fault = faulty(IMPORTERS, path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert has(fault, "unexpected", expected="epoch ms and transactions per second in TPSReadings")
+    assert most < 2_000_000
+
+
+def test_blank_parts_between_commas_are_skipped(tmp_path: Path):
+    path = changed(tmp_path, "swingbench/results.xml", "1795168802000, 598", ", \n ,1795168802000, ,598")
+    assert series(read(IMPORTERS, path)) == series(read(IMPORTERS, RESULTS))
 
 
 # Bounds of a standard deviation hold for every set of values.

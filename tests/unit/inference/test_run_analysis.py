@@ -206,6 +206,7 @@ def test_missing_the_wanted_precision_is_a_caution() -> None:
 def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
     judgement = analyze_run(run(noisy(0.0, sd=1e-3, instance_effect=0.2), rounds=8), settings())
     assert has(judgement.cautions, "large-instance-effect", metric="response_time")
+    assert any(str(it).startswith("response time: copies differ") for it in judgement.cautions)
 
 
 def test_an_injected_twin_shows_its_actual_cost() -> None:

@@ -305,7 +305,7 @@ def test_another_machine_does_not_match_and_a_host_name_is_not_asked_for(place: 
     assert not any("host" in name for name in here.machine)
 
 
-def test_markers_that_every_seed_draws_anew_do_not_make_other_work(place: Place) -> None:
+def test_runs_that_differ_in_the_seed_alone_have_one_key(place: Place) -> None:
     one, other = (key_of(plan(place.request(seed=seed), "r"), {}) for seed in (1, 2))
     assert one == other
 

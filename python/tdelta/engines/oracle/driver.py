@@ -301,7 +301,7 @@ class Oracle(ConvertsSchemas):
         return self._lacking(ask, _NEEDED_TO_CONVERT) if _CONVERTED.search(schema) else ()
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
-        """The statement that encrypts the schema's own tablespace, by the algorithm of the twin's, or decrypts it."""
+        """The statement that encrypts the schema's own tablespace with the twin's algorithm, or decrypts it."""
         return _own("convert", schema, mode="ONLINE", how=self._how(is_encrypted=is_encrypted))
 
     def offline_sql(self, schema: str) -> str:
@@ -381,7 +381,7 @@ class Oracle(ConvertsSchemas):
         return leftover_schemas(by_name(ask(SQL["marks"]), "mark"), named)
 
     def drop_sql(self, schema: str) -> str:
-        """The statement that removes its own tablespace, emptied before, and then the user with all that is in it."""
+        """The statement that drops the schema's tablespace, which is empty by then, and then its user and objects."""
         return _own("drop_schema", schema)
 
     def drop_unmarked_sql(self, schema: str) -> str:

@@ -46,7 +46,7 @@ def load(options: Mapping[str, Any], table: str, columns: Sequence[str], rows: P
         table: with its schema.
 
     Raises:
-        ClientError: the program failed, or did not end, or its log says neither.
+        ClientError: the program failed, did not end, or its log has no elapsed and CPU time.
     """
     control, log, parameters = (rows.with_suffix(suffix) for suffix in (".ctl", ".log", ".par"))
     fields = ", ".join(f"{name} CHAR({_MOST_CHARACTERS}) NULLIF {name}={_NULL}" for name in columns)

@@ -164,7 +164,7 @@ class LoadsAside(ABC):
         self._cursor.connection.commit()
 
     def close(self) -> None:
-        with contextlib.suppress(Exception):  # no rows came any more, and nobody asks for those that did
+        with contextlib.suppress(Exception):  # no more rows are expected; a failed load no longer matters
             self._finish()
         self._cursor.connection.close()
 

@@ -279,7 +279,7 @@ class DrivenHost(Host):
 
     @contextlib.contextmanager
     def _unlimited(self) -> Iterator[None]:
-        """Meanwhile what is done beside the load may take as long as it takes: statistics of large tables, for one."""
+        """Lift the time limit meanwhile: work beside the load, such as statistics of large tables, may take long."""
         limit = self._options.get("answer_seconds", 0.0)
         if self.driver.limited is None or not limit:
             yield
@@ -288,7 +288,7 @@ class DrivenHost(Host):
         try:
             yield
         finally:
-            with contextlib.suppress(Exception):  # of a session that died, what the server said of that goes on
+            with contextlib.suppress(Exception):  # if the session died, the server's own error is raised
                 self._asking = self.driver.limited(self._asking, limit)
 
     def _answer(self, sql: str) -> tuple[list[str], list[list[str | None]]]:

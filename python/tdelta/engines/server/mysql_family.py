@@ -293,9 +293,10 @@ COUNTED = {
 
 
 def tracing(thread: str, table: str, log: str) -> Tracing:
-    """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced.
+    """The metering of a traced connection; its counters include the work of purge and page cleaners.
 
     Args:
+        thread: a query for the operating system's id of the connection's thread; empty if the server does not show it.
         table: as in `counters_sql`.
         log: the counter of the bytes of the redo log.
     """
@@ -821,7 +822,7 @@ class MySqlFamily(ServerEngine):
 
     rule = _RULE
     replication_sql: tuple[str, ...] = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
-    """The rows of the first statement, as versions spell it, that shows replication on this server."""
+    """Statements that show replication, one per spelling; the first that the server accepts is used."""
 
     replication_right = "REPLICATION CLIENT"
 

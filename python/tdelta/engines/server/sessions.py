@@ -91,11 +91,11 @@ class Session:
         self._put("perform", statements=[sql])
 
     def keep(self, sql: str) -> None:
-        """Run a statement, and again whenever the session is opened anew, where it is one that is."""
+        """Run a statement; a session that reopens itself runs it again each time."""
         self.run(sql)
 
     def run_while(self, sql: str, halt: Halt, what: str) -> None:
-        """Run a statement that may take long; if the wait for it ends, it goes on, and nothing else is answered."""
+        """Run a statement that may take long. If the wait ends first, it goes on; nothing else is answered."""
         self._worker.send("run", statements=[sql])
         halt.wait_for(self._worker, what)
 

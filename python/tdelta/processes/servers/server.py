@@ -91,7 +91,7 @@ class Server:
 
     @property
     def measured_pid(self) -> int:
-        """The process below which all is the server's: the supervisor; its own where there is a service, too."""
+        """The root of the process tree that is measured: the supervisor, or the server itself if a service runs too."""
         return self.supervisor_pid if self.recipe.service is None else self.pid
 
     def start(self, *, initialize: bool = False, seconds: float = _START_SECONDS) -> None:

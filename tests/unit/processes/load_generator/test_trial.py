@@ -19,7 +19,7 @@ from tdelta.processes.load_generator.connections import Connection
 from tdelta.processes.process_tree import living
 from tdelta.records import Measurement
 
-from .recorded import MYSQL, POSTGRES
+from .recorded import MYSQL, OUTPUTS, POSTGRES
 
 WORK = Work(threads=2, operations=10, seconds=1.0, seed=1)
 
@@ -55,6 +55,11 @@ def test_a_commands_time_and_cpu_are_measured(tmp_path: Path) -> None:
     assert measured.elapsed_ns > 50_000_000
     assert 0.0 < measured.client_cpu_seconds < measured.elapsed_ns / 1e9
     assert measured.stopped_by == "count"
+
+
+def test_the_report_of_a_tool_that_a_shell_runs_is_read(tmp_path: Path) -> None:
+    measured = tried(f"sh -c 'cat {OUTPUTS}/sysbench-1.0.20-events.txt'", tmp_path)
+    assert (measured.operations, measured.transactions["event"].count) == (200, 200)
 
 
 def test_the_cpu_of_what_a_command_does_not_wait_for_is_counted_too(tmp_path: Path) -> None:
