@@ -41,7 +41,7 @@ _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
 _NOISE, _MOST_CAUTIONS = "Noise", 1
-_MOST_READABLE = 2
+_MOST_READABLE, _MOST_NAMED = 2, 3
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MOUNTED = " while it is mounted"
 _CONTINUED = "the same command with a longer --max-time continues; with --rerun it measures everything again"
@@ -145,23 +145,32 @@ def _is_open(found: Decided) -> bool:
 
 def brief(result: RunResult) -> str:
     """A run's answer in a few words: ``SLOWER, +12% (+10% to +14%)``, with the size of a backup."""
-    head, outcomes = run_answer(result).sentence.partition(":")[0].removeprefix("CONVERSION, "), of_run(result)
+    sentence, outcomes = run_answer(result).sentence.removeprefix("CONVERSION"), of_run(result)
+    head = sentence.partition(":")[0].removeprefix(", ")
     effects = [
-        (one.operation or compared_label(verdict.condition), one.effect, one.seconds)
+        (
+            ", ".join(filter(None, (one.operation or compared_label(verdict.condition), one.place))),
+            one.effect,
+            one.seconds,
+        )
         for one, verdict in zip(outcomes, result.primary, strict=True)
         if one.effect
     ]
     if head.startswith(("NO ANSWER", "INVALID")) or not effects:
         return head
-    sizes = "".join(f"; {line.text}" for line in answer_lines(result, (BackupMeasure,)))
     if len(effects) == 1:
         ((_, effect, seconds),) = effects
-        took = f", {duration(seconds)}" if seconds else ""
-        return f"{head}{took}, {effect.signed()} ({effect.signed_span()}){sizes}"
-    texts = (
-        f"{name}{f' {duration(seconds)},' if seconds else ''} {effect.signed()}" for name, effect, seconds in effects
-    )
-    return f"{head}; {'; '.join(texts)}{sizes}"
+        took = f"{duration(seconds)}, " if seconds else ""
+        return f"{head}, {took}{effect.signed()} ({effect.signed_span()}){_sizes(result)}"
+    if len(effects) > _MOST_NAMED:
+        least, *_, most = sorted((effect for _, effect, _ in effects), key=lambda effect: effect.median)
+        return f"{head}, {least.signed()} to {most.signed()}{_sizes(result)}"
+    texts = (f"{name}{f' {duration(took)},' if took else ''} {effect.signed()}" for name, effect, took in effects)
+    return "; ".join(filter(None, (head, *texts))) + _sizes(result)
+
+
+def _sizes(result: RunResult) -> str:
+    return "".join(f"; {line.text}" for line in answer_lines(result, (BackupMeasure,)))
 
 
 def still_readable(found: Decided) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import pytest
 from support import samples as s
 from support.decision_samples import LATE, PEAK, decided, outline
 from support.json_docs import check_documented
-from tdelta.document.blocks import Cell, Line, Lines, Table
+from tdelta.document.blocks import Cell, Line, Lines, Paragraph, Table
 from tdelta.messages import Reason
 from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
 from tdelta.messages.message import fields_of
@@ -84,8 +84,10 @@ def test_files_of_a_mounted_layer_are_readable_together() -> None:
 
 def test_what_daily_work_found_is_no_news_of_another_question() -> None:
     page = decision_page(decided(("backup", s.other_cipher()), daily=s.other_cipher()), PEAK)
-    (table,) = page.sections[0].blocks
+    warning, table, *_ = page.sections[0].blocks
+    assert isinstance(warning, Paragraph)
     assert isinstance(table, Table)
+    assert warning.text == "AES-128-CBC is in use, not AES-256 as requested."
     assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
 
 
@@ -101,7 +103,7 @@ def test_a_brief_answer_has_both_ends_of_several_and_the_interval_of_one() -> No
     assert brief(s.slower()) == "SLOWER, +3.1% (+2.4% to +3.8%)"
     assert brief(s.sweep()).count(" to ") == 1
     assert brief(s.invalid()) == "INVALID"
-    assert brief(s.acted()).startswith("CONVERSION, 8.2 s, ")
+    assert brief(s.acted()).startswith("encrypting the database (iops 200) 8.2 s, +26%; ")
 
 
 @pytest.mark.parametrize(

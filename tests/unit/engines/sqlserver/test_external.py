@@ -237,11 +237,14 @@ def test_a_scan_is_awaited_for_an_hour_at_most_and_what_does_not_end_is_said_wit
 ) -> None:
     server = SqlServer(server.identity, ENCRYPTOR)
     made = server.make_sql(NewSchema("tdelta_x", "r1", is_encrypted=True))[-1]
-    for awaited in (made, server.drop_sql("tdelta_x")):
+    dropped = server.drop_sql("tdelta_x")
+    for awaited in (made, dropped):
         assert "DATEADD(HOUR, 1, GETUTCDATE())" in awaited
         assert "encryption_state=', encryption_state, ', percent_complete=', percent_complete" in awaited
-        assert "THROW 50000, @said, 1;" in awaited
         assert ("encryption_scan_state" in awaited) is knows
+    assert "THROW 50000, @said, 1;" in made
+    assert "BREAK;" in dropped  # the removal says whether the scan forbids it
+    assert "THROW 50000" not in dropped
     assert ("encryption_scan_state IN (2, 3)" in made) is knows
 
 
