@@ -54,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from support import stored as t
 
     place = Place(tmp_path_factory.mktemp("report"))
-    small = ("--size", "5MB", "--trial-time", "0.05s", "--blocks", "3", "--rounds", "2..3", "--max-time", "15s")
+    small = ("--size", "5MB", "--trial-time", "0.05s", "--blocks", "3", "--rounds", "2..3", "--max-time", "60s")
     ran = place.tdelta("run", *small, "--vary", "cipher=aes-128,aes-256", "--inject", "20%", "--seed", "7")
     assert ran.code in _ENDED, ran.err
     t.store_factorial(place.base / "valid.sqlite", has_leak=False)
