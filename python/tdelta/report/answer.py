@@ -814,7 +814,7 @@ def _next(result: RunResult, name: str) -> str:
 def _remedy(result: RunResult) -> tuple[dict[str, object], str] | None:
     """Options of a run that should decide where this one did not, and their effect in words."""
     if _cpu_decides(result):
-        return {"metric": Metric.CPU_PER_OPERATION.value}, "judged by CPU time, there is an answer"
+        return {"metric": Metric.CPU_PER_OPERATION.value}, "CPU time has an answer"
     seconds = _deciding_seconds(result)
     if seconds is None or seconds > _TOO_LONG_SECONDS or result.stopped_by == "rounds":
         return None
