@@ -1,4 +1,4 @@
-"""How much of a run is measured, how wide its interval is, and what an operation takes, against an earlier version.
+"""Share of a run that is measured, width of its interval, time of an operation: this version and an earlier one.
 
 From the root of the repository; the earlier version is a checkout that was set up (`make setup`)::
 

@@ -345,7 +345,7 @@ class MysqlClient:
         assert outcome["errors"] == {"constraint": 3}
         assert "1062" in outcome["first_error"]
         assert twin.text("SELECT COUNT(*) FROM t") == "0"
-        # The server has short transactions of its own; one that was left open would stay.
+        # The server runs short internal transactions; one that was left open would stay.
         until(lambda: twin.text("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0")
 
     def test_connect_opens_a_new_session_and_runs_its_setup(self, server: Server) -> None:

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Object {
     /// The path it was loaded from; empty for the program.
     pub name: CString,
-    /// The offset of its own addresses.
+    /// The difference between its addresses in memory and in the file.
     pub base: usize,
     /// The parts that were mapped from its file.
     pub segments: Vec<Segment>,

@@ -42,7 +42,7 @@ _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
 _NOISE, _MOST_CAUTIONS = "Noise", 1
 _MOST_READABLE, _MOST_NAMED = 2, 3
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _MOUNTED = " while it is mounted"
 _CONTINUED = "the same command with a longer --max-time continues; with --rerun it measures everything again"
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
@@ -287,17 +287,17 @@ def _caution_blocks(found: Decided) -> Iterator[Block]:
         for text in against_trust(one.result)[:_MOST_CAUTIONS]:
             rows[_NUMBER.sub("#", text)].append((text, one.question.title))
     if rows:
-        cells = [(_spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
+        cells = [(spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
         yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], cells)
 
 
-def _spanning(texts: Sequence[str]) -> str:
+def spanning(texts: Sequence[str]) -> str:
     """Texts that differ in their numbers as one, with the range of each number: ``during 12 to 58% of the time``."""
-    numbers = iter(zip(*(map(float, _NUMBER.findall(text)) for text in texts), strict=True))
+    numbers = iter(zip(*(_NUMBER.findall(text) for text in texts), strict=True))
 
-    def span(found: re.Match[str]) -> str:
-        low, high = min(of := next(numbers)), max(of)
-        return found[0] if low == high else f"{low:g} to {high:g}"
+    def span(_found: re.Match[str]) -> str:
+        ends = sorted(set(next(numbers)), key=lambda number: float(number.replace(",", "")))
+        return ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
 
     return _NUMBER.sub(span, texts[0])
 

@@ -268,8 +268,8 @@ class _Writer:
     def _one_row(self, column: str) -> str:
         """A query for one row by its drawn key.
 
-        The table of keys is joined: MariaDB reads an index from its beginning, if the start of a range is a subquery
-        with subqueries of its own.
+        The table of keys is joined: MariaDB reads an index from its beginning if the start of a range is a nested
+        subquery.
         """
         if self.is_drawn_directly:
             return f"SELECT {column} FROM {self._name} WHERE {self._where()}"

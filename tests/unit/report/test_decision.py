@@ -19,6 +19,7 @@ from tdelta.report.decision import (
     decision_document,
     decision_page,
     outline_document,
+    spanning,
     still_readable,
 )
 from tdelta.report.document import to_json
@@ -89,6 +90,11 @@ def test_what_daily_work_found_is_no_news_of_another_question() -> None:
     assert isinstance(table, Table)
     assert warning.text == "AES-128-CBC is in use, not AES-256 as requested."
     assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
+
+
+def test_cautions_that_differ_in_their_numbers_are_one_with_a_range() -> None:
+    texts = ["12% of 1,024 pages", "58% of 1,024 pages", "9.5% of 1,024 pages"]
+    assert spanning(texts) == "9.5 to 58% of 1,024 pages"
 
 
 def test_nothing_readable_names_what_was_searched() -> None:

@@ -302,7 +302,7 @@ _MAKE = f"CREATE TABLE {_TABLE} (a INT NOT NULL, b VARCHAR(200) NOT NULL)"
 _REMOVE = f"DROP TABLE IF EXISTS {_TABLE}"
 _CHECKPOINT_SECONDS = 120.0
 _NEXT_TO_NOTHING_BYTES = 1 << 16
-"""Bytes that a server may log of its own accord after a checkpoint."""
+"""Bytes that a server may log without any load after a checkpoint."""
 _THROTTLED_SECONDS = 2
 _PERIOD_SECONDS = 0.1
 _MOST_STOPPED = 0.9

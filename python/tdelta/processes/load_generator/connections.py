@@ -1,10 +1,9 @@
 """The servers of a load generator, as its clients expect them: placeholders, environment, an option file.
 
-They are tdelta's own, without passwords. Commands that load into them have a home folder of its own, so that no file of
-the user's leads elsewhere. Clients of MySQL believe an option file or a login path of the user's (`~/.my.cnf`,
-`~/.mylogin.cnf`) more than variables, and the last file that they read more than the system's; clients of PostgreSQL
-read services and start-up files. Here the last of these files is tdelta's: it names the socket, and has a client hang
-up where that is not the socket of the server that it came to.
+tdelta starts these servers, without passwords. Commands that load into them get a separate home folder, so that no
+file of the user redirects them. Clients of MySQL prefer an option file or a login path (`~/.my.cnf`, `~/.mylogin.cnf`)
+to variables, and the file that they read last to the system's; clients of PostgreSQL read services and start-up files.
+Here tdelta writes the last of these files: it names the socket, and a client disconnects if it reached another server.
 """
 
 from __future__ import annotations
