@@ -12,10 +12,7 @@ ANALYSIS_REASONS = {
         "heavy-tailed values in unknown order: if slow values come in bursts, the interval is too narrow (simulated:"
         " {false_alarms} of 100 identical pairs looked different)"
     ),
-    "clock-too-coarse": (
-        "coarse clock: {zeros:.2g%} of the response times are 0; means may be off by {off:.2g%}, which the interval"
-        " includes"
-    ),
+    "clock-too-coarse": "coarse clock: {zeros:.2g%} of the times are 0; means may be off by {off:.2g%} (included)",
     "clock-coarser-than-means": "coarse clock: {zeros:.2g%} of the response times are 0, and its tick is a mean long",
     "tests-differ": "not the same test: {settings}",
     # several runs
@@ -30,10 +27,7 @@ ANALYSIS_REASONS = {
     "two-clusters-of-condition": "runs of {condition} form two clusters, {apart:.2g%} apart",
     "single-run-on-one-side": "one side has a single run; its variation is assumed to be the other side's",
     "few-runs": "{runs} runs in total: more runs narrow this interval",
-    "confounded": (
-        "all runs of {first} came before those of {then}, with a drift of {drift:+.2g}% per run; alternate the"
-        " configurations"
-    ),
+    "confounded": "all runs of {first} came before those of {then}, and drift by {drift:+.2g}% per run; alternate them",
     # lengths
     "unequal-lengths": "runs of unequal length ({lengths}), without figures over time for the same part",
     "lengths-cut": "runs of unequal length ({lengths}): the first {shortest} of each are compared",

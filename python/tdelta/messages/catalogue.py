@@ -37,18 +37,10 @@ REASONS = {
     "outlying-trials": (
         f"outliers ({{outlying}} of {{trials}} trials, {{plain_outlying}} of {{plain_trials}} unencrypted){_BEYOND}"
     ),
-    "few-stalls": (
-        "too few stalls to estimate their cost ({stalls} of {trials} trials, {plain_stalls} of {plain_trials}"
-        " unencrypted ones)"
-    ),
+    "few-stalls": "too few stalls to judge ({stalls} of {trials} trials, {plain_stalls} of {plain_trials} unencrypted)",
     "costs-in-steps": "coarse clock or counter: means may be off by {sd:.2g%} (standard deviation, in the interval)",
-    "one-sided-failures": (
-        "{lost} of {trials} trials failed, {plain_lost} of {plain_trials} unencrypted ones: their cost is unknown"
-    ),
-    "carried-over": (
-        "a trial after an encrypted one costs {effect}% ({interval}); the overhead is of a trial by itself and does not"
-        " include that"
-    ),
+    "one-sided-failures": "{lost} of {trials} trials failed, {plain_lost} of {plain_trials} unencrypted: cost unknown",
+    "carried-over": "a trial after an encrypted one costs {effect}% ({interval}), which is not in the overhead",
     NOTHING_ENCRYPTED: "almost nothing was encrypted or decrypted in the trials",
     CACHED: (
         "the data fits in the cache: {pages:.2g} pages per transaction were encrypted or decrypted, at most"
@@ -56,10 +48,7 @@ REASONS = {
     ),
     TOO_LITTLE: "{blocks} complete {blocks:block|blocks}, an interval {points:.0f} points wide",
     DIRECTION: "with {rounds} {rounds:round|rounds}, the 99% interval must show {direction} as well",
-    DIRECTION_ALONE: (
-        "{rounds} {rounds:round|rounds} and {blocks} {blocks:block|blocks} show {direction}, and are too few for an"
-        " amount"
-    ),
+    DIRECTION_ALONE: "{rounds} {rounds:round|rounds} and {blocks} {blocks:block|blocks} show {direction}, no amount",
     "no-data": "no complete block with a cost above zero: the interval is the prior's",
     # a verdict that depends on a single round
     "one-round": "the verdict rests on one round, which no other confirms",
@@ -80,10 +69,7 @@ UNEXPLAINED_REASONS = {
     "calls-not-timed": "timed calls: {fault}",
     # a large residual without functions
     "functions-not-sampled": "{why}",
-    "no-function-differs": (
-        "no function outside of ciphers took significantly more than in the unencrypted copy ({plain:,} and"
-        " {encrypted:,} samples)"
-    ),
+    "no-function-differs": "no function outside of ciphers took more time ({plain:,} and {encrypted:,} samples)",
     # effects of one trial on the next
     "carry-over-few-trials": "effect of an encrypted trial on the next one: too few trials, or too noisy",
     "carry-over-only-plain": "effect of an encrypted trial on the next one: only unencrypted copies ran",
@@ -92,7 +78,7 @@ UNEXPLAINED_REASONS = {
 }
 
 PARTS = {
-    "calibration": "calibration",
+    "sizing": "the sizing of the trials",
     "before-trials": "the time before the first trial",
     "block": "block {block}",
     "timed-calls": "the timed calls",

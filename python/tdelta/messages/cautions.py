@@ -10,15 +10,9 @@ CAUTIONS = {
         "{lost} of {trials} trials of {condition} failed, {plain_lost} of {plain_trials} unencrypted ones: their cost"
         " is in no figure"
     ),
-    "carried-over": (
-        "a trial after an encrypted one costs {effect}% ({interval}); overheads are of a trial by itself and do not"
-        " include that"
-    ),
+    "carried-over": "a trial after an encrypted one costs {effect}% ({interval}), which is not in the overheads",
     "no-aa-control": "no A/A control: the noise of this run is unknown",
-    "one-round": (
-        "one round: at least 3 are needed to measure copy-to-copy variation; until then the prior ({prior})"
-        " widens every interval"
-    ),
+    "one-round": "one round does not show copy-to-copy variation; the prior ({prior}) widens every interval",
     "few-rounds": "{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
     "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B control: {lacking}",
@@ -62,10 +56,7 @@ CAUTIONS = {
     ),
     "latency-limit-no-times": "no answer to --latency-limit: no block with times of single transactions",
     "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop: overheads are that much too low",
-    "late-arrivals": (
-        "{share:.0%} of the transactions waited for a connection (up to {backlog:,} at once): the rate is near the"
-        " limit"
-    ),
+    "late-arrivals": "{share:.0%} of the transactions waited for a connection (up to {backlog:,}): near the limit",
     "other-plan": (
         "{condition} runs {statement} with another query plan ({plan}) than {first} ({first_plan}): not all of the"
         " difference is encryption"
@@ -74,10 +65,7 @@ CAUTIONS = {
     "others-delayed-database": "busy machine: other programs took its CPUs for {share:.0%} of the time (subtracted)",
     "machine-busy": "busy machine: {who} waited for a CPU during {share:.0%} of the time; repeat when it is idle",
     "host-took-cpu": "the host of this virtual machine took {share:.1%} of the CPU time",
-    "cache-unsettled": (
-        "round {round}: the cache of {condition} did not settle in {trials} warm-up trials ({misses} misses per"
-        " transaction)"
-    ),
+    "cache-unsettled": "round {round}: the cache of {condition} is unsettled after {trials} trials ({misses} misses)",
     "server-lost": "round {round}: lost a server ({why}); {void} was discarded and the copies were recreated",
     "block-void": "round {round}: block {block} was discarded and repeated: {why}",
     # load generators and hosts
@@ -95,10 +83,7 @@ CAUTIONS = {
         "no tails and percentiles of {condition}: its host had no unencrypted copy in some rounds; omit --no-aa"
     ),
     "load-generator": "the workload is `{command}`: response times include its client",
-    "load-timed": (
-        "the load generator runs for a fixed time, so the faster copy does more work; a fixed number of transactions is"
-        " fairer"
-    ),
+    "load-timed": "the load runs for a fixed time, so the faster copy does more; fix the number of transactions",
     "load-names-no-twin": (
         "the load generator names no server: {product}'s option files may name another one; use {{socket}}, {{host}}"
         " and {{port}}, or --defaults-extra-file={{option_file}}"
@@ -128,16 +113,12 @@ CAUTIONS = {
     "table-left-out": "table {table!r} is not supported: {why}",
     "restore-without-bash": "--restore: without bash, failures inside a pipe are not noticed; a dump may be incomplete",
     # servers of the user
-    "one-server-of-each-kind": (
-        "one server of each kind: other differences between the two servers are part of the result"
-    ),
+    "one-server-of-each-kind": "one server of each kind: other differences between them are part of the result",
     "hosts-differ": (
         "the servers are on two hosts, {baseline} and {encrypted}, whose difference is part of the result; exchange the"
         " hosts and repeat"
     ),
-    "one-server-two-places": (
-        "all copies are on one server ({baseline}, {encrypted}) and share {shared}: counters and CPU time are of all"
-    ),
+    "one-server-two-places": "all copies are on one server ({baseline}, {encrypted}): {shared} and counters are shared",
     "study-left-to-servers": "study {study} cannot set these on your own servers: {left}",
     "trace-without-cpu": "no CPU time of single statements: not reported by the server, whose threads are not visible",
     "servers-cpu-unknown": "no CPU time and I/O of the servers: their processes are not visible here",
@@ -167,10 +148,7 @@ CAUTIONS = {
     "scope-not-encrypted": "the encrypted server does not encrypt {scope} ({said})",
     # storage
     "storage-mounted": "encrypted storage protects lost disks and copies, not files that users can read while mounted",
-    "storage-cached": (
-        "the kernel caches decrypted data: reads from memory cost no decryption; use --vary work=cold, --cold or more"
-        " data"
-    ),
+    "storage-cached": "the kernel caches decrypted data, which is read at no cost; use --vary work=cold or more data",
     "storage-kernel-threads": "kernel threads (fscrypt, LUKS, loop devices) are in response times, not in CPU time",
     "storage-fuse": "files pass through gocryptfs (FUSE): figures include that file system as well as its cipher",
     "storage-own-folder": "{folder} is on its own disk and file system: figures include those differences",

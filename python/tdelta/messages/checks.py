@@ -84,10 +84,7 @@ DETAILS = {
     "not-spilled": "{condition}: {kept} of {trials} trials did not spill to disk",
     "spill-remedy": "use more data or less session memory",
     # replicas
-    "replicas-compared": (
-        "{replicas} replicas have the same checksums as their primaries after each round; {commits:,} commits waited"
-        " for one"
-    ),
+    "replicas-compared": "{replicas} replicas equal their primaries after each round; {commits:,} commits waited",
     "commits-unconfirmed": "{condition}: {commits:,} commits did not wait for the replica",
     # what a proposal leaves out
     "left-out": "{what} is omitted: {why}",

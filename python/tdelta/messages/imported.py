@@ -2,10 +2,7 @@
 
 IMPORTED_CAUTIONS = {
     "authors-say": "{word}: {said}",
-    "published-table": (
-        "a published table is one product, version and machine, without repetition; measure your own to know your"
-        " overhead"
-    ),
+    "published-table": "a published table is one machine without repetition; measure your own to know your overhead",
     # not compared
     "not-compared": "{what} not compared: {why}",
     "second-figure": "a second figure of {condition}, run {run}, is ignored (first: {first}); name runs apart",

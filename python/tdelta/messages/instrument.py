@@ -3,15 +3,10 @@
 INSTRUMENT_REASONS = {
     # why a calibration fails
     "check-failed-in-runs": "{failed} of {runs} runs failed the check “{check}” ({detail})",
-    "false-calls": (
-        "{count} of {of} identical copies were reported as slower, faster or invalid (95% interval of that share"
-        " {interval})"
-    ),
+    "false-calls": "{count} of {of} identical copies were called slower, faster or invalid (95% interval {interval})",
     "zero-not-held": "only {held} of {of} 95% intervals of identical copies include 0",
     "cost-not-held": "only {held} of {of} 95% intervals include the actual cost",
-    "bias-beyond-tolerance": (
-        "results are off by {bias:+.1f} points (95% interval {interval}), more than the tolerance of {tolerance:g%}"
-    ),
+    "bias-beyond-tolerance": "results are {bias:+.1f} points off ({interval}), beyond the tolerance of {tolerance:g%}",
     # why a plan does not reach its target
     "effect-on-edge": "an overhead at the edge of the tolerance stays undecided, however long the run",
     "decided-too-seldom": "after {rounds} rounds {share:.0%} of the runs would have decided",
@@ -19,11 +14,8 @@ INSTRUMENT_REASONS = {
 
 INSTRUMENT_CAUTIONS = {
     # calibrations
-    "few-calibration-runs": (
-        "{runs} {runs:run|runs}: with no false result, up to {false:.0%} may still be wrong; increase --max-time"
-    ),
-    "reads-too-much": "results are {points:.1f} points too high (95% interval {interval})",
-    "reads-too-little": "results are {points:.1f} percentage points too low (95% interval {interval})",
+    "few-calibration-runs": "{runs} {runs:run|runs}: up to {false:.0%} of results may be false; increase --max-time",
+    "bias": "results are {points:+.1f} points off (95% interval {interval})",
     "injected-is-no-truth": "threads wait for each other, so the injected cost is no exact reference for response time",
     "calibration-interrupted": "the calibration was interrupted; these are the results up to then",
     "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds; increase --max-time",
@@ -35,17 +27,10 @@ INSTRUMENT_CAUTIONS = {
     # plans
     "pilot-check-failed": "pilot {run}: {check}: no, {detail}",
     "pilot-trials-too-long": "too few blocks of {seconds} s trials in the pilot's time",
-    "only-plain-measured": (
-        "only unencrypted copies were measured; encrypted ones are assumed to be as fast and as noisy"
-    ),
+    "only-plain-measured": "only unencrypted copies were measured; encrypted ones are assumed to be alike",
     "chances-of-each": "chances are for each of the {conditions} configurations; all at once are less likely",
     "noisiest-planned": "planned for the noisiest configurations: {conditions}",
-    "few-instances": (
-        "{instances} copies show little of copy-to-copy variation: the prior (half-Cauchy, 1%) makes the plan longer"
-    ),
-    "slow-noise": (
-        "noise averages out slowly (over {blocks} blocks its variance is {excess:.1f} times that of independent"
-        " trials): the plan is optimistic"
-    ),
+    "few-instances": "{instances} copies show little of their variation: the prior makes the plan longer",
+    "slow-noise": "noise over {blocks} blocks has {excess:.1f} times the expected variance: the plan is optimistic",
     "time-holds-few-rounds": "the time allows {rounds} of the {fewest} rounds needed to measure copy-to-copy variation",
 }

@@ -47,10 +47,7 @@ REQUESTS = {
     "libraries-of-several-kinds": "libraries of one run must be of one kind, found {found}; use a run for each",
     "key-without-cipher": "--key {key}: {library} is plain {engine}, which has no keys; omit --key",
     "key-kind": "--key {key}: {product} accepts a {kinds} here; --library {other} accepts a raw key",
-    "plain-library": (
-        "cipher {cipher!r}: {library} is plain {engine} and encrypts nothing; name another library with --library, or"
-        " compare plain copies with --self-test"
-    ),
+    "plain-library": "cipher {cipher!r}: {library} is plain {engine}; use another --library, or --self-test",
     "smallest-page": (
         "page_size={page_size} is too small: a cipher of this run reserves {reserved} bytes of each page, and {engine}"
         " can spare {most}; use 1024 or more"
@@ -69,9 +66,7 @@ REQUESTS = {
         "{option} is too short ({found}; at least {least}): {why}; use {option} {given}, less data or fewer"
         " configurations"
     ),
-    "no-time-for-a-round": (
-        "--max-time is too short: one round with its set-up requires {least:.0f} s, found {found:.0f} s"
-    ),
+    "no-time-for-a-round": "--max-time {found:.0f} s is too short: a round with its set-up requires {least:.0f} s",
     "decide-no-time": "not enough time left, needs at least {needed}",
     "warmup-too-long": "--warmup {warmup:g}s must be shorter than a trial, {trial:g} s (--trial-time)",
     "pilot-too-short": "--pilot-time is too short for two blocks: most of {found:g} s went into the set-up",
@@ -80,9 +75,7 @@ REQUESTS = {
         "--restore: do not put a password in the command ({option}…): other users of this machine can see it. Change"
         " that password and use an environment variable"
     ),
-    "metric-out-of-sight": (
-        "--metric {metric} requires both servers on this machine (Unix socket or loopback address); use response_time"
-    ),
+    "metric-out-of-sight": "--metric {metric} requires both servers on this machine; use response_time",
     "store-as-database": "--database {database} is the results database of this run; use a copy, or another --store",
     "table-name-taken": "the database has a table {table}, a name reserved for tdelta; rename the table",
     "storage-missing": "--vary storage={storage} requires: {missing}",
@@ -94,19 +87,10 @@ REQUESTS = {
     "what-a-prior-is": "A prior is {priors}.",
     # studies and workloads
     "study-does-not-run": "study {study!r} is an analysis of published results: `{command}`",
-    "study-without-cipher": (
-        "study {study} requires cipher {cipher}, which {product} does not have; choose among {known} with --vary"
-        " cipher=…"
-    ),
-    "study-on-own-servers": (
-        "study {study} requires {needs} on servers created by tdelta; studies for your own servers: {known}"
-    ),
-    "no-such-step": (
-        "--vary work={step}: workload {workload} has statements for {known}; add {step}.{dialect}.sql to its folder"
-    ),
-    "steps-not-planned": (
-        "`tdelta plan` does not support work {works}; use --vary work=warm,cold, or run without a plan"
-    ),
+    "study-without-cipher": "study {study} requires cipher {cipher}; {product} has {known} (--vary cipher=…)",
+    "study-on-own-servers": "study {study} requires {needs} on servers created by tdelta; for your own: {known}",
+    "no-such-step": "--vary work={step}: workload {workload} has it for {known}; add {step}.{dialect}.sql",
+    "steps-not-planned": "`tdelta plan` does not support work {works}; use --vary work=warm,cold",
     "not-in-a-fleet": "{key}: runs of a fleet use one node each; omit {option}",
     # a database or dump of the user
     "nothing-restored": "database tdelta has no tables after --restore{left}; restore into {{database}}",
@@ -122,26 +106,15 @@ REQUESTS = {
     "runs-unlike": (
         "run {run} ({engine}, {workload}) and run {other} ({other_engine}, {other_workload}) must be planned separately"
     ),
-    "one-block-a-round": (
-        "run {run} has one complete block per round, so trial noise and copy-to-copy variation cannot be separated;"
-        " repeat it with --blocks 6"
-    ),
-    "no-complete-block": (
-        "run {run} has no complete block with {metric} above zero; complete it (tdelta run --resume), or use another"
-        " --metric"
-    ),
+    "one-block-a-round": "run {run} has one complete block per round, which is too few; repeat it with --blocks 6",
+    "no-complete-block": "run {run} has no complete block with {metric} above 0; complete it, or use another --metric",
     "run-complete": "run {run} is complete; its answer: tdelta show {run}",
     "run-changed": "run {run} cannot be resumed, since this changed: {changed}; start a new run",
     "neither-files-nor-run": "{run!r} is not a file, a folder or a run with a result: {fault}",
     "calibration-not-of-run": "a calibration cannot use a stored run",
     "run-against-itself": "--against requires another run than {run}",
-    "nothing-in-common": (
-        "runs {run} ({conditions}) and {earlier} ({others}) have no configuration and metric in common"
-    ),
-    "no-history": (
-        "no other finished runs of the same experiment as {run} ({left} excluded as invalid, without figures or without"
-        " a label); list them with: tdelta runs"
-    ),
+    "nothing-in-common": "runs {run} ({conditions}) and {earlier} ({others}) have nothing in common to compare",
+    "no-history": "no other finished runs of the experiment of {run} ({left} excluded); list them with: tdelta runs",
     "nothing-to-hold-against": "no other configuration has a result comparable with {baseline}:\n{listed}",
     "one-condition": (
         "the only configuration is {condition}; a comparison requires two. Assign the files, for example:\n  {command}"
@@ -179,10 +152,7 @@ MACHINE = {
     "file-size-limited": "{said}; files may have at most {most} (ulimit -f): raise it, or free some space",
     "disk-too-small": "{folder} requires {needed} of free disk space, found {found}; free {missing}, {remedy}",
     "memory-too-small": "{needed} of free memory is required, found {found}; close other programs, or {remedy}",
-    "open-files-too-few": (
-        "{needed:,} open files are required, one for each connection, found {found:,}; raise the hard limit (as root:"
-        " ulimit -Hn {needed}), or use fewer --threads"
-    ),
+    "open-files-too-few": "{needed:,} open files are required, found {found:,}; raise ulimit -Hn, or lower --threads",
     "threads-too-few": "{needed:,} load threads are required, found {found:,}; raise {limit}, or use fewer --threads",
     # processes and servers of tdelta
     "process-silent": "{process} did not answer within {seconds:.0f} s and was ended",
@@ -203,22 +173,15 @@ MACHINE = {
     "preload-missing": "{library} is missing in this installation; it is built with make setup and part of the wheel",
     "preload-unnamable": "LD_PRELOAD does not support the path {library}; install tdelta in a folder without ' :$'",
     "library-not-installed": "engine {engine!r}: {wheel} is not installed: {install}",
-    "no-server": (
-        "no {kind} server ({names}) in PATH, the usual folders or {folder}: {remedy}, or name one with --server-binary"
-    ),
+    "no-server": "no {kind} server ({names}) in PATH, the usual folders or {folder}: {remedy}, or --server-binary",
     "statements-held": "{count} of {statements} statements are held after {seconds:.0f} s",
     "statement-ended": "a statement that had to stay open ended",
     "storage-refused": "cannot create {storage}: {fault}; run as root outside of a container, or omit this storage",
     # files
     "twin-not-searchable": "files of a copy cannot be searched for plaintext: {faults}",
     "twins-differ": "the copies contain different rows: {differences}",
-    "files-not-readable": (
-        "cannot read {files} {files:file|files}; run as a user with read permission. Nothing was reported because the"
-        " result would be incomplete\n{listed}"
-    ),
-    "open-files-hidden": (
-        "the open files of process {process} cannot be listed ({folder}: {fault}); run tdelta with access to /proc"
-    ),
+    "files-not-readable": "cannot read {files} {files:file|files}, so the result would be incomplete\n{listed}",
+    "open-files-hidden": "open files of process {process} are hidden ({folder}: {fault}); tdelta needs /proc",
     # load generators
     "load-command": "expected `sysbench TEST run` with a test of a database and values after `=`, found {found}",
     "load-option": "{option}: {why}; omit it",
@@ -234,29 +197,19 @@ MACHINE = {
     "perf-failed": "perf failed: {fault}",
     # Ray
     "ray-not-reached": "Ray: {said}; start it with `ray start`, or omit --ray to use this machine",
-    "ray-head-not-there": (
-        "--ray {address}: {fault}; name HOST:PORT of a running Ray head (`ray start --head --port=6379`)"
-    ),
+    "ray-head-not-there": "--ray {address}: {fault}; name HOST:PORT of a running head (`ray start --head`)",
     "no-node-left": "no node is left: {said}. Finished work is kept: start a node, then run {command}",
     "ray-head-lost": "the Ray head stopped answering ({said}). Finished work is kept: restart Ray, then run {command}",
     "node-unusable": "{what} cannot be used: {said}; each node requires this tdelta: pip install 'tdelta[ray]'",
-    "too-few-hosts": (
-        "--hosts requires {expected} nodes with CPUs in the Ray cluster, found {found}; start more (`ray start"
-        " --address=…`), or use fewer hosts"
-    ),
-    "agents-elsewhere": (
-        "load generator {agents} cannot reach the server at {address}; name an address that all nodes reach"
-        " (--baseline, --encrypted), or omit --ray"
-    ),
+    "too-few-hosts": "--hosts requires {expected} nodes with CPUs, found {found}; start more, or use fewer hosts",
+    "agents-elsewhere": "load generator {agents} cannot reach {address}; name an address for all nodes, or omit --ray",
     "agent-lost": "load generator {agent} on node {node} was lost ({why})",
     "agents-not-once": (
         "load generators executed {found:,} of {expected:,} operations of a trial ({by_agent}) and recorded"
         " {found_recorded:,} of {expected_recorded:,}"
     ),
     "hosts-load-differs": "host {node} loaded other rows than {first}",
-    "host-lost": (
-        "host {node} was lost ({why}). Finished work is kept: start the node, then run `tdelta run --resume last`"
-    ),
+    "host-lost": "host {node} was lost ({why}). Start it, then continue with `tdelta run --resume last`",
 }
 
 # Refusals of the results database and of files of exported runs.
@@ -275,13 +228,8 @@ STORES = {
     ),
     "not-a-store": f"{{path}} is not a results database but {{found}}; {_ELSEWHERE}",
     "store-disk-full": f"results database {{path}}: the disk is full ({{fault}}); free some space, or {_ELSEWHERE}",
-    "run-without-result": (
-        "run {run} has no result yet ({status}); once it has ended, complete it: tdelta run --resume {run}{store}"
-    ),
-    "no-last-run": (
-        "no run yet in {store}, only {others} pilot, calibration or imported runs; list them with: tdelta runs --kind"
-        " all"
-    ),
+    "run-without-result": "run {run} has no result yet ({status}); complete it with: tdelta run --resume {run}{store}",
+    "no-last-run": "no run in {store}, only {others} of other kinds; list them with: tdelta runs --kind all",
     "run-at-work": "run {run} is running; wait until it finishes, or end it with Ctrl-C",
     "run-removed": "run {run} was removed in the meantime; start a new one with: tdelta run",
     "run-imported": "run {run} was imported and cannot be resumed",
@@ -314,32 +262,20 @@ SERVERS = {
     "server-wants-password": f"{{said}}; check user and password, given with {_THREE_WAYS}",
     "server-not-reached": "{said}; check that it runs, accepts connections there, and no firewall blocks them",
     "server-stopped": f"{{said}}; {{fix}} {_RESUME}",
-    "server-lock-wait": (
-        "{said}: a statement waited {seconds} s for a lock of another session; find it with SHOW PROCESSLIST or"
-        " pg_stat_activity"
-    ),
-    "server-primary-keys": (
-        "{said}: a table of this workload has no primary key; disable sql_require_primary_key or the like, or name"
-        " another --workload"
-    ),
+    "server-lock-wait": "{said}: waited {seconds} s for a lock of another session (SHOW PROCESSLIST, pg_stat_activity)",
+    "server-primary-keys": "{said}: a table has no primary key; disable sql_require_primary_key or the like",
     "server-session-settings": "the server changes session settings of tdelta: {settings}",
     "server-refuses": "the server refuses a required statement: {said}",
     "server-changes": "the server changes its product between queries; it must be {products}",
     "server-unfit": "{why}; use a separate server",
-    "cold-among-others": (
-        "{sessions} other sessions were active, and cold trials empty the cache of the whole server; name the steps"
-        " with --vary work=…, with or without cold"
-    ),
+    "cold-among-others": "{sessions} other sessions were active: cold trials would empty their cache; omit cold",
     "read-only": "it is read-only; set {setting} off",
     "database-read-only": "the database is open {said}, but must be writable",
     "right-missing": "a privilege is missing: {grant}",
     # two servers as a pair
     "two-products": "{baseline} is {baseline_product}, {encrypted} is {encrypted_product}; but must be the same",
     "one-server-twice": "both are the same server; use two, of which one is encrypted",
-    "one-place-twice": (
-        "both are {parameter} {place} of the same server; use two servers, or two places of one: ?{parameter}=NAME in"
-        " each DSN"
-    ),
+    "one-place-twice": "both are {parameter} {place} of one server; use two servers, or ?{parameter}=NAME in each DSN",
     "schema-missing": "no schema {schema}: name one that exists on both servers",
     "own-tables-differ": "the schema must have the same tables, rows and keys on both servers; different: {tables}",
     "own-schema-empty": "no tables in schema {schema} on either server; name a schema with tables (--schema)",
@@ -361,14 +297,10 @@ SERVERS = {
     "replica-cipher": "{server}: the replica's encryption differs from its primary's: {fault}",
     "replica-not-connected": "the replica did not connect to its primary within {seconds} s: {said}",
     "replica-stopped-applying": "{server}: replication stopped: {said}",
-    "replica-too-slow": (
-        "{server}: the replica did not apply a trial's log within {seconds:.0f} s; use a shorter --trial-time"
-    ),
+    "replica-too-slow": "{server}: the replica needs over {seconds:.0f} s for a trial's log; shorten --trial-time",
     # the check of an adapter
     "server-check-time-up": "the check took longer than {seconds:.0f} s; repeat it when both servers are idle",
     "server-check-not-tried": "skipped, since these failed: {needs}",
-    "server-check-unsupported": "not supported by the adapter: {what}",
-    "server-check-missing": "missing: {what}",
     "server-check-differs": "{what} differ: {found}",
     "server-check-left": "{what} still exists; remove it by hand",
     "server-check-tables-otherwise": "tables must be {wanted}; not so in the catalog: {tables}",
@@ -384,9 +316,7 @@ WORKLOADS = {
     "no-folder": "a workload is a folder with workload.toml and schema.sql, or a built-in one ({known})",
     "no-own-folder": "with --database, a workload is a folder with workload.toml",
     "columns-otherwise": "table {table} has other columns than in schema.sql",
-    "distribution-makes-other": (
-        "column {column}: distribution {distribution!r} generates {found}, but schema.sql requires {wanted}"
-    ),
+    "distribution-makes-other": "column {column}: {distribution!r} generates {found}, schema.sql requires {wanted}",
     "key-table-taken": "the database already has a table {table}; choose another name",
     "size-missing": f"the table [size] with bytes_per_scale is missing: {_MEASURE}",
     "size-too-small": f"{{key}} must be at least {{least:.0f}}, the size of the rows, found {{found}}: {_MEASURE}",
@@ -396,14 +326,8 @@ WORKLOADS = {
     "statement-not-readable": (
         "this SQL cannot be parsed: {why}. A line '\\raw' (or '\\raw writes') before it passes it through unchanged"
     ),
-    "not-of-a-transaction": (
-        "{statement} is not allowed in a transaction script; if intended, add '\\raw' (or '\\raw writes') on the line"
-        " before"
-    ),
-    "gset-without-names": (
-        "\\gset requires a name for each column: no *, and AS for expressions; or '\\raw into COLUMN, …' on the line"
-        " before"
-    ),
+    "not-of-a-transaction": "{statement} is not allowed in a transaction; if intended, put '\\raw' on the line before",
+    "gset-without-names": "\\gset requires a name for each column (no *, AS for expressions), or '\\raw into NAMES'",
     "transaction-half-done": "a transaction that begins or ends after line {line} may stay open in one branch",
     "variable-given": ":{name} is set by tdelta and cannot be changed",
     "question-mark": "'?' is not a parameter here; use a variable, :name",
@@ -418,10 +342,7 @@ WORKLOADS = {
 
 RESULTS = {
     "all-times-zero": "all {found} response times are 0: their clock is too coarse, or the unit is wrong",
-    "groups-too-many": (
-        "at most {most} {kind} of single response times are allowed. Omit a column with a time, a number or an id of"
-        " each row, or give a row for each group with n, mean and sd"
-    ),
+    "groups-too-many": "at most {most} {kind} of single times are allowed; omit a column of ids, or give mean and sd",
     "several-formats": "ambiguous format ({formats}); choose one with --input-format '{first}', or split the file",
     "metric-without-unit": "the unit of metric {metric} is missing, since the script defines it; add --unit ms",
     "no-successful-requests": "no request succeeded ({failed} failed)",
@@ -442,21 +363,12 @@ RESULTS = {
     ),
     "doubtful-number": "{number!r} is ambiguous: {whole} or {part}; use a decimal point and no comma",
     "glob-matches-nothing": "no file matches {glob!r}",
-    "no-progress-lines": (
-        "sysbench's progress lines ('[ 10s ] thds: …') and its final report are missing in {lines} lines{said}: the run"
-        " may not have finished"
-    ),
-    "neither-progress-nor-report": (
-        "pgbench's progress lines and its report ('tps = …') are missing in {lines} lines{aborted}; use the output of a"
-        " finished run"
-    ),
+    "no-progress-lines": "sysbench's progress and final report are missing in {lines} lines{said}; finish the run",
+    "neither-progress-nor-report": "pgbench's progress and report are missing in {lines} lines{aborted}; finish it",
     "no-test-result": "a TPROC-C TEST RESULT is missing; print it again (jobs ID result)",
     "file-empty": "the file is empty",
     "file-is-pipe": "a pipe or a device cannot be read twice; write it to a file first",
-    "gzip-bomb": (
-        "gzip may expand to at most {times} times its size, found more than {inflated} in {size}; decompress it"
-        " yourself if you trust it"
-    ),
+    "gzip-bomb": "gzip may expand to {times} times its size, found more than {inflated} in {size}; decompress it first",
     "terminal-as-results": "-: standard input is a terminal; name a file, or use a pipe: … | tdelta analyze -",
 }
 

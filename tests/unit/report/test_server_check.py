@@ -20,7 +20,10 @@ STEPS = (
         "work done", Outcome.NOT_TRIED, refusals=(Refusal.of("server-check-not-tried", needs="rows loaded"),)
     ),
     ServerCheckStep(
-        "caches emptied", Outcome.NOT_OFFERED, 0.0, refusals=(Refusal.of("server-check-unsupported", what="caches"),)
+        "caches emptied",
+        Outcome.NOT_OFFERED,
+        0.0,
+        refusals=(Refusal.of("unsupported", what="caches", by="the adapter"),),
     ),
 )
 FILE = Path("check.json")

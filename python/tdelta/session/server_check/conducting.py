@@ -25,8 +25,8 @@ from tdelta.processes.workers import Refused
 from tdelta.records import Event, Phase
 from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
 from tdelta.session.clock import Clock, Interruption, interruptible
-from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import check
 from tdelta.session.server_check.steps import STEPS, AbilityCheck, Bench, NotOffered, lacking
 
 

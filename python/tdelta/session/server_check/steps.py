@@ -35,8 +35,8 @@ from tdelta.processes.jobs import LOAD, REBUILD, TRACE, PopulateJob, TrialJob
 from tdelta.processes.jobs import STEPS as KINDS_OF_STEP
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement
-from tdelta.session.planning import plan
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import plan
 
 Found: TypeAlias = Mapping[str, "str | int | float"]
 """Findings of a step, for the report: counts, and the server's own words about encryption."""
@@ -257,7 +257,7 @@ def _until_end(twin: ExternalTwin) -> Iterator[ExternalTwin]:
 
 
 def _missing(what: str, server: str = "") -> AbilityFails:
-    return AbilityFails(Refusal.of("server-check-missing", what=what), server)
+    return AbilityFails(Refusal.of("missing", what=what), server)
 
 
 def _differs(what: str, found: str, server: str = "") -> AbilityFails:
@@ -269,7 +269,7 @@ def _left(what: str, server: str) -> AbilityFails:
 
 
 def _unsupported(what: str) -> NotOffered:
-    return NotOffered(Refusal.of("server-check-unsupported", what=what))
+    return NotOffered(Refusal.of("unsupported", what=what, by="the adapter"))
 
 
 CHANGED = "encrypt"

@@ -38,9 +38,9 @@ def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
     assert {step.outcome for step in absent.values()} == {Outcome.NOT_OFFERED}
     check_messages(
         [refusal for step in absent.values() for refusal in step.refusals],
-        coded("server-check-unsupported", what="emptying the server's caches with SQL"),
-        coded("server-check-unsupported", what="backups and restores by SQL"),
-        coded("server-check-unsupported", what="encrypting and decrypting a schema with rows"),
+        coded("unsupported", what="emptying the server's caches with SQL"),
+        coded("unsupported", what="backups and restores by SQL"),
+        coded("unsupported", what="encrypting and decrypting a schema with rows"),
     )
     assert made["rows loaded"].found == {"tables": 2, "rows": 5}
     assert made["state read"].found["encrypted: data"] == "encrypted=True"
@@ -48,36 +48,36 @@ def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
 
 FAILURES = [
     ("servers reached", "reach", coded("right-missing", grant="GRANT PROCESS")),
-    ("state read", "settings", coded("server-check-missing", what="the settings (a missing privilege?)")),
-    ("state read", "version", coded("server-check-missing", what="the server's version")),
-    ("state read", "scope", coded("server-check-missing", what=Part("data"))),
+    ("state read", "settings", coded("missing", what="the settings (a missing privilege?)")),
+    ("state read", "version", coded("missing", what="the server's version")),
+    ("state read", "scope", coded("missing", what=Part("data"))),
     ("state read", "state", coded("server-check-differs", what="two queries of the encryption settings")),
-    ("schema made", "schema unseen", coded("server-check-missing", what="the schema, from another session,")),
-    ("schema made", "mark", coded("server-check-missing", what="the run's mark in the schema")),
-    ("schema made", "lock", coded("server-check-missing", what="the schema's lock, from another session,")),
+    ("schema made", "schema unseen", coded("missing", what="the schema, from another session,")),
+    ("schema made", "mark", coded("missing", what="the run's mark in the schema")),
+    ("schema made", "lock", coded("missing", what="the schema's lock, from another session,")),
     ("rows loaded", "rows", coded("server-check-differs", found="orders", what="generated and loaded rows")),
-    ("tables seen", "tables unseen", coded("server-check-missing", what=Part("orders"))),
+    ("tables seen", "tables unseen", coded("missing", what=Part("orders"))),
     ("tables seen", "otherwise", coded("server-check-tables-otherwise", wanted="encrypted")),
-    ("tables seen", "size", coded("server-check-missing", what="the size of the loaded tables")),
+    ("tables seen", "size", coded("missing", what="the size of the loaded tables")),
     ("work done", "work", coded("server-check-work-cut", operations=10, found=9, errors="1 conflict")),
-    ("work done", "times", coded("server-check-missing", what=Part("buy"))),
+    ("work done", "times", coded("missing", what=Part("buy"))),
     ("rows alike", "rows apart", coded("server-check-differs", found="orders", what="rows after the same work")),
-    ("plans read", "plans", coded("server-check-missing", what=Part("buy 2"))),
-    ("statements traced", "trace", coded("server-check-missing", what="a call of each statement")),
-    ("counters read", "counters", coded("server-check-missing", what=Part("1"))),
+    ("plans read", "plans", coded("missing", what=Part("buy 2"))),
+    ("statements traced", "trace", coded("missing", what="a call of each statement")),
+    ("counters read", "counters", coded("missing", what=Part("1"))),
     ("evidence kept", "evidence", coded("server-check-differs", found="data", what=Part("encryption states"))),
-    ("evidence kept", "alike", coded("server-check-missing")),
+    ("evidence kept", "alike", coded("missing")),
     ("backup and restore", "restored otherwise", coded("restored-differs", tables="orders")),
     ("encryption changed", "conversion cut", coded("server-check-work-cut", operations=10, found=9)),
     ("encryption changed", "conversion loses", coded("server-check-differs", found="orders", what=Part("changed"))),
     ("fixed lengths kept", "padded", coded("server-check-differs", found="orders", what="generated and loaded rows")),
     ("loaded and rebuilt", "rebuild loses", coded("server-check-differs", found="orders", what=Part("rebuild"))),
-    ("long statement", "limited", coded("server-check-missing", what=Part("10 s"))),
+    ("long statement", "limited", coded("missing", what=Part("10 s"))),
     ("killed run cleaned up", "killed left", coded("server-check-left", what="the schema of a killed run")),
     ("nothing else changed", "census", coded("server-check-differs", found="cache")),
     ("refusals recognized", "kind", coded("server-check-kind", expected="sql", found="denied")),
     ("refusals recognized", "no refusal", coded("server-check-kind", expected="sql")),
-    ("sessions ended", "session unseen", coded("server-check-missing", what="the marked session of the workload")),
+    ("sessions ended", "session unseen", coded("missing", what="the marked session of the workload")),
     ("sessions ended", "immortal", coded("server-check-left", what="a session after it was ended")),
     ("sessions ended", "lost as sql", coded("server-check-kind", expected="connection", found="sql")),
     ("everything removed", "left", coded("server-check-left", what="the schema")),
@@ -90,7 +90,7 @@ def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(ability:
     step = steps_of(FakeBench(broken))[ability]
     assert step.outcome is Outcome.FAILED
     check_messages(step.refusals, said)
-    is_of_both = ability in ("rows alike", "plans read") or said.code == "server-check-missing"
+    is_of_both = ability in ("rows alike", "plans read") or said.code == "missing"
     assert is_of_both or "encrypted" in str(step.refusals[0].parameters["where"])
 
 
@@ -130,9 +130,9 @@ def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_
 @pytest.mark.parametrize(
     ("absent", "ability", "code"),
     [
-        ("plans not offered", "plans read", coded("server-check-unsupported", what="plans as JSON")),
-        ("counters not offered", "counters read", coded("server-check-unsupported", what="counters of such servers")),
-        ("unwaiting", "long statement", coded("server-check-unsupported", what="a statement that only waits")),
+        ("plans not offered", "plans read", coded("unsupported", what="plans as JSON")),
+        ("counters not offered", "counters read", coded("unsupported", what="counters of such servers")),
+        ("unwaiting", "long statement", coded("unsupported", what="a statement that only waits")),
     ],
 )
 def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str, code: str) -> None:
