@@ -25,6 +25,7 @@ from calibration.simulation import (
     settings,
     simulate,
 )
+from tdelta.inference.aa_check import alike_checks, noise_floors, with_invalid
 from tdelta.inference.decisions import (
     LEAST_WIDTH,
     decide,
@@ -33,7 +34,6 @@ from tdelta.inference.decisions import (
 )
 from tdelta.inference.fits import fit_metrics, fit_transactions, panels, places
 from tdelta.inference.run_analysis import contrasts_of, interim_estimates
-from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate, Role, RunSettings, Trial, Verdict
 

@@ -12,7 +12,8 @@ import numpy as np
 from calibration.harness import TOLERANCE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, generator, settings, simulate
 from tdelta.inference.decisions import decide
-from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
+from tdelta.inference.instrument.calibration import InstrumentNoise, critical_log_ratio, pooled_noise
+from tdelta.inference.instrument.measured import MeasuredRun, StratumNoise, strata_of
 from tdelta.inference.run_analysis import interim_estimates
 from tdelta.records import (
     CalibrationUsed,
@@ -42,13 +43,12 @@ def begun_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
 
 def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> InstrumentNoise:
     """What the shipped code makes of a series of runs on this machine, of three rounds each."""
-    made = []
+    strata: list[StratumNoise] = []
     for run in range(runs):
         rng = generator(index, "calibration", machine.name, run)
-        made.append((simulate(rng, machine, [0.0], rounds=3, blocks=BLOCKS, conditions=SERIES), settings(SERIES)))
-    found = pooled_noise(made, Metric.RESPONSE_TIME)
-    assert found is not None
-    return found
+        trials = simulate(rng, machine, [0.0], rounds=3, blocks=BLOCKS, conditions=SERIES)
+        strata += strata_of(MeasuredRun(settings(SERIES), tuple(trials), 0.0), Metric.RESPONSE_TIME)
+    return pooled_noise(strata, Metric.RESPONSE_TIME)
 
 
 def answers_with(
@@ -84,7 +84,7 @@ def called_slower(machine: Machine, experiments: int, *, rounds: int, at: float 
     Runs have no B/B twin, as the calibration's promise has none; with one they see more.
     """
     noise = simulated_calibration(machine, 0)
-    far = at * critical_log_ratio(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
+    far = at * critical_log_ratio(noise, rounds=rounds, blocks=BLOCKS)
     overhead = DetectableEffect(5.0, rounds, far).overhead(TOLERANCE)
     assert overhead is not None
     found = 0

@@ -1,6 +1,6 @@
 """Places where time passes: what trials of some length and rounds of so many blocks take, and what they tell.
 
-A trial's noise follows its length as planning believes (`tdelta.inference.planning.scales.LengthCurve`), blocks are
+A trial's noise follows its length as planning believes (`tdelta.inference.instrument.lengths.LengthCurve`), blocks are
 independent but for a slow drift, and instances have luck. Wall clock is what `TimeCosts` makes of it; nothing is timed.
 """
 
@@ -16,15 +16,15 @@ import numpy as np
 from calibration.grid import answer_of
 from calibration.known_luck import IDENTICAL
 from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings, simulate
-from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.decisions import decide_means, width
-from tdelta.inference.planning.prospects import PlanQuery, advise, first_reaching, prospect, wanted_variance
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun
-from tdelta.inference.planning.scales import fit_curve
+from tdelta.inference.instrument.lengths import fit_curve
+from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun
+from tdelta.inference.instrument.prospects import PlanQuery, advise, first_reaching, prospect, wanted_variance
+from tdelta.inference.instrument.simulation import Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.run_analysis import interim_estimates
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Metric
-from tdelta.records.prospects import Layout, Target, TimeCosts
+from tdelta.records.instrument import Layout, Target, TimeCosts
 
 LENGTHS = (1.0, 2.0, 4.0)
 """Of a pilot's trials, seconds."""

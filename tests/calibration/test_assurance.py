@@ -16,10 +16,10 @@ import pytest
 
 from calibration.grid import answer_of
 from calibration.simulation import THREE, TREATMENT, Machine, settings, simulate
-from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict, right_decision
 from tdelta.inference.decisions import decide_means, width
-from tdelta.inference.planning.prospects import PlanQuery, prospect
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, extract_noise
+from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun, extract_noise
+from tdelta.inference.instrument.prospects import PlanQuery, prospect
+from tdelta.inference.instrument.simulation import Draws, Prediction, RoundsDesign, predict, right_decision
 from tdelta.inference.run_analysis import analyze_run
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Metric

@@ -11,7 +11,7 @@ from calibration.harness import LEAST_COVERAGE, MISSED
 from calibration.known_luck import answers_with, called_slower, simulated_calibration, with_luck
 from calibration.sequential import MOST_EXPERIMENTS, broken
 from calibration.simulation import Machine
-from tdelta.inference.instrument import ASSURANCE
+from tdelta.inference.instrument.calibration import ASSURANCE
 from tdelta.records import InstanceEffectPrior
 
 COMPARED = 80

@@ -24,7 +24,7 @@ from calibration.layouts import (
     said_slower,
 )
 from calibration.simulation import Array
-from tdelta.inference.planning.prospects import PlanQuery
+from tdelta.inference.instrument.prospects import PlanQuery
 
 EACH = 40
 

@@ -117,7 +117,7 @@ def _early(seconds: float) -> Callable[[Here], Ran]:
 
 
 def _chains() -> Iterator[Case]:
-    for number, stages in enumerate((("load: none", "round 1:", "round 2:"), ("calibrate", "round 1:"), ("round 2:",))):
+    for number, stages in enumerate((("load: none", "round 1:", "round 2:"), ("size", "round 1:"), ("round 2:",))):
         yield Case(f"killed at {', '.join(stages)}, then --resume", _chain(stages, number), ANSWERED)
 
 

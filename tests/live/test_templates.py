@@ -10,8 +10,8 @@ from support.running import server_of
 from tdelta.processes import RestoreJob, TrialJob, TwinFolder
 from tdelta.processes.templates import Templates
 from tdelta.records import Condition
-from tdelta.session.planning import Plan, plan
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import Plan, plan
 
 SIZE_BYTES = 500_000
 OPERATIONS = 300

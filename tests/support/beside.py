@@ -8,7 +8,7 @@ from tdelta.processes.jobs import TrialJob
 from tdelta.processes.protocol import Checksums
 from tdelta.records import Measurement
 from tdelta.session import RunRequest
-from tdelta.session.planning import plan
+from tdelta.session.run_plan import plan
 
 _SIZE = 1_000_000
 _OPERATIONS = 400

@@ -12,7 +12,6 @@ from tdelta.records import (
     InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
-    Pace,
 )
 
 KEY = CalibrationKey(
@@ -50,7 +49,6 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
             ),
         ),
         noise=(MetricNoise("response_time", 0.031, 0.0438, 0.0042, (0.0008, 0.0081), 168, prior),),
-        pace=Pace(8.5, 7.2),
         minimum_detectable_effect=(
             DetectableEffect(5.0, 40, 0.0121),
             DetectableEffect(20.0, 165, 0.0061),

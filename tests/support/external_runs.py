@@ -21,8 +21,7 @@ from support.running import Answered, Place, end, read_until, schema_keepers_of,
 from tdelta.engines import registry
 from tdelta.engines.server.base import NewSchema
 from tdelta.engines.server.sessions import asking
-from tdelta.inference.validity import BB_CHECK
-from tdelta.messages.checks import FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
+from tdelta.messages.checks import BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct
 from tdelta.session.request import RunRequest

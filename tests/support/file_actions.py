@@ -9,7 +9,7 @@ from tdelta.processes import TwinFolder
 from tdelta.processes.jobs import TrialJob
 from tdelta.records import Measurement
 from tdelta.session import RunRequest
-from tdelta.session.planning import plan
+from tdelta.session.run_plan import plan
 
 Acted = Mapping[tuple[str, str], Measurement]
 

@@ -10,7 +10,7 @@ STAGES = (
     "load: plain",
     "load: aes-256",
     "observe",
-    "calibrate",
+    "size",
     "copy: round 1",
     "warm-up: round 1",
     "round 1: ",
@@ -29,7 +29,7 @@ def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
     moments = random.Random(seed)
     stage = STAGES[seed % len(STAGES)]
     if stage == "observe" and place.engine == "postgres":
-        stage = "calibrate"
+        stage = "size"
     process = place.start("run", *place.options(*SHORT, *options))
     read_until(process, stage)
     time.sleep(moments.uniform(0.0, MOST_SECONDS))

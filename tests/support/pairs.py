@@ -19,7 +19,7 @@ from tdelta.processes import TrialJob, TwinFolder
 from tdelta.records import Measurement
 from tdelta.records.trials import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 from tdelta.session import RunRequest
-from tdelta.session.planning import plan
+from tdelta.session.run_plan import plan
 
 OPERATIONS = 30
 ROW_BYTES = 180

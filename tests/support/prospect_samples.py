@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from tdelta.messages import Caution, Reason
 from tdelta.records import Decision, Metric
-from tdelta.records.prospects import (
+from tdelta.records.instrument import (
     Advice,
     Attainability,
     CarryOver,

@@ -75,7 +75,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.records.prospects import CarryOver, ShareEffect
+from tdelta.records.instrument import CarryOver, ShareEffect
 
 RUN_ID = "20261121-2112-k3vq"
 TOLERANCE = 0.02

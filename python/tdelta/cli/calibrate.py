@@ -37,13 +37,13 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     Example: tdelta calibrate --threads 4 --max-time 20m
     """
     from tdelta.report.calibration import calibration_blocks, calibration_document
-    from tdelta.session import calibrating
+    from tdelta.session.instrument import calibrate as series
 
     request = request_of({**given, "max_seconds": max_seconds})
     if max_seconds is None:
-        request = calibrating.for_usual_time(request)
+        request = series.for_usual_time(request)
     with drawn_progress() as observer:
-        found = calibrating.calibrate_machine(request, observer)
+        found = series.calibrate_machine(request, observer)
     code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
     show(calibration_blocks(found), calibration_document(found, code), as_json=as_json)
     return code

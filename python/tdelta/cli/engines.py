@@ -17,7 +17,7 @@ def engines(as_json: bool) -> None:
     """
     from tdelta.engines.registry import catalogue
     from tdelta.report.listings import engines_blocks, engines_document
-    from tdelta.session.faults import cannot_switch_off
+    from tdelta.session.check_request import cannot_switch_off
 
     found = catalogue()
     reasons = {

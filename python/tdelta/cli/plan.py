@@ -19,8 +19,8 @@ from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
 
 if TYPE_CHECKING:
-    from tdelta.inference.planning.prospects import PlanQuery
-    from tdelta.records.prospects import Prospect
+    from tdelta.inference.instrument.prospects import PlanQuery
+    from tdelta.records.instrument import Prospect
 
 _LEAST_ASSURANCE = 0.5
 _MOST_ASSURANCE = 0.99
@@ -81,7 +81,7 @@ def plan(
 
     Example: tdelta plan --threads 4 --max-time 30m
     """
-    from tdelta.inference.planning.prospects import PlanQuery
+    from tdelta.inference.instrument.prospects import PlanQuery
     from tdelta.report.plan import plan_blocks, plan_document
 
     asked = PlanQuery(
@@ -105,7 +105,7 @@ def plan(
 def _from_runs(
     sources: tuple[str, ...], asked: PlanQuery, given: dict[str, object], pilot_seconds: float | None
 ) -> Prospect:
-    from tdelta.session.prospecting import from_runs
+    from tdelta.session.instrument.plan import from_runs
 
     _refuse_pilot_options(pilot_seconds)
     store, metric = given["store"], given["metric"]
@@ -118,7 +118,7 @@ def _from_runs(
 
 
 def _from_pilot(request: RunRequest, asked: PlanQuery, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
-    from tdelta.session.prospecting import from_pilot
+    from tdelta.session.instrument.plan import from_pilot
 
     with drawn_progress() as observer:
         return from_pilot(request, asked, observer, pilot_seconds, given=given)

@@ -28,7 +28,7 @@ from tdelta.records import (
     ServersFacts,
     Validity,
 )
-from tdelta.records.prospects import CarryOver
+from tdelta.records.instrument import CarryOver
 
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
 """How each is set off on a terminal, the worst first."""

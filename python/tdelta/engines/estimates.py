@@ -72,7 +72,7 @@ _APPLIED_TRIALS = 1.0
 _LAPS = 4
 """Of warm-up; at least three, and fifteen at most."""
 
-_CALIBRATION_TRIALS = 6
+_SIZING_TRIALS = 6
 _OTHER_FILES = 1000
 """Files that a server has open beside its connections, 810 of which MySQL insists on."""
 
@@ -101,8 +101,7 @@ def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> Resourc
         open_files=0,
         stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
         load_seconds=_WORKER_SECONDS + size / (_CONVERTED_BYTES_PER_SECOND if is_own else _LOAD_BYTES_PER_SECOND),
-        calibrate_seconds=len(layout.strata)
-        * (_WORKER_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
+        sizing_seconds=len(layout.strata) * (_WORKER_SECONDS + _SIZING_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _WORKER_SECONDS),
         price_seconds=_FILE_PRICE_SECONDS * (len(layout.ciphers) - 1),
         rows_seconds=conditions * read / _at_once(),
@@ -140,7 +139,7 @@ def of_servers(engine: Engine, layout: RunLayout, resources: ServerResources) ->
         open_files=_OTHER_FILES + max(one.connections for one in settings),
         load_seconds=_load_seconds(layout, data) + resources.initialize_seconds,
         observe_seconds=(_OBSERVATION_SECONDS + started) * (len(layout.ciphers) - 1),
-        calibrate_seconds=copies * servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
+        sizing_seconds=copies * servers * started + strata * (_CONNECT_SECONDS + _SIZING_TRIALS * trial),
         start_seconds=copies * len(instances) * started + conditions * _CONNECT_SECONDS,
         rows_seconds=copies * len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,
@@ -179,8 +178,8 @@ def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:
         load_seconds=_ANALYTIC_WORKER_SECONDS
         + size / _ANALYTIC_LOAD_BYTES_PER_SECOND
         + size / _GENERATED_BYTES_PER_SECOND / kinds,
-        calibrate_seconds=len(layout.strata)
-        * (_ANALYTIC_WORKER_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
+        sizing_seconds=len(layout.strata)
+        * (_ANALYTIC_WORKER_SECONDS + _SIZING_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * (size / _COPY_BYTES_PER_SECOND + _ANALYTIC_WORKER_SECONDS),
         price_seconds=_BLOCK_PRICE_SECONDS * sum(cipher != "none" for cipher, _ in ciphers),
         rows_seconds=conditions * read / _at_once(),
@@ -200,8 +199,7 @@ def of_connections(engine: Engine, layout: RunLayout) -> ResourceEstimate:
         memory_bytes=sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         open_files=0,
         load_seconds=load_seconds,
-        calibrate_seconds=len(layout.strata)
-        * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * layout.options["trial_seconds"]),
+        sizing_seconds=len(layout.strata) * (_CONNECT_SECONDS + _SIZING_TRIALS * layout.options["trial_seconds"]),
         start_seconds=conditions * _CONNECT_SECONDS + loaded_anew,
         rows_seconds=conditions * layout.size_bytes / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,

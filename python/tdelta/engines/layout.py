@@ -130,7 +130,7 @@ class ResourceEstimate:
     load_seconds: float
     start_seconds: float
     rows_seconds: float
-    calibrate_seconds: float
+    sizing_seconds: float
     stage_seconds: float = 0.0
     observe_seconds: float = 0.0
     price_seconds: float = 0.0
@@ -143,7 +143,7 @@ class ResourceEstimate:
 
     def set_up_seconds(self, kinds: int) -> float:
         """Until the first round begins, of so many kinds of data."""
-        return self.stage_seconds + kinds * self.load_seconds + self.observe_seconds + self.calibrate_seconds
+        return self.stage_seconds + kinds * self.load_seconds + self.observe_seconds + self.sizing_seconds
 
 
 def instance_key(condition: Condition, client_factors: tuple[str, ...]) -> object:

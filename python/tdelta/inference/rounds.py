@@ -229,27 +229,6 @@ def log_instance_sd_density(
     return np.asarray(mixed, dtype=np.float64)
 
 
-def instance_effect_prior(
-    tau: FloatArray,  # shape (T,), standard deviations of a log cost
-    weights: FloatArray,  # shape (T,), their posterior weights, summing to 1
-) -> InstanceEffectPrior:
-    """The prior of later runs from a calibration's posterior of tau_i: lognormal by its moments, with reservations."""
-    log_tau = np.log(tau)
-    mean = float(weights @ log_tau)
-    variance = float(weights @ (log_tau - mean) ** 2)
-    return InstanceEffectPrior(math.exp(mean), math.sqrt(variance + BETWEEN_SITTINGS**2), VAGUE_SHARE)
-
-
-def instance_sd_quantile(tau: FloatArray, weights: FloatArray, probability: float) -> float:
-    return float(instance_sd_quantiles(tau, weights, np.array([probability]))[0])
-
-
-def instance_sd_quantiles(tau: FloatArray, weights: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Quantiles of tau_i's posterior on its grid, shaped as the probabilities."""
-    cumulative = np.cumsum(weights) - 0.5 * weights
-    return np.asarray(np.exp(np.interp(probabilities, cumulative, np.log(tau))), dtype=np.float64)
-
-
 RHO_SD = 0.6  # prior sd of the log of how many times as much a treatment's instances differ as plain ones do
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
 _LEAST_SCALE = 1e-5
@@ -379,10 +358,24 @@ class RoundsFit:
     instance_sd_grid: FloatArray  # shape (T,), standard deviations of a log cost
     instance_sd_weights: FloatArray  # shape (T,), sums to 1
 
+    def instance_sd_quantiles(self, probabilities: FloatArray) -> FloatArray:
+        """Of tau_i's posterior, shaped as the probabilities."""
+        cumulative = np.cumsum(self.instance_sd_weights) - 0.5 * self.instance_sd_weights
+        logs = np.interp(probabilities, cumulative, np.log(self.instance_sd_grid))
+        return np.asarray(np.exp(logs), dtype=np.float64)
+
     @property
     def instance_sd(self) -> float:
         """Posterior median of an instance's effect on a plain twin, as a share of the cost."""
-        return instance_sd_quantile(self.instance_sd_grid, self.instance_sd_weights, 0.5)
+        return float(self.instance_sd_quantiles(np.array([0.5]))[0])
+
+    @property
+    def later_prior(self) -> InstanceEffectPrior:
+        """The prior of later runs on this machine: lognormal by the posterior's moments, with reservations."""
+        log_tau = np.log(self.instance_sd_grid)
+        mean = float(self.instance_sd_weights @ log_tau)
+        variance = float(self.instance_sd_weights @ (log_tau - mean) ** 2)
+        return InstanceEffectPrior(math.exp(mean), math.sqrt(variance + BETWEEN_SITTINGS**2), VAGUE_SHARE)
 
 
 def fit_rounds(

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tdelta.design.actions import knobs_apart
+from tdelta.inference.aa_check import alike_checks, noise_floors, with_invalid
 from tdelta.inference.agents import host_cautions, hosts_of
+from tdelta.inference.carry_over import carry_over_cautions, order_effect, with_carry_over
 from tdelta.inference.decisions import (
     ENOUGH_ROUNDS,
     LEAST_WIDTH,
@@ -31,21 +33,14 @@ from tdelta.inference.fits import (
     places,
     treatment_of,
 )
-from tdelta.inference.planning.runs import MeasuredRun, carry_over, strata_of
+from tdelta.inference.lost_trials import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
 from tdelta.inference.rounds import INSTANCE_SD_SCALE, scale_for, shared_by_block, shared_by_round
 from tdelta.inference.stalls import events_of
-from tdelta.inference.validity import (
-    alike_checks,
-    loss_cautions,
-    noise_floors,
-    one_sided_losses,
-    with_invalid,
-    with_losses,
-)
 from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
-from tdelta.messages import Caution, Reason
+from tdelta.messages import Caution
 from tdelta.records import (
+    CarryOver,
     Condition,
     Contrast,
     Decision,
@@ -62,7 +57,6 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.records.prospects import CarryOver
 
 FEWEST_BLOCKS = 16  # at least 16 pairs, of at least `ENOUGH_ROUNDS` rounds (docs/statistics.md, Decisions)
 _SURPRISING_RATIO = 2.5
@@ -139,45 +133,6 @@ def stopping_cautions(primary: Sequence[Verdict], settings: RunSettings, precisi
         got, wanted = width(verdict.ratio), target_width(verdict.ratio, precision)
         if got > wanted:
             yield Caution.of("precision-missed", condition=verdict.condition.key, width=100.0 * got, aim=100.0 * wanted)
-
-
-# An encrypted trial that slows the next one: the overhead is of a trial by itself, and production pays more.
-#
-# Encrypted work follows encrypted work there, so what an encrypted trial leaves to the next one is part of
-# the cost. Stage 1 takes it out of the overhead (`tdelta.inference.noise`); where all of its 95% interval lies
-# beyond the tolerance, no verdict says that encryption is negligible or within the budget.
-
-
-def with_carry_over(verdicts: Iterable[Verdict], order: CarryOver | None, settings: RunSettings) -> Iterator[Verdict]:
-    """The same primary verdicts; those that work after encrypted work belies are ``undecided``, that reason last."""
-    tolerance = settings.tolerance if settings.budget is None else settings.budget
-    for verdict in verdicts:
-        is_kept_back = verdict.decision in (Decision.NEGLIGIBLE, Decision.WITHIN) and verdict.condition.is_protected
-        if is_kept_back and order is not None and _is_beyond(order, tolerance):
-            reason = Reason.of("carried-over", **_figures(order))
-            verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=(*verdict.reasons, reason))
-        yield verdict
-
-
-def carry_over_cautions(order: CarryOver | None, settings: RunSettings) -> Iterator[Caution]:
-    """Which cost the overheads are, where that makes a difference beyond the tolerance."""
-    if order is not None and _is_beyond(order, settings.tolerance):
-        yield Caution.of("carried-over", **_figures(order))
-
-
-def _is_beyond(order: CarryOver, tolerance: float) -> bool:
-    if order.after_encrypted is None:
-        return False
-    low, high = order.after_encrypted.interval95
-    return low > tolerance or high < -tolerance
-
-
-def _figures(order: CarryOver) -> dict[str, str]:
-    after = order.after_encrypted
-    if after is None:
-        return {}
-    low, high = after.interval95
-    return {"effect": percent_words(1.0 + after.share), "interval": interval_words((1.0 + low, 1.0 + high))}
 
 
 def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mixture]]:
@@ -267,7 +222,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     floors = noise_floors(deciding, settings)
     where = places(found)
     losses = one_sided_losses(trials, settings)
-    order = _order_effect(deciding, trials, settings)
+    order = order_effect(deciding, settings)
     known = with_losses(primary_verdicts(found, deciding, settings), losses)
     judged = tuple(with_carry_over(known, order, settings))
     validity = alike_checks(floors, judged, settings, where)
@@ -301,12 +256,6 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         order_effect=order,
         hosts=hosts,
     )
-
-
-def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) -> CarryOver | None:
-    """The effect of an encrypted trial on the next one, as `tdelta plan` shows it; None without comparisons."""
-    strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
-    return carry_over(strata) if strata and all(one.means.pooled_df > 0 for one in strata) else None
 
 
 def _metrics(settings: RunSettings) -> tuple[Metric, ...]:

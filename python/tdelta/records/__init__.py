@@ -15,18 +15,6 @@ from tdelta.records.analysis import (
     Source,
     Spread,
 )
-from tdelta.records.calibration import (
-    CalibrationKey,
-    CalibrationUsed,
-    Counted,
-    DetectableEffect,
-    IdenticalTally,
-    InjectedTally,
-    InstanceEffectPrior,
-    MachineCalibration,
-    MetricNoise,
-    Pace,
-)
 from tdelta.records.conditions import ENCRYPTION, PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.findings import (
     AgentUse,
@@ -60,6 +48,15 @@ from tdelta.records.findings import (
     TimedCalls,
     Typical,
 )
+from tdelta.records.instrument import (
+    CalibrationKey,
+    CarryOver,
+    Counted,
+    IdenticalTally,
+    InjectedTally,
+    MachineCalibration,
+    MetricNoise,
+)
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -74,18 +71,20 @@ from tdelta.records.observed import (
     Series,
     Summary,
 )
-from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
     DEFAULT_TOLERANCE,
     BlockDone,
+    CalibrationUsed,
     CheckState,
     Contrast,
     Counts,
     DatabaseFacts,
     Decision,
+    DetectableEffect,
     Event,
     EvidenceState,
     FileEvidence,
+    InstanceEffectPrior,
     InterimAnalysis,
     LoopFacts,
     Metric,

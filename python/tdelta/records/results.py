@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,7 +10,6 @@ from typing import TypeAlias, TypeVar
 
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
-from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
 from tdelta.records.conditions import ENCRYPTION, Condition
 from tdelta.records.findings import Estimate, Finding
 from tdelta.records.parts import part
@@ -300,6 +300,51 @@ class ServersFacts:
     schema: str
     assumed: bool
     differences: tuple[SettingDifference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceEffectPrior:
+    """The prior of an instance effect (tau_i, an sd of a log cost) before a run.
+
+    Lognormal with this median (a share) and ``log_sd``; but with probability ``vague_share`` as little is known as
+    without a calibration.
+    """
+
+    median: float
+    log_sd: float
+    vague_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DetectableEffect:
+    """The smallest effect that a run of that length detects. ``rounds`` is how many fit into it.
+
+    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called slower (the 95% HDI above the
+    limit, with few rounds the 99% HDI) with a probability of 0.9; None where not one round fits.
+    """
+
+    minutes: float
+    rounds: int
+    critical_log_ratio: float | None
+
+    def overhead(self, limit: float) -> float | None:
+        """The smallest overhead that such a run finds to be more than ``limit``; both are shares."""
+        return None if self.critical_log_ratio is None else (1.0 + limit) * math.exp(self.critical_log_ratio) - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationUsed:
+    """The machine calibration that a run takes its priors from; ``instance_effect`` is by metric.
+
+    ``noise_floor`` is how far apart identical twins were read, a share (root mean square over the runs).
+    """
+
+    calibration_id: str
+    created_unix_seconds: float
+    runs: int
+    noise_floor: float
+    instance_effect: Mapping[str, InstanceEffectPrior]
+    minimum_detectable_effect: tuple[DetectableEffect, ...]
 
 
 @dataclass(frozen=True, slots=True)

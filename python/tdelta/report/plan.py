@@ -8,7 +8,7 @@ from tdelta.document.blocks import Block, Code, Heading, Line, Lines, Listing, M
 from tdelta.document.labels import carried_words
 from tdelta.document.quantities import amounts, counted, duration, share
 from tdelta.records import Decision
-from tdelta.records.prospects import Attainability, NoiseAtLength, Prospect, Target, Width
+from tdelta.records.instrument import Attainability, NoiseAtLength, Prospect, Target, Width
 from tdelta.report.command import plan_command, run_command
 from tdelta.report.values import record_values, values_of
 

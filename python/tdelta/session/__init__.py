@@ -7,16 +7,16 @@ tells an observer what happens as values (`tdelta.records.results`).
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.session.planning import Plan, plan
     from tdelta.session.preflight import DryRun, dry_run
     from tdelta.session.request import RunRequest
     from tdelta.session.run import conduct, resume
+    from tdelta.session.run_plan import Plan, plan
 else:
     from tdelta.lazily import lazy_getattr
 
     __getattr__ = lazy_getattr(
         __name__,
-        planning=("Plan", "plan"),
+        run_plan=("Plan", "plan"),
         preflight=("DryRun", "dry_run"),
         request=("RunRequest",),
         run=("conduct", "resume"),

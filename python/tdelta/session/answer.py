@@ -32,8 +32,8 @@ from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions
 from tdelta.session.options import Option
-from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import TrialSize
 from tdelta.session.studies import study
 from tdelta.session.values import Flag

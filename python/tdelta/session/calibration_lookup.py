@@ -15,8 +15,8 @@ from tdelta import __version__
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.messages import Caution
 from tdelta.records import CalibrationKey, Role
-from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS
+from tdelta.session.run_plan import Plan
 from tdelta.store import Store
 from tdelta.store.store import newest_calibration
 

@@ -46,10 +46,15 @@ class Clock:
     def __init__(self, max_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._began = now()
+        self._began_unix = time.time()
         self._max_seconds = max_seconds
 
     def elapsed(self) -> float:
         return self._now() - self._began
+
+    def unix_seconds(self) -> float:
+        """Now, in seconds since 1970; a clock of a test's own moves it, too."""
+        return self._began_unix + self.elapsed()
 
     def left(self) -> float:
         """Seconds left, never below 0."""

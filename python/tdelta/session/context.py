@@ -14,7 +14,7 @@ from tdelta.records import Condition, Event, Phase, Role, Trial
 from tdelta.session.clock import Clock, Interruption
 from tdelta.session.housing import Housing
 from tdelta.session.pace import Pace
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import RunState, TrialSize
 from tdelta.session.trial_size import discarded, operations_apart, trial_deadline_seconds
 from tdelta.store import Store

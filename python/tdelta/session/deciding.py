@@ -27,10 +27,10 @@ from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
-from tdelta.session.planning import check, plan
 from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
+from tdelta.session.run_plan import check, plan
 from tdelta.session.studies import study
 from tdelta.store import RunStatus, Store
 

@@ -19,7 +19,7 @@ from tdelta.processes import Twin, TwinFolder
 from tdelta.processes.protocol import NOTHING
 from tdelta.processes.storage.rooms import Rooms, needs_images
 from tdelta.records import Condition, Measurement, StorageFound, Usage
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 
 _TEMPORARY = "TMPDIR"
 """Where an engine within the process has its temporary files, unless it has a place of its own for them."""

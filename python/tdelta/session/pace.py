@@ -22,7 +22,7 @@ from tdelta.errors import TimeFault
 from tdelta.inference.decisions import FEWEST_BLOCKS as BLOCKS_OF_ANSWER
 from tdelta.records import Condition, Measurement
 from tdelta.session.housing import resource_estimate
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
 
 # Whether a cache has come to rest: detected from the misses that trials count, never assumed.
@@ -136,7 +136,7 @@ class Stage(StrEnum):
 
     LOAD = "load"
     OBSERVE = "observe"
-    CALIBRATE = "calibrate"
+    SIZE = "size"
     START = "start"
     PRICES = "prices"
     ROWS = "rows"
@@ -152,7 +152,7 @@ class Stage(StrEnum):
 _OF_TRIALS = (Stage.LAP, Stage.BLOCK)
 """These are sized to a time, on the machine as it is."""
 
-_SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.CALIBRATE)
+_SET_UP = (Stage.LOAD, Stage.OBSERVE, Stage.SIZE)
 
 
 def timed_conditions(plan: Plan) -> list[Condition]:
@@ -179,7 +179,7 @@ class Pace:
         self._elapsed = elapsed
         self.max_seconds = plan.request.max_seconds
         self.needs = resource_estimate(self._plan)
-        self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
+        self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.SIZE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)
         self.block_stage = Stage.STEPS if any(map(self._plan.step, self._plan.conditions)) else Stage.BLOCK
@@ -353,7 +353,7 @@ class Pace:
             before += f" while other programs are at work (work takes {self._pressed:.1f} times as long now)"
         if self._done and set_up:
             before += f", {about(set_up)} more of the set-up are to come"
-        if self._under_way is Stage.CALIBRATE:
+        if self._under_way is Stage.SIZE:
             before += " (transactions of the workload are still running: does each of its scripts come to an end?)"
         return (
             f"{before}, and the {BLOCKS_OF_ANSWER} blocks of an answer, with the search of the files, take about"
@@ -379,7 +379,7 @@ def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
     return {
         Stage.LOAD: needs.load_seconds,
         Stage.OBSERVE: needs.observe_seconds,
-        Stage.CALIBRATE: needs.calibrate_seconds,
+        Stage.SIZE: needs.sizing_seconds,
         Stage.START: needs.start_seconds,
         Stage.PRICES: needs.price_seconds,
         Stage.ROWS: needs.rows_seconds,

@@ -28,8 +28,8 @@ from tdelta.records import DatabaseFacts, Event, Phase
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders
 from tdelta.session.pace import Pace, about
-from tdelta.session.planning import Plan, Source, check, plan
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import Plan, Source, check, plan
 from tdelta.session.staging import own_source, staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
 

@@ -19,9 +19,9 @@ from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import Housing
 from tdelta.session.pace import Stage
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import TrialSize
-from tdelta.session.trial_size import calibrate
+from tdelta.session.trial_size import find_trial_size
 from tdelta.store import decode, encode
 
 _SIZING = ("trial_seconds", "warmup_seconds", "cache", "cold", "load_generator", "load_operations", "agents", "threads")
@@ -85,14 +85,14 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
 
 def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Checks, housing: Housing) -> TrialSize:
     """Find the trial's size, or take the one that an earlier sitting found; a server may be lost once meanwhile."""
-    context.observe(Phase("calibrate", "how many operations fill a trial"))
-    with context.pace.timed(Stage.CALIBRATE):
+    context.observe(Phase("size", "how many operations fill a trial"))
+    with context.pace.timed(Stage.SIZE):
         found = context.state.trial_size or _recalled(context.plan, twins)
         try:
-            found = found or calibrate(context.plan, twins, data_bytes, housing)
+            found = found or find_trial_size(context.plan, twins, data_bytes, housing)
         except ServerLost as loss:
-            checks.lost(0, RunPart.of("calibration"), loss.said)
-            found = calibrate(context.plan, twins, data_bytes, housing)
+            checks.lost(0, RunPart.of("sizing"), loss.said)
+            found = find_trial_size(context.plan, twins, data_bytes, housing)
     context.pace.filled(found.trial_seconds)
     context.state.trial_size = found
     context.keep_state()

@@ -23,10 +23,10 @@ from tdelta.inputs import out_of_range
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import passwords_in
 from tdelta.session.options import Option
-from tdelta.session.planning import check
 from tdelta.session.preflight import dry_run
 from tdelta.session.project_file import FILE
 from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.run_plan import check
 from tdelta.session.staging import require_data
 from tdelta.session.studies import studies
 from tdelta.session.values import Choice, Factors, Flag, PathValue, Rate, Value, WholeNumber

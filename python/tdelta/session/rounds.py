@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,9 +16,9 @@ from tdelta.messages import Refusal, RunPart
 from tdelta.processes import Checksums, TrialJob, Twin
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, TRACE
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
+from tdelta.session.check_request import AES_INSTRUCTIONS
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
-from tdelta.session.faults import AES_INSTRUCTIONS
 from tdelta.session.housing import with_storage
 from tdelta.session.pace import FEWEST_BLOCKS, MOST_LAPS, Stage, is_settled, misses_per_operation
 
@@ -337,7 +336,7 @@ class RoundRunner:
         while True:
             tries += 1
             jobs = [self._jobs.in_block(c, block) for c in twins]
-            started = time.time()
+            started = self._clock.unix_seconds()
             measured, standstill = self._measure(tuple(twins.values()), jobs, order)
             if standstill and self._interruption.requested:
                 return started, [dataclasses.replace(m, stopped_by="signal") for m in measured]

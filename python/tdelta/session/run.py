@@ -38,7 +38,6 @@ from tdelta.session.context import Observer, Ready, RunContext
 from tdelta.session.housing import Housing, resource_estimate
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
-from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import (
     check_room,
     prepared_inputs,
@@ -50,6 +49,7 @@ from tdelta.session.preflight import (
 from tdelta.session.prepare import prepare, remember_size
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
+from tdelta.session.run_plan import Plan, plan
 from tdelta.session.state import RunState
 from tdelta.store import RunStatus, Store
 from tdelta.store.store import NO_FACTS

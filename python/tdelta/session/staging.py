@@ -37,8 +37,8 @@ from tdelta.processes.protocol import Checksums, Tables
 from tdelta.processes.rows import require_no_markers
 from tdelta.processes.templates import Templates
 from tdelta.records import Phase
-from tdelta.session.planning import ROWS_SEED, Source, check, engine_of
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import ROWS_SEED, Source, check, engine_of
 from tdelta.store import default_path
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable

@@ -18,8 +18,8 @@ from tdelta.design.factors import share_of_capacity
 from tdelta.processes import TrialJob, Twin, Twins
 from tdelta.records import Condition, Level, Measurement, Role
 from tdelta.session.housing import Housing
-from tdelta.session.planning import Plan
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import TrialSize
 
 _FIRST_OPERATIONS = 1
@@ -38,14 +38,14 @@ _MOST_GROWTH = 20.0
 _TRIES = 15
 _SETTLED = 3
 _STREAM = 1 << 40
-"""Streams of operations from here on are calibration's; blocks count from 0."""
+"""Streams of operations from here on size trials; blocks count from 0."""
 
 _HEAD = 10
 _MOST_DISCARDED = 0.9
 """The largest share of a trial that ``--warmup`` may leave out."""
 
 _OPERATIONS_APART = 1 << 26
-"""How far the numbers of operations lie apart in calibration, for conditions that share an instance."""
+"""How far the numbers of operations lie apart meanwhile, for conditions that share an instance."""
 
 _MOST_TRIALS = 1000
 """More trials than a condition has in a round beside those of its blocks: warm-ups, profiles, traces, searches."""
@@ -75,7 +75,7 @@ class _Filled:
     capacity: float | None = None
 
 
-def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing | None = None) -> TrialSize:
+def find_trial_size(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing | None = None) -> TrialSize:
     """Find the trial's size."""
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
     with _Seats(plan, twins, data_bytes, housing or Housing()) as seats:
@@ -101,7 +101,7 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing |
 
 
 class _Seats:
-    """Instances to calibrate on, thrown away at the end: one for each condition, or for those that share one."""
+    """Instances to size trials on, thrown away at the end: one for each condition, or for those that share one."""
 
     def __init__(self, plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing) -> None:
         self._plan = plan
@@ -145,7 +145,7 @@ class _Seats:
 
     def _name(self, condition: Condition) -> str:
         treatment = f"-{condition.level('cipher')}" if condition.role is Role.TREATMENT else ""
-        return f"calibration-{condition.stratum}{treatment}"
+        return f"sizing-{condition.stratum}{treatment}"
 
 
 class _Capacity:

@@ -17,7 +17,7 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
 def test_a_keyring_that_goes_missing_ends_the_run_with_a_word_of_it(place: ServerPlace) -> None:
     small = ("--workload", "point-select", "--size", "2MB", "--scope", "data", "--trial-time", "0.2s", *ALONE)
     process = place.start("run", "--json", *place.options(*small))
-    read_until(process, "calibrate")
+    read_until(process, "size")
     (keyring,) = place.twins.glob("templates/*/keys/keyring")
     keyring.unlink()
     check_refused(

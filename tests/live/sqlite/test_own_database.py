@@ -26,7 +26,7 @@ from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
 from tdelta.processes import TwinFolder, Worker, WorkloadSpec
 from tdelta.processes.workers import Refused, answered
 from tdelta.session import RunRequest
-from tdelta.session.planning import Source
+from tdelta.session.run_plan import Source
 from tdelta.session.staging import staged
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state

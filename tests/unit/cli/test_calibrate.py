@@ -7,7 +7,8 @@ from support.calibration_samples import invalid, short, valid
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
-from tdelta.session import RunRequest, calibrating
+from tdelta.session import RunRequest
+from tdelta.session.instrument import calibrate as series
 
 from .asking import ASKED, WORDS
 from .calling import call
@@ -29,7 +30,7 @@ class FakeCalibration:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> FakeCalibration:
     fake = FakeCalibration()
-    monkeypatch.setattr(calibrating, "calibrate_machine", fake)
+    monkeypatch.setattr(series, "calibrate_machine", fake)
     return fake
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import tdelta.session.prospecting
+import tdelta.session.instrument.plan
 from support.prospect_samples import whole
 from support.refused import Part, check_messages
-from tdelta.inference.planning.prospects import PlanQuery
+from tdelta.inference.instrument.prospects import PlanQuery
 from tdelta.records import Event, Metric, Phase
-from tdelta.records.prospects import Prospect
+from tdelta.records.instrument import Prospect
 from tdelta.session.request import RunRequest
 
 from .calling import call
@@ -45,7 +45,7 @@ class FakeProspecting:
 def session(monkeypatch: pytest.MonkeyPatch) -> FakeProspecting:
     fake = FakeProspecting()
     for name in ("from_runs", "from_pilot"):
-        monkeypatch.setattr(tdelta.session.prospecting, name, getattr(fake, name))
+        monkeypatch.setattr(tdelta.session.instrument.plan, name, getattr(fake, name))
     return fake
 
 

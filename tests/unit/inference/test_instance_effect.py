@@ -6,15 +6,16 @@ import pytest
 from scipy import stats
 
 from support.refused import has
-from tdelta.inference.instrument import pooled_noise
+from tdelta.inference.instrument.calibration import pooled_noise
+from tdelta.inference.instrument.measured import MeasuredRun, strata_of
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import (
     BETWEEN_SITTINGS,
     INSTANCE_SD_SCALE,
     VAGUE_SHARE,
+    RoundsFit,
     fit_rounds,
-    instance_effect_prior,
     log_instance_sd_density,
 )
 from tdelta.inference.run_analysis import analyze_run
@@ -57,7 +58,7 @@ def test_a_calibrated_prior_is_the_mixture_that_is_documented(share: float) -> N
 
 def test_the_prior_of_later_runs_has_the_moments_of_the_posterior_widened() -> None:
     weights = stats.norm.pdf(np.log(TAU), math.log(0.005), 0.4)
-    found = instance_effect_prior(TAU, weights / weights.sum())
+    found = RoundsFit((), TAU, weights / weights.sum()).later_prior
     assert found.median == pytest.approx(0.005, rel=1e-3)
     assert found.log_sd == pytest.approx(math.hypot(0.4, BETWEEN_SITTINGS), rel=1e-3)
     assert found.vague_share == VAGUE_SHARE
@@ -90,10 +91,11 @@ def test_data_overrule_a_calibration_that_was_far_too_quiet() -> None:
 
 def test_the_instance_effects_and_noise_of_a_series_are_found_again() -> None:
     runs = [
-        (run(noisy(0.0, 0.02, seed=seed, instance_effect=0.008), SERIES, rounds=3), settings(SERIES))
+        MeasuredRun(settings(SERIES), run(noisy(0.0, 0.02, seed=seed, instance_effect=0.008), SERIES, rounds=3), 0.0)
         for seed in range(20)
     ]
-    found = pooled_noise(runs, Metric.RESPONSE_TIME)
+    strata = [stratum for one in runs for stratum in strata_of(one, Metric.RESPONSE_TIME)]
+    found = pooled_noise(strata, Metric.RESPONSE_TIME)
     record = found.record()
     assert record.instances == 20 * 3 * 4
     assert record.trial_sd == pytest.approx(0.02, rel=0.15)
@@ -102,10 +104,9 @@ def test_the_instance_effects_and_noise_of_a_series_are_found_again() -> None:
     assert record.instance_sd == pytest.approx(0.008, rel=0.35)
 
 
-def test_a_metric_without_a_ratio_has_no_noise() -> None:
-    runs = [(run(noisy(0.0), SERIES), settings(SERIES))]
-    assert pooled_noise(runs, Metric.READ_BYTES_PER_OPERATION) is None
-    assert pooled_noise([], Metric.RESPONSE_TIME) is None
+def test_a_metric_without_a_ratio_has_no_strata() -> None:
+    measured = MeasuredRun(settings(SERIES), run(noisy(0.0), SERIES), 0.0)
+    assert strata_of(measured, Metric.READ_BYTES_PER_OPERATION) == []
 
 
 def test_a_run_is_judged_with_what_its_settings_know_of_luck() -> None:

@@ -8,7 +8,7 @@ from tdelta.engines.sqlite.staging import FileStat, Original
 from tdelta.engines.sqlite.user_file import FileCopy
 from tdelta.messages import Caution
 from tdelta.session import RunRequest
-from tdelta.session.planning import Source
+from tdelta.session.run_plan import Source
 from tdelta.workloads import Transaction, Workload
 from tdelta.workloads.database import Database, DatabaseColumn, DatabaseTable
 from tdelta.workloads.model import KeyTable

@@ -15,8 +15,8 @@ from tdelta.engines.server.base import ServerBinary
 from tdelta.errors import UsageError
 from tdelta.processes.jobs import TRACE
 from tdelta.session import RunRequest
-from tdelta.session.faults import faults_of_actions
-from tdelta.session.planning import Plan, plan
+from tdelta.session.check_request import faults_of_actions
+from tdelta.session.run_plan import Plan, plan
 
 from .conducting import Sitting
 from .served import is_block, is_calibration, is_warm_up
@@ -93,7 +93,7 @@ def test_a_run_of_transactions_has_no_steps() -> None:
 def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
     place.conduct(workload="warehouse", vary={"work": ALL}, aa_control=False)
-    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("sizing")]
     blocks = [job for twin in of_rounds for job in twin.jobs if is_block(job)]
     assert {job.step for job in blocks} == {"", "load", "rebuild"}
     assert {(job.operations, job.discard) for job in blocks if job.step} == {(1, 0)}
@@ -126,7 +126,7 @@ def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
 def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_path: Path) -> None:
     place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
     place.conduct(trace=True, aa_control=False, min_rounds=2, max_rounds=2)
-    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
+    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("sizing")]
     traces = [[job for job in twin.jobs if job.step == TRACE] for twin in of_rounds]
     measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
     assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]

@@ -56,7 +56,7 @@ def test_of_several_encrypted_conditions_each_round_has_one_twin_and_each_comes_
     assert [len(found[number]) for number in range(6)] == [1] * 6
     assert set.union(*(found[n] for n in range(3))) == set.union(*(found[n] for n in range(3, 6)))
     assert Counter(key for keys in found.values() for key in keys).most_common()[-1][1] == 2
-    started = [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+    started = [twin for twin in sitting.twins.started if not twin.name.startswith("sizing")]
     assert len(started) == 6 * (1 + 1 + 3 + 1)
 
 

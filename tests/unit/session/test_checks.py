@@ -12,7 +12,7 @@ from tdelta.processes.protocol import Tables
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import RunState, TwinNotes
 
 from .sources import source

@@ -26,7 +26,7 @@ from tdelta.report.page.gather import gather
 from tdelta.report.subject import subject
 from tdelta.session import RunRequest, plan
 from tdelta.session.history import Wanted, experiment_of, history
-from tdelta.session.planning import check as checked
+from tdelta.session.run_plan import check as checked
 from tdelta.store import Store
 
 from .conducting import Sitting, check

@@ -288,7 +288,7 @@ def test_ctrl_c_while_twins_start_starts_no_more_of_them(sitting: Sitting) -> No
         return 1e5
 
     def facts(settings):
-        if len(sitting.twins.started) == 5:  # the calibration's, a round of three, the next round's first
+        if len(sitting.twins.started) == 5:  # the one that sizes trials, a round of three, the next round's first
             signal.raise_signal(signal.SIGINT)
         return plain_facts(settings)
 
@@ -513,7 +513,7 @@ def test_without_the_factor_nothing_is_proved(sitting: Sitting) -> None:
 def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tdelta.session.faults.cannot_hide", lambda _kind: "no-aes")
+    monkeypatch.setattr("tdelta.session.check_request.cannot_hide", lambda _kind: "no-aes")
     result = sitting.conduct(**FACTORIAL)
     assert has(result.cautions, "instructions-left-out", factor="aes_instructions", why="no-aes")
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
@@ -538,23 +538,23 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_invalid_
         return replace(measured, operations=0, transactions={}, statements={}, stopped_by="signal")
 
     trial = FakeTwin.trial
-    monkeypatch.setattr("tdelta.session.prepare.calibrate", calibrated_once(trial, monkeypatch, cut_off))
+    monkeypatch.setattr("tdelta.session.prepare.find_trial_size", sized_once(trial, monkeypatch, cut_off))
     result = sitting.conduct()
     assert result.decision is Decision.INVALID
     assert result.loop.client_overhead_share == 0.0
     assert not check(result, "same-work").ok
 
 
-def calibrated_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
-    """Calibrates with trials as they are, and has all later ones go wrong."""
-    from tdelta.session.trial_size import calibrate
+def sized_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
+    """Sizes trials as they are, and has all later ones go wrong."""
+    from tdelta.session.trial_size import find_trial_size
 
-    def calibrated(*given):
-        found = calibrate(*given)
+    def sized(*given):
+        found = find_trial_size(*given)
         monkeypatch.setattr(FakeTwin, "trial", afterwards)
         return found
 
-    return calibrated
+    return sized
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "mariadb"])

@@ -17,8 +17,8 @@ from tdelta.processes import DatabaseJob, TrialJob
 from tdelta.processes.protocol import Checksums, Tables
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan
-from tdelta.session.planning import Source
 from tdelta.session.preflight import TableLine, TransactionLine
+from tdelta.session.run_plan import Source
 from tdelta.session.staging import Names, choose, staged
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Proposal, TransactionKind

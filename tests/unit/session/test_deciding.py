@@ -20,8 +20,8 @@ from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
 from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
 from tdelta.session.pace import Pace
-from tdelta.session.planning import Source, plan
 from tdelta.session.preflight import RunInputs, with_bb_twin
+from tdelta.session.run_plan import Source, plan
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
 

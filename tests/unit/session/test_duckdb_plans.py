@@ -11,7 +11,7 @@ from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Decision
 from tdelta.session import RunRequest
-from tdelta.session.planning import Plan, plan
+from tdelta.session.run_plan import Plan, plan
 
 from .conducting import Sitting, check
 from .served import is_block, is_warm_up
@@ -182,7 +182,7 @@ def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_
     made = sitting(tmp_path)
     vary = {"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}
     made.conduct(engine="duckdb", vary=vary, aa_control=False)
-    of_rounds = [twin for twin in made.twins.started if not twin.name.startswith("calibration")]
+    of_rounds = [twin for twin in made.twins.started if not twin.name.startswith("sizing")]
     cold, warm = ([twin for twin in of_rounds if twin.settings.is_cold is is_cold] for is_cold in (True, False))
     assert len(cold) == len(warm) == 2 * 2
     assert not any(is_warm_up(job) for twin in cold for job in twin.jobs)

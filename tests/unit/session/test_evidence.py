@@ -97,7 +97,7 @@ def test_the_ciphers_in_force_do_not_count_as_settings_that_differ(sitting: Sitt
 
 def test_every_twin_is_searched_once_behind_the_blocks_of_the_first_round(sitting: Sitting) -> None:
     sitting.conduct()
-    instances = [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+    instances = [twin for twin in sitting.twins.started if not twin.name.startswith("sizing")]
     assert [len(twin.searched) for twin in instances] == [1, 1, 1, 0, 0, 0]
     blocks = [number for number, event in enumerate(sitting.events) if isinstance(event, BlockDone)]
     phases = [

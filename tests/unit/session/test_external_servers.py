@@ -16,9 +16,9 @@ from tdelta.engines.server.pairs import Difference, FurtherSchema, Pair, Reached
 from tdelta.errors import DsnFault, ExternalServerFault, TdeltaError, UsageError
 from tdelta.messages import Caution
 from tdelta.records import ENCRYPTION, Metric, Role, RunSettings
-from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import Plan, check, engine_of, plan
 from tdelta.store.codec import dumps, loads
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/?password-env=B"

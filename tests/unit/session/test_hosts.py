@@ -10,9 +10,9 @@ from support.refused import has, refused
 from tdelta.errors import UsageError
 from tdelta.ray.bridge import NodesRequest
 from tdelta.session import RunRequest, dry_run
-from tdelta.session.calibrating import calibrate_machine
 from tdelta.session.calibration_lookup import key_of
-from tdelta.session.planning import Plan, plan
+from tdelta.session.instrument.calibrate import calibrate_machine
+from tdelta.session.run_plan import Plan, plan
 
 from .served import installed
 

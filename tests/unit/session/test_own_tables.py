@@ -18,8 +18,8 @@ from tdelta.engines.server.external_twins import compared_tables, reads_own_tabl
 from tdelta.engines.server.pairs import FurtherSchema, _own_faults
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.errors import Defect, InvalidTwins, UsageError, WorkloadError
-from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import check
 from tdelta.session.staging import require_reading
 from tdelta.workloads.database import Database, DatabaseColumn, DatabaseIndex, DatabaseTable, IndexColumn
 from tdelta.workloads.model import Transaction, Workload

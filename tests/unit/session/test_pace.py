@@ -13,8 +13,8 @@ from tdelta.records import Measurement, Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage, is_settled, misses_per_operation
-from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import time_caution, with_enough_rounds, with_enough_time
+from tdelta.session.run_plan import Plan, plan
 from tdelta.store import Store
 
 from .conducting import Sitting, check
@@ -42,7 +42,7 @@ def slow_loads(sitting: Sitting, seconds: float) -> Sitting:
 def test_a_time_that_is_up_within_the_search_for_a_trial_says_that_a_script_may_not_end() -> None:
     of = pace(max_seconds=60.0)
     usual = of.fault().why
-    with pytest.raises(KeyboardInterrupt), of.timed(Stage.CALIBRATE):
+    with pytest.raises(KeyboardInterrupt), of.timed(Stage.SIZE):
         raise KeyboardInterrupt
     assert of.fault().why != usual
 

@@ -12,7 +12,7 @@ from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.errors import EnvironmentFault, StorageFault, UsageError
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.housing import resource_estimate
-from tdelta.session.planning import Plan, check, plan
+from tdelta.session.run_plan import Plan, check, plan
 
 from .served import engine, installed
 

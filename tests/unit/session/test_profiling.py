@@ -43,7 +43,7 @@ def jobs(twin: FakeTwin) -> list[Any]:
 
 
 def of_rounds(sitting: Sitting) -> list[FakeTwin]:
-    return [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+    return [twin for twin in sitting.twins.started if not twin.name.startswith("sizing")]
 
 
 def told(result: RunResult) -> list[Caution]:

@@ -13,7 +13,7 @@ from tdelta.records.trials import CONFIRMED, UNCONFIRMED
 from tdelta.session import RunRequest
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Jobs
-from tdelta.session.planning import Plan, plan
+from tdelta.session.run_plan import Plan, plan
 from tdelta.session.state import RunState, TrialSize
 
 from .served import BINARIES, installed

@@ -31,9 +31,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_is_started_for_what_it_sees_and_joined_for_what_the_client_does(tmp_path: Path) -> None:
     sitting = served(tmp_path)
     sitting.conduct(**SWEEP)
-    of_rounds = [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
+    of_rounds = [twin for twin in sitting.twins.started if not twin.name.startswith("sizing")]
     assert len(of_rounds) == 2 * 4
-    joined = [twin for twin in sitting.twins.joined if not twin.name.startswith("calibration")]
+    joined = [twin for twin in sitting.twins.joined if not twin.name.startswith("sizing")]
     assert len(joined) == 2 * 4
     assert {twin.settings.threads for twin in of_rounds} == {1}
     assert {twin.settings.threads for twin in joined} == {4}
@@ -226,7 +226,7 @@ def sizes(base: Path, facts: dict[str, Any], **options: Any) -> tuple[set[int], 
     sitting.twins = Kept(sitting.twins, facts)
     sitting.conduct(**{**OPTIONS, "seed": len(list(base.parent.iterdir())), **options})
     trials = [trial for trial in sitting.trials() if trial.condition.role is Role.BASELINE]
-    calibrated = any(twin.name.startswith("calibration") for twin in sitting.twins.started)
+    calibrated = any(twin.name.startswith("sizing") for twin in sitting.twins.started)
     return {trial.measurement.total_operations for trial in trials}, calibrated
 
 
@@ -312,7 +312,7 @@ def test_no_trial_of_a_void_block_is_stored_and_its_number_is_given_again(tmp_pa
 def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -> None:
     sitting = served(tmp_path, before_trial=dies(is_calibration))
     result = sitting.conduct(**OPTIONS)
-    check_messages(lost(result), coded("server-lost", round=1, void=RunPart.of("calibration")))
+    check_messages(lost(result), coded("server-lost", round=1, void=RunPart.of("sizing")))
     assert result.counts.rounds == 2
 
 

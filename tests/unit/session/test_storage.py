@@ -4,7 +4,7 @@ from tdelta.errors import UsageError
 from tdelta.records import Measurement, Usage
 from tdelta.session import RunRequest, faults, housing
 from tdelta.session.housing import resource_estimate, storage_cautions, with_storage
-from tdelta.session.planning import Plan, plan
+from tdelta.session.run_plan import Plan, plan
 
 from .served import installed
 

@@ -15,8 +15,8 @@ from tdelta.errors import UnknownName, UsageError
 from tdelta.findings.published import STATEMENT
 from tdelta.records.analysis import Model
 from tdelta.session.answer import overridden
-from tdelta.session.planning import check
 from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.run_plan import check
 from tdelta.session.studies import (
     Study,
     check_study,

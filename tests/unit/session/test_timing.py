@@ -12,7 +12,7 @@ from tdelta.session.collectors import unit_costs
 from tdelta.session.collectors.unit_costs import LATE, NOT_SEEN
 from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
-from tdelta.session.planning import plan
+from tdelta.session.run_plan import plan
 
 from .conducting import Sitting
 from .served import installed

@@ -33,9 +33,9 @@ from tdelta.processes import Checksums, Twin
 from tdelta.processes.protocol import CipherProof
 from tdelta.records import ENCRYPTION, CheckState, Condition, Trial, Validity
 from tdelta.records.trials import CONFIRMED, UNCONFIRMED
-from tdelta.session.faults import AES_INSTRUCTIONS
+from tdelta.session.check_request import AES_INSTRUCTIONS
 from tdelta.session.pace import LOOKED_AT
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 from tdelta.session.state import RunState
 
 _MOST_ERRORS = 0.01

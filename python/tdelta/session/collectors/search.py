@@ -16,7 +16,7 @@ from tdelta.processes import TrialJob
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
 from tdelta.session.pace import Stage
-from tdelta.session.planning import Plan
+from tdelta.session.run_plan import Plan
 
 _TRIAL_SECONDS = 0.1
 """The log cannot be reset while markers are held in it, so the trial meanwhile is short."""

@@ -2,8 +2,8 @@ import pytest
 
 from tdelta.errors import UsageError
 from tdelta.processes.load_generator.command import passwords_in
-from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
+from tdelta.session.run_plan import check
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from support.flat import changed
 from support.refused import check_messages, coded, has, refused
 from tdelta.errors import UsageError
-from tdelta.inference.assurance import Draws, RoundsDesign, predict
-from tdelta.inference.planning.prospects import (
+from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun, extract_noise
+from tdelta.inference.instrument.prospects import (
     PlanQuery,
     first_reaching,
     primary_of,
@@ -18,10 +18,10 @@ from tdelta.inference.planning.prospects import (
     targets_of,
     time_costs,
 )
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, extract_noise
+from tdelta.inference.instrument.simulation import Draws, RoundsDesign, predict
 from tdelta.messages import Reason
 from tdelta.records import Decision, Metric, Role, SpanTotals
-from tdelta.records.prospects import Attainability, Layout, Prospect, Target
+from tdelta.records.instrument import Attainability, Layout, Prospect, Target
 
 from ..builders import condition
 from .machines import (

@@ -2,11 +2,11 @@
 
 `tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a
 noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
-(instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
-closed form that it has for like rounds (`tdelta.inference.assurance`), and the shipped decision do the rest: with few
-rounds the 99% HDI must decide, and with an odd trial it must lie beyond the tolerance. Stage 1 says somewhat more
-noise than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little
-too low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
+(instances' means and the variance of a trial, which for normal noise are sufficient); stage 2, in the closed form that
+it has for like rounds, and the shipped decision do the rest: with few rounds the 99% HDI must decide, and with an odd
+trial it must lie beyond the tolerance. Stage 1 says somewhat more noise than there is (docs/statistics.md), and here
+instances scatter by as much as it says: chances come out a little too low. How much stalls widen an interval is not
+simulated, nor an effect of the round on encryption.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tdelta.inference.assurance import (
+from tdelta.inference.decisions import Grounds, decide_means
+from tdelta.inference.instrument.simulation import (
     BalancedRuns,
     Draws,
     Prediction,
@@ -10,12 +11,11 @@ from tdelta.inference.assurance import (
     predict,
     right_decision,
 )
-from tdelta.inference.decisions import Grounds, decide_means
 from tdelta.inference.posterior import Mixture, posterior
 from tdelta.inference.rounds import COARSE, Nodes, fit_rounds
 from tdelta.records import Decision, Estimate, InstanceEffectPrior
 
-from .builders import stage_1
+from ..builders import stage_1
 
 DESIGN = RoundsDesign(conditions=3, plain=2, blocks=6)
 ROUNDS = (3, 6, 12)

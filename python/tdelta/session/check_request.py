@@ -1,4 +1,4 @@
-"""Faults of a request: levels, ciphers, options that do not go together or are for other engines."""
+"""The check of a request: levels, ciphers, options that do not go together or are for other engines."""
 
 from __future__ import annotations
 

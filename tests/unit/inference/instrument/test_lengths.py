@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
+from tdelta.inference.instrument.lengths import LengthCurve, allan, fit_curve
 
 
 def blocks(rng: np.random.Generator, rounds: int, blocks: int, noise: float, wander: float = 0.0) -> np.ndarray:

@@ -32,7 +32,7 @@ from tdelta.processes.protocol import Tables
 from tdelta.processes.rows import with_markers
 from tdelta.ray.bridge import NodesRequest
 from tdelta.records import ENCRYPTION, Condition, DatabaseFacts, Level, Role, RunSettings
-from tdelta.session.faults import available_levels, check_request, check_steps, load_generator
+from tdelta.session.check_request import available_levels, check_request, check_steps, load_generator
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import study, study_cautions
 from tdelta.workloads import Workload, load

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from support.refused import Part, check_messages, has
-from tdelta.inference import instrument as module
-from tdelta.inference.instrument import (
+from tdelta.inference.instrument import calibration as module
+from tdelta.inference.instrument.calibration import (
     MINUTES,
     MOST_ROUNDS,
     InstrumentNoise,
@@ -17,10 +17,12 @@ from tdelta.inference.instrument import (
     identical_tally,
     injected_tallies,
     mean_interval,
-    rounds_in,
     tally_cautions,
     trustworthy,
+    usual_layout,
 )
+from tdelta.inference.instrument.measured import strata_of
+from tdelta.inference.rounds import RoundsFit
 from tdelta.messages import Detail, Reason
 from tdelta.messages.checks import AA_CHECK
 from tdelta.records import (
@@ -31,20 +33,19 @@ from tdelta.records import (
     DetectableEffect,
     Estimate,
     InjectedTally,
-    InstanceEffectPrior,
     LoopFacts,
     Metric,
-    Pace,
     Role,
     RunResult,
     RunSettings,
     Validity,
     Verdict,
 )
+from tdelta.records.instrument import Layout
 
-from .builders import BASELINE, condition, settings
+from ..builders import BASELINE, condition, settings
+from .machines import IDENTICAL, ROUND_SECONDS, SEARCH_SECONDS, SET_UP_SECONDS, SWITCH_SECONDS, TWINS, run
 
-IDENTICAL = condition("none", Role.IDENTICAL)
 INJECTED = condition("none", Role.INJECTED, injected=0.05)
 TOLERANCE = 0.02
 
@@ -151,7 +152,7 @@ def test_a_bias_that_is_surely_larger_than_the_tolerance_is_a_fault_and_a_smalle
     small = [injected(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
     cautions = list(tally_cautions(12, injected_tallies(small, is_truth=True)))
-    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("injected 5%"))
+    assert has(cautions, "bias", points=pytest.approx(1.1), where=Part("injected 5%"))
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
@@ -202,30 +203,30 @@ def few_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def noise(trial_sd: float = 0.03, instance_effect: float = 0.003) -> InstrumentNoise:
-    return InstrumentNoise(Metric.RESPONSE_TIME, trial_sd, 1.0, np.array([instance_effect]), np.array([1.0]), 100)
+    effects = RoundsFit((), np.array([instance_effect]), np.array([1.0]))
+    return InstrumentNoise(Metric.RESPONSE_TIME, trial_sd, 1.0, effects, 100)
 
 
-def prior(instance_effect: float = 0.003) -> InstanceEffectPrior:
-    return InstanceEffectPrior(instance_effect, 0.4, 0.2)
+def layout(set_up_seconds: float, round_seconds: float) -> Layout:
+    """A round of six blocks, as long in all."""
+    return Layout(3, 3, 2, 0.25, 6, set_up_seconds, round_seconds / 4, round_seconds / 8)
 
 
 def test_a_longer_run_reaches_further_and_noise_and_instance_effects_take_it_back() -> None:
-    usual = critical_log_ratio(noise(), prior(), rounds=10, blocks=6)
-    assert critical_log_ratio(noise(), prior(), rounds=40, blocks=6) < 0.7 * usual
-    assert critical_log_ratio(noise(trial_sd=0.06), prior(), rounds=10, blocks=6) > 1.4 * usual
-    assert critical_log_ratio(noise(instance_effect=0.02), prior(0.02), rounds=10, blocks=6) > 1.4 * usual
+    usual = critical_log_ratio(noise(), rounds=10, blocks=6)
+    assert critical_log_ratio(noise(), rounds=40, blocks=6) < 0.7 * usual
+    assert critical_log_ratio(noise(trial_sd=0.06), rounds=10, blocks=6) > 1.4 * usual
+    assert critical_log_ratio(noise(instance_effect=0.02), rounds=10, blocks=6) > 1.4 * usual
 
 
 def test_the_reach_is_what_normal_theory_says_where_everything_is_known() -> None:
-    found = critical_log_ratio(
-        noise(trial_sd=0.02, instance_effect=0.01), InstanceEffectPrior(0.01, 0.05, 0.0), rounds=60, blocks=6
-    )
+    found = critical_log_ratio(noise(trial_sd=0.02, instance_effect=0.01), rounds=60, blocks=6)
     sd = math.sqrt((0.01**2 + 0.02**2 / 6) / 60 * 1.5)
     assert found == pytest.approx((1.96 + 1.28) * sd, rel=0.15)
 
 
 def test_a_single_block_a_round_has_no_noise_of_its_own_and_still_an_answer() -> None:
-    assert 0.0 < critical_log_ratio(noise(), prior(), rounds=4, blocks=1) < 1.0
+    assert 0.0 < critical_log_ratio(noise(), rounds=4, blocks=1) < 1.0
 
 
 def test_one_reach_serves_every_limit() -> None:
@@ -235,17 +236,25 @@ def test_one_reach_serves_every_limit() -> None:
     assert DetectableEffect(5.0, 0, None).overhead(0.02) is None
 
 
-def test_rounds_fit_behind_the_set_up() -> None:
-    assert rounds_in(Pace(60.0, 10.0), 5.0) == 24
-    assert rounds_in(Pace(600.0, 10.0), 5.0) == 0
-    assert rounds_in(Pace(0.0, 0.001), 60.0) == MOST_ROUNDS
-
-
 def test_every_length_is_told_and_one_that_holds_no_round_shows_nothing() -> None:
-    found = detectable_effects(noise(), prior(), Pace(400.0, 60.0), blocks=6)
+    found = detectable_effects(noise(), layout(400.0, 60.0))
     assert tuple(one.minutes for one in found) == MINUTES
     assert [one.rounds for one in found] == [0, 13, 53]
     assert found[0].critical_log_ratio is None
     assert found[1].critical_log_ratio is not None
     assert found[2].critical_log_ratio is not None
     assert found[2].critical_log_ratio < found[1].critical_log_ratio
+
+
+def test_beyond_400_rounds_nothing_is_simulated() -> None:
+    assert {one.rounds for one in detectable_effects(noise(), layout(0.0, 0.1))} == {MOST_ROUNDS}
+
+
+def test_a_usual_run_has_three_twins_whatever_the_series_had() -> None:
+    strata = [one for number in (1, 2) for one in strata_of(run(conditions=TWINS, seed=number), Metric.RESPONSE_TIME)]
+    four = strata_of(run(conditions=(*TWINS, IDENTICAL)), Metric.RESPONSE_TIME)
+    usual = usual_layout(strata, 6)
+    assert usual.set_up_seconds == pytest.approx(SET_UP_SECONDS + SEARCH_SECONDS)
+    assert usual.whole_round_seconds == pytest.approx(ROUND_SECONDS + 6 * 3 * (0.25 + SWITCH_SECONDS), rel=1e-3)
+    assert usual_layout(four, 6).round_seconds == pytest.approx(0.75 * usual.round_seconds)
+    assert usual_layout(four, 6).block_seconds == pytest.approx(usual.block_seconds, rel=1e-3)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -13,26 +11,32 @@ import numpy as np
 
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
-from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict, right_decision
+from tdelta.inference.carry_over import carry_over
 from tdelta.inference.decisions import ENOUGH_ROUNDS
-from tdelta.inference.planning.runs import (
+from tdelta.inference.instrument.lengths import LengthCurve, allan, fit_curve
+from tdelta.inference.instrument.measured import (
     LIKE_THE_BASELINE,
     MeasuredRun,
     PlannedRun,
     StratumNoise,
-    carry_over,
+    count_instances,
+    df_share,
     extract_noise,
+    instance_effects,
+    run_times,
+    time_costs,
 )
-from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
+from tdelta.inference.instrument.simulation import SEED, Draws, Prediction, RoundsDesign, predict, right_decision
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import chi_square_quantile
-from tdelta.inference.rounds import RoundsFit, fit_rounds, instance_sd_quantiles
+from tdelta.inference.rounds import RoundsFit
 from tdelta.inference.stalls import events_of
 from tdelta.messages import Caution, Reason, Refusal
 from tdelta.records import Metric, Role
-from tdelta.records.prospects import (
+from tdelta.records.instrument import (
     Advice,
     Attainability,
+    CarryOver,
     Grounds,
     InstanceEffect,
     Layout,
@@ -233,75 +237,6 @@ def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: f
     return math.ceil(between - 1e-9)
 
 
-_LONGER = 1.5  # lengths that differ by less than this factor do not tell what a switch costs
-
-
-@dataclass(frozen=True, slots=True)
-class RunTimes:
-    """One run's wall clock. ``slot_seconds`` is that of a trial, ``has_rounds`` whether a fresh round was timed."""
-
-    set_up_seconds: float
-    round_seconds: float
-    slot_seconds: float
-    has_rounds: bool
-
-
-def run_times(run: MeasuredRun) -> RunTimes:
-    """Take one run's wall clock apart. A single round's own cost cannot be told from the set-up, and counts as it."""
-    conditions = run.trials_of_block
-    starts = dict(sorted({(t.round, t.block): t.started_unix_seconds for t in run.trials}.items()))
-    steps = [(before[0] != after[0], starts[after] - starts[before]) for before, after in itertools.pairwise(starts)]
-    within = [seconds for is_new_round, seconds in steps if not is_new_round]
-    block = max(statistics.median(within) if within else 0.0, _work_seconds(run))
-    between = [max(0.0, seconds - block) for is_new_round, seconds in steps if is_new_round]
-    rest = max(0.0, run.elapsed_seconds - len(starts) * block)
-    if not between:
-        return RunTimes(0.0, rest, block / conditions, has_rounds=False)
-    # Behind the first round lies the search for plaintext, which no later round has.
-    round_seconds = statistics.median(between[1:] or between)
-    rounds = 1 + len(between)
-    return RunTimes(max(0.0, rest - rounds * round_seconds), round_seconds, block / conditions, has_rounds=True)
-
-
-def _work_seconds(run: MeasuredRun) -> float:
-    """The least seconds of the trials of a block, median over blocks."""
-    blocks: dict[int, float] = {}
-    for trial in run.trials:
-        blocks[trial.block] = blocks.get(trial.block, 0.0) + trial.measurement.elapsed_ns / 1e9
-    return statistics.median(blocks.values())
-
-
-def time_costs(
-    seen: Sequence[StratumNoise],  # the strata of the runs; of each run the first one is timed
-    conditions: int,  # twins of a round of the run that is planned; making and warming them takes time for each
-) -> TimeCosts:
-    runs = {one.run.settings.run_id: one for one in reversed(seen)}
-    times = {run_id: run_times(one.run) for run_id, one in runs.items()}
-    lengths = np.array([one.trial_seconds for one in runs.values()])
-    slots = np.array([times[run_id].slot_seconds for run_id in runs])
-    for_each = [
-        times[run_id].round_seconds / one.run.twins_of_round
-        for run_id, one in runs.items()
-        if times[run_id].has_rounds or not any(t.has_rounds for t in times.values())
-    ]
-    switch, stretch = _line(lengths, slots)
-    return TimeCosts(
-        set_up_seconds=max(t.set_up_seconds for t in times.values()),
-        round_seconds=conditions * statistics.median(for_each),
-        switch_seconds=switch,
-        stretch=stretch,
-    )
-
-
-def _line(lengths: FloatArray, slots: FloatArray) -> tuple[float, float]:
-    """Switch and stretch: a line through trials of several lengths, or all that is not the trial counted as switch."""
-    if lengths.max() > _LONGER * lengths.min():
-        stretch, switch = (float(value) for value in np.polyfit(lengths, slots, 1))
-        if switch >= 0.0 and stretch >= 1.0:
-            return switch, stretch
-    return max(0.0, float(np.median(slots - lengths))), 1.0
-
-
 SIMULATED = 200  # runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)
 _FEW_INSTANCES = 12
 _PRESSED = 0.10
@@ -327,7 +262,6 @@ class _Known:
     curve: LengthCurve
     instance_effect: RoundsFit
     times: TimeCosts
-    df_share: float
 
 
 def prospect(
@@ -352,7 +286,8 @@ def prospect(
     instance_variance = float(known.instance_effect.instance_sd_weights @ known.instance_effect.instance_sd_grid**2)
     wanted = tuple(primary_of(asked.effects, asked.tolerances))
     advice = advise(planned, known.curve, instance_variance, known.times, wanted_variance(wanted, asked.assurance))
-    layout = _layout(planned, advice, known.times)
+    seconds = planned.trial_seconds if advice.trial_gain == 1.0 else advice.trial_seconds or planned.trial_seconds
+    layout = planned.layout(known.times, seconds, advice.blocks_per_round)
     rounds = rounds_to_look_at(layout, asked.max_seconds)
     if asked.max_seconds is not None and not rounds:
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
@@ -373,7 +308,7 @@ def prospect(
         pilot_seconds=pilot_seconds,
         assurance=asked.assurance,
         max_seconds=asked.max_seconds,
-        grounds=Grounds(tuple(_lengths(strata, known)), _instance_effect(known), carry_over(strata), known.times),
+        grounds=Grounds(tuple(_lengths(strata, known)), _instance_effect(known), _carry_over(strata), known.times),
         layout=layout,
         advice=advice,
         widths=tuple(_widths(prediction, draws, layout)),
@@ -387,7 +322,6 @@ def prospect(
 
 def _known(strata: Sequence[StratumNoise], planned: PlannedRun) -> _Known:
     """Instance effects from all strata, noise from the noisiest (by its trials of the length nearest to the plan)."""
-    instance_effect = fit_rounds([s.means for s in strata], [s.fitted.thetas(*LIKE_THE_BASELINE) for s in strata])
     nearest = planned.trial_seconds
     candidates = [s for s in strata if abs(np.log(s.trial_seconds / nearest)) < _ALIKE]
     noisiest = max(candidates, key=lambda s: s.means.pooled_variance)
@@ -397,9 +331,8 @@ def _known(strata: Sequence[StratumNoise], planned: PlannedRun) -> _Known:
         np.array([max(s.means.pooled_variance, 1e-12) for s in chosen]),
         np.array([s.means.pooled_df for s in chosen]),
     )
-    share = sum(s.means.pooled_df for s in chosen) / sum(s.raw_df for s in chosen)
     times = time_costs(strata, planned.block_conditions)
-    return _Known(chosen, curve, instance_effect, times, min(1.0, share))
+    return _Known(chosen, curve, instance_effects(strata), times)
 
 
 def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
@@ -407,10 +340,8 @@ def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     rng = stream(SEED, "draws")
     variance = np.minimum(known.curve.draws(trial_seconds, count, rng), _MOST_VARIANCE)
     quantiles = rng.permutation((np.arange(count) + 0.5) / count)
-    instance_effect = instance_sd_quantiles(
-        known.instance_effect.instance_sd_grid, known.instance_effect.instance_sd_weights, quantiles
-    )
-    return Draws(variance, instance_effect, known.df_share, _odd_share(known.chosen))
+    instance_effect = known.instance_effect.instance_sd_quantiles(quantiles)
+    return Draws(variance, instance_effect, df_share(known.chosen), _odd_share(known.chosen))
 
 
 def _odd_share(strata: Sequence[StratumNoise]) -> float:
@@ -420,18 +351,8 @@ def _odd_share(strata: Sequence[StratumNoise]) -> float:
     return sum(len(one.above) + len(one.below) for one in found) / sum(one.trials for one in found)
 
 
-def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
-    seconds = planned.trial_seconds if advice.trial_gain == 1.0 else advice.trial_seconds or planned.trial_seconds
-    return Layout(
-        conditions=planned.conditions,
-        block_conditions=planned.block_conditions,
-        plain=planned.plain,
-        trial_seconds=seconds,
-        blocks_per_round=advice.blocks_per_round,
-        set_up_seconds=max(times.set_up_seconds, planned.set_up_seconds),
-        round_seconds=times.round_seconds,
-        block_seconds=planned.block_conditions * times.slot_seconds(seconds),
-    )
+def _carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
+    return carry_over([s.means for s in strata], [c for s in strata for c in s.run.settings.conditions])
 
 
 def _lengths(strata: Sequence[StratumNoise], known: _Known) -> Iterator[NoiseAtLength]:
@@ -461,14 +382,8 @@ def _scales(one: StratumNoise) -> tuple[ScaleNoise, ...]:
 
 
 def _instance_effect(known: _Known) -> InstanceEffect:
-    low, high = instance_sd_quantiles(
-        known.instance_effect.instance_sd_grid, known.instance_effect.instance_sd_weights, _TAILS
-    ).tolist()
-    return InstanceEffect(known.instance_effect.instance_sd, (low, high), _instances(known.chosen))
-
-
-def _instances(strata: Sequence[StratumNoise]) -> int:
-    return sum(s.means.means.size for s in strata)
+    low, high = known.instance_effect.instance_sd_quantiles(_TAILS).tolist()
+    return InstanceEffect(known.instance_effect.instance_sd, (low, high), count_instances(known.chosen))
 
 
 def _widths(prediction: Prediction, draws: Draws, layout: Layout) -> Iterator[Width]:
@@ -488,8 +403,8 @@ def _cautions(
         yield Caution.of("chances-of-each", conditions=planned.judged)
     if len({s.where for s in strata}) > 1:
         yield Caution.of("noisiest-planned", conditions=known.chosen[0].where)
-    if _instances(strata) < _FEW_INSTANCES:
-        yield Caution.of("few-instances", instances=_instances(strata))
+    if count_instances(strata) < _FEW_INSTANCES:
+        yield Caution.of("few-instances", instances=count_instances(strata))
     slow = [scale for one in known.chosen for scale in _scales(one)[1:] if scale.excess95[0] > 1.0]
     if slow:
         worst = max(slow, key=lambda scale: scale.excess)

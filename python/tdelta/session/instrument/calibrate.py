@@ -8,8 +8,6 @@ is never begun with an earlier calibration, or errors would feed on themselves.
 
 from __future__ import annotations
 
-import itertools
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from tdelta.design import fresh_seed, stream
 from tdelta.design.randomness import SEED_BITS
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
-from tdelta.inference.instrument import (
+from tdelta.inference.instrument.calibration import (
     detectable_effects,
     faults,
     identical_tally,
@@ -26,20 +24,12 @@ from tdelta.inference.instrument import (
     pooled_noise,
     tally_cautions,
     trustworthy,
+    usual_layout,
 )
+from tdelta.inference.instrument.measured import MeasuredRun, strata_of
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import MakeTwins
-from tdelta.records import (
-    Event,
-    MachineCalibration,
-    Metric,
-    Pace,
-    Phase,
-    RoundStarted,
-    RunResult,
-    RunSettings,
-    Trial,
-)
+from tdelta.records import MachineCalibration, Metric, Phase, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session.clock import Clock
 from tdelta.session.context import Observer
@@ -57,25 +47,14 @@ _MOST_RUNS = 100
 _SPARE = 1.1
 """A run is begun if that many times the longest one so far still fits."""
 
+_METRICS = (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)
 _CLOSING_SECONDS = 15.0
 """Kept back for what the runs say together."""
-
-_USUAL_TWINS = 3
-"""What a usual run has: a baseline, its A/A twin, one condition."""
-
-_LEAST_SECONDS = 1e-3
-"""Of a round: a clock that stands still must not divide by 0."""
-
-_FIRST_ALONE = 1
-"""The search for plaintext stands behind the first round, so the time from that one to the next is no usual one."""
 
 
 @dataclass
 class _Series:
-    """The runs so far, and when their rounds began."""
-
     results: list[RunResult] = field(default_factory=list)
-    starts: list[dict[int, float]] = field(default_factory=list)
     longest_seconds: float = 0.0
     interrupted: bool = False
 
@@ -149,11 +128,10 @@ def _run_all(
         if number and clock.left() < _SPARE * series.longest_seconds + _CLOSING_SECONDS:
             break
         observer(Phase("calibrate", _run_words(number, series, clock)))
-        starts: dict[int, float] = {}
         try:
             result = conduct(
                 _of_series(request, number, clock.left()),
-                _noting(starts, observer, now),
+                observer,
                 kind=RunKind.CALIBRATION,
                 make_twins=make_twins,
                 now=now,
@@ -171,7 +149,6 @@ def _run_all(
         series.interrupted = result.interrupted
         if not result.interrupted:
             series.results.append(result)
-            series.starts.append(starts)
             series.longest_seconds = max(series.longest_seconds, clock.elapsed() - began)
         elif not series.results:
             raise KeyboardInterrupt
@@ -200,26 +177,14 @@ def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequ
     )
 
 
-def _noting(starts: dict[int, float], observer: Observer, now: Callable[[], float]) -> Callable[[Event], None]:
-    """An observer that notes when rounds begin, and tells the other."""
-
-    def observe(event: Event) -> None:
-        if isinstance(event, RoundStarted):
-            starts[event.round] = now()
-        observer(event)
-
-    return observe
-
-
 def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_seconds: float) -> MachineCalibration:
     results = series.results
     sound = trustworthy(results)
-    runs = [_stored(store, result) for result in sound]
-    found = {metric: pooled_noise(runs, metric) for metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)}
-    noise = {metric: pooled for metric, pooled in found.items() if pooled is not None}
+    runs = [MeasuredRun.stored(store, result.settings.run_id) for result in sound]
+    strata = {metric: [stratum for run in runs for stratum in strata_of(run, metric)] for metric in _METRICS}
+    noise = {metric: pooled_noise(found, metric) for metric, found in strata.items() if found}
+    responses = strata[Metric.RESPONSE_TIME]
     identical, injected = identical_tally(sound), injected_tallies(sound, is_truth=request.threads == 1)
-    pace = _pace(series)
-    responses = noise.get(Metric.RESPONSE_TIME)
     first = results[0]
     key = RunState.of(store, first.settings.run_id).key
     if key is None:  # what none can fit is refused before the first run
@@ -237,19 +202,14 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         identical=identical,
         injected=injected,
         noise=tuple(pooled.record() for pooled in noise.values()),
-        pace=pace,
         minimum_detectable_effect=()
-        if responses is None
-        else detectable_effects(responses, responses.prior, pace, blocks=request.blocks_per_round),
+        if not responses
+        else detectable_effects(noise[Metric.RESPONSE_TIME], usual_layout(responses, request.blocks_per_round)),
         faults=tuple(faults(results, identical, injected, request.tolerance)),
         cautions=(*tally_cautions(len(sound), injected), *_cautions(series)),
         interrupted=series.interrupted,
         machine=first.machine,
     )
-
-
-def _stored(store: Store, result: RunResult) -> tuple[tuple[Trial, ...], RunSettings]:
-    return store.trials(result.settings.run_id, histograms=False), result.settings
 
 
 def _cautions(series: _Series) -> Iterator[Caution]:
@@ -258,24 +218,3 @@ def _cautions(series: _Series) -> Iterator[Caution]:
     short = sum(result.counts.rounds < ROUNDS_PER_RUN for result in series.results)
     if short:
         yield Caution.of("calibration-runs-short", short=short, runs=len(series.results), rounds=ROUNDS_PER_RUN)
-
-
-def _pace(series: _Series) -> Pace:
-    """How long a usual run takes, by what these took; rounds are taken to grow with their twins."""
-    twins = len(series.results[0].settings.conditions)
-    periods = [later - earlier for starts in series.starts for earlier, later in _successive(starts)]
-    whole = _median([result.counts.elapsed_seconds / max(1, result.counts.rounds) for result in series.results])
-    period = _median(periods) or whole
-    set_ups = [max(0.0, result.counts.elapsed_seconds - period * result.counts.rounds) for result in series.results]
-    return Pace(_median(set_ups), max(_LEAST_SECONDS, period * _USUAL_TWINS / twins))
-
-
-def _successive(starts: dict[int, float]) -> list[tuple[float, float]]:
-    """When a round and the next one began; the pair of the first round only where there is no other."""
-    at = [starts[number] for number in sorted(starts)]
-    pairs = list(itertools.pairwise(at))
-    return pairs[_FIRST_ALONE:] or pairs
-
-
-def _median(values: list[float]) -> float:
-    return statistics.median(values) if values else 0.0

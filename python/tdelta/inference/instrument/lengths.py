@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import chi_square_quantile
-from tdelta.records.prospects import ScaleNoise
+from tdelta.records.instrument import ScaleNoise
 
 _LEAST_DF = 5.0
 _Z95 = 1.96

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from support.flat import measurement_of
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun
+from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun
 from tdelta.records import Condition, Metric, Role, RunSettings, SpanTotals, Trial
 
 from ..builders import AA, AES, BASELINE

@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tdelta.design import lay_out
-from tdelta.errors import StoreError, TimeFault, UsageError
-from tdelta.inference.planning.prospects import PlanQuery, prospect
-from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
+from tdelta.errors import TimeFault, UsageError
+from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun, teaches
+from tdelta.inference.instrument.prospects import PlanQuery, prospect
 from tdelta.inference.run_analysis import interim_estimates
 from tdelta.messages import Caution, Refusal
 from tdelta.processes import MakeTwins
 from tdelta.processes.jobs import TRANSACTIONS
-from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
+from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings
+from tdelta.records.instrument import Prospect
 from tdelta.records.kept import RunKind
-from tdelta.records.prospects import Prospect
-from tdelta.session.planning import check, plan
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct
+from tdelta.session.run_plan import check, plan
 from tdelta.store import Store
 
 PILOT_SECONDS = 120.0
@@ -60,7 +60,7 @@ def from_runs(
     """
     with Store.open(store_path, must_exist=True) as store:
         found = list(dict.fromkeys(store.resolve(name) for name in names))
-        runs = [_measured(store, run_id) for run_id in found]
+        runs = [MeasuredRun.stored(store, run_id) for run_id in found]
     _refuse_steps([condition for run in runs for condition in run.settings.conditions])
     first = runs[0].settings
     request = RunRequest.from_json(first.options).replace(self_test=False, store=store_path)
@@ -101,7 +101,7 @@ def from_pilot(
     keeps_trial = "trial_seconds" in given
     results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
     with Store.open(request.store, must_exist=True) as store:
-        runs = [_measured(store, result.settings.run_id) for result in results]
+        runs = [MeasuredRun.stored(store, result.settings.run_id) for result in results]
     taught = [run for run in runs if teaches(run, request.metric)]
     if not taught:
         raise UsageError(Refusal.of("pilot-too-short", found=seconds))
@@ -212,20 +212,6 @@ def _too_short(runs: Sequence[MeasuredRun]) -> Iterator[Caution]:
     for run in runs:
         seconds = run.settings.options["trial_seconds"]
         yield Caution.of("pilot-trials-too-long", seconds=seconds)
-
-
-def _measured(store: Store, run_id: str) -> MeasuredRun:
-    trials = store.trials(run_id, histograms=False)
-    return MeasuredRun(store.settings(run_id), trials, _elapsed_seconds(store, run_id, trials))
-
-
-def _elapsed_seconds(store: Store, run_id: str, trials: Sequence[Trial]) -> float:
-    """Wall clock of a run; of one that was cut short, from its first block to its last."""
-    try:
-        return store.result(run_id).counts.elapsed_seconds
-    except StoreError:
-        starts = [trial.started_unix_seconds for trial in trials]
-        return max(starts) - min(starts) if starts else 0.0
 
 
 def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, ...]:

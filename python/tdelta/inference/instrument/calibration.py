@@ -1,25 +1,27 @@
-"""The noise and the instance effects of an instrument, from many runs of identical twins together.
-
-The model is the verdicts' own: every run is a stratum with its own noise, and all share one tau_i, so `fit_rounds` is
-the answer. Plain twins of every role stand at theta = 0; injected ones have a free theta and speak through their
-scatter between rounds.
-"""
+"""The accuracy of an instrument, its noise and what it can show, from runs of twins whose truth is known."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.assurance import Draws, RoundsDesign, predict
 from tdelta.inference.decisions import interval_words, width
-from tdelta.inference.fits import Fitted, fit_metrics, panels
+from tdelta.inference.instrument.measured import (
+    PlannedRun,
+    StratumNoise,
+    count_instances,
+    df_share,
+    instance_effects,
+    time_costs,
+)
+from tdelta.inference.instrument.simulation import Draws, RoundsDesign, predict
 from tdelta.inference.noise import SMALLEST_SD
-from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import clopper_pearson, t_reach
-from tdelta.inference.rounds import fit_rounds, instance_effect_prior, instance_sd_quantile, instance_sd_quantiles
+from tdelta.inference.rounds import RoundsFit
 from tdelta.messages import Caution, Reason
 from tdelta.messages.checks import AA_CHECK
 from tdelta.records import (
@@ -32,13 +34,11 @@ from tdelta.records import (
     InstanceEffectPrior,
     Metric,
     MetricNoise,
-    Pace,
     Role,
     RunResult,
-    RunSettings,
-    Trial,
     Verdict,
 )
+from tdelta.records.instrument import Layout
 
 # What a series of runs with a known truth says of the instrument: false calls, coverage, bias, and how sure that is.
 #
@@ -135,9 +135,8 @@ def tally_cautions(runs: int, injected: Iterable[InjectedTally]) -> Iterator[Cau
     for tally in injected:
         low, high = tally.bias_interval or (0.0, 0.0)
         if tally.is_truth and not low <= 0.0 <= high:
-            read = {"points": 100 * abs(tally.bias), "interval": interval_words((1.0 + low, 1.0 + high))}
-            too = Caution.of("reads-too-much", **read) if tally.bias > 0 else Caution.of("reads-too-little", **read)
-            yield too.at(_name(tally))
+            interval = interval_words((1.0 + low, 1.0 + high))
+            yield Caution.of("bias", points=100 * tally.bias, interval=interval).at(_name(tally))
         if not tally.is_truth:
             yield Caution.of("injected-is-no-truth").at(_name(tally))
 
@@ -177,10 +176,9 @@ def _name(tally: InjectedTally) -> str:
     return f"injected {100 * tally.injected:g}%, {what}"
 
 
-# The smallest overhead that a run of a given length can show on this instrument, by
-# `tdelta.inference.assurance`.
+# The smallest overhead that a run of a given length can show on this instrument.
 #
-# Instance effects are drawn from what calibration knows of it, so the share of simulated runs that show an
+# Instance effects are drawn from what calibration knows of them, so the share of simulated runs that show an
 # overhead is an assurance, not a power at one guess.
 #
 # One series at an overhead of 0 serves every overhead and every limit: but for the wide prior of theta, the
@@ -198,85 +196,61 @@ MOST_ROUNDS = 400
 _EXPERIMENTS = 300
 
 
-def critical_log_ratio(noise: InstrumentNoise, prior: InstanceEffectPrior | None, *, rounds: int, blocks: int) -> float:
-    """By how much a log ratio must exceed a limit to be called slower, nine times in ten, where no trial is odd.
+@dataclass(frozen=True, slots=True)
+class InstrumentNoise:
+    """The noise and the instance effects of all runs of a calibration together."""
 
-    The run is a usual one: a baseline, its A/A twin, one condition. `prior`: of the run's instance effects; None
-    without a calibration.
-    """
-    known = Draws(
-        variance=np.full(_EXPERIMENTS, max(noise.trial_sd, SMALLEST_SD) ** 2),
-        instance_effect=instance_sd_quantiles(
-            noise.instance_sd_grid, noise.instance_sd_weights, (np.arange(_EXPERIMENTS) + 0.5) / _EXPERIMENTS
-        ),
-        df_share=noise.df_share,
+    metric: Metric
+    trial_sd: float  # of the log cost of one trial, as it counts for a mean
+    df_share: float  # degrees of freedom behind it over those of normal noise, at most 1
+    effects: RoundsFit
+    instances: int  # how many twins the instance effect was estimated from
+
+    @property
+    def prior(self) -> InstanceEffectPrior:
+        return self.effects.later_prior
+
+    def record(self) -> MetricNoise:
+        low, middle, high = self.effects.instance_sd_quantiles(np.array([0.025, 0.5, 0.975])).tolist()
+        pair_sd = math.sqrt(2.0) * self.trial_sd
+        return MetricNoise(self.metric.value, self.trial_sd, pair_sd, middle, (low, high), self.instances, self.prior)
+
+
+def pooled_noise(strata: Sequence[StratumNoise], metric: Metric) -> InstrumentNoise:
+    df = math.fsum(s.means.pooled_df for s in strata)
+    variance = math.fsum(s.means.pooled_df * s.means.pooled_variance for s in strata) / df if df else 0.0
+    return InstrumentNoise(
+        metric, math.sqrt(variance), df_share(strata), instance_effects(strata), count_instances(strata)
     )
-    simulated = predict(known, RoundsDesign(conditions=3, plain=2, blocks=blocks), [rounds], prior=prior)
-    return float(np.quantile(-np.log(simulated.decisive[:, 0, 0]), ASSURANCE))
 
 
-def detectable_effects(
-    noise: InstrumentNoise, prior: InstanceEffectPrior | None, pace: Pace, *, blocks: int
-) -> tuple[DetectableEffect, ...]:
+def usual_layout(strata: Sequence[StratumNoise], blocks_per_round: int) -> Layout:
+    """A usual run here: a baseline, its A/A twin and one condition."""
+    seconds = statistics.median(s.trial_seconds for s in strata)
+    usual = PlannedRun(3, 3, plain=2, judged=1, trial_seconds=seconds, blocks_per_round=blocks_per_round)
+    return usual.layout(time_costs(strata, usual.block_conditions), seconds, blocks_per_round)
+
+
+def detectable_effects(noise: InstrumentNoise, layout: Layout) -> tuple[DetectableEffect, ...]:
     """Effects that runs of 5, 20 and 60 minutes detect, if they use their time and do not end at a precision before."""
-    of_minutes = {minutes: rounds_in(pace, minutes) for minutes in MINUTES}
+    of_minutes = {minutes: min(MOST_ROUNDS, layout.rounds_within(60.0 * minutes)) for minutes in MINUTES}
     return tuple(
         DetectableEffect(
-            minutes, rounds, critical_log_ratio(noise, prior, rounds=rounds, blocks=blocks) if rounds else None
+            minutes, rounds, critical_log_ratio(noise, rounds, layout.blocks_per_round) if rounds else None
         )
         for minutes, rounds in of_minutes.items()
     )
 
 
-def rounds_in(pace: Pace, minutes: float) -> int:
-    left = 60.0 * minutes - pace.set_up_seconds
-    return max(0, min(MOST_ROUNDS, int(left / pace.round_seconds)))
+def critical_log_ratio(noise: InstrumentNoise, rounds: int, blocks: int) -> float:
+    """By how much a log ratio must exceed a limit to be called slower, nine times in ten, where no trial is odd.
 
-
-_PLAIN = (Role.BASELINE, Role.AA, Role.IDENTICAL)
-
-
-@dataclass(frozen=True, slots=True)
-class InstrumentNoise:
-    metric: Metric
-    trial_sd: float  # of the log cost of one trial, as it counts for a mean
-    df_share: float  # degrees of freedom behind it over those of normal noise, at most 1
-    instance_sd_grid: FloatArray  # shape (T,), standard deviations of a log cost
-    instance_sd_weights: FloatArray  # shape (T,), their posterior weights
-    instances: int  # how many twins the instance effect was estimated from
-
-    @property
-    def prior(self) -> InstanceEffectPrior:
-        return instance_effect_prior(self.instance_sd_grid, self.instance_sd_weights)
-
-    def record(self) -> MetricNoise:
-        low, middle, high = (
-            instance_sd_quantile(self.instance_sd_grid, self.instance_sd_weights, p) for p in (0.025, 0.5, 0.975)
-        )
-        pair_sd = math.sqrt(2.0) * self.trial_sd
-        return MetricNoise(self.metric.value, self.trial_sd, pair_sd, middle, (low, high), self.instances, self.prior)
-
-
-def pooled_noise(runs: Iterable[tuple[Sequence[Trial], RunSettings]], metric: Metric) -> InstrumentNoise | None:
-    """Pool the noise and instance effects of runs, each with its trials and settings; None without a ratio.
-
-    Raises `TdeltaError`: if a stratum has not exactly one baseline.
+    The run is a usual one, and begins with the calibration's prior.
     """
-    strata: list[Fitted] = []
-    for trials, settings in runs:
-        fit = fit_metrics(panels(trials, settings), (metric,))[metric]
-        strata += (fitted for fitted, _ in fit.parts)
-    if not strata:
-        return None
-    instance_effect = fit_rounds([f.means for f in strata], [f.thetas(*_PLAIN) for f in strata])
-    df = math.fsum(f.means.pooled_df for f in strata)
-    nominal = sum(f.means.nominal_df for f in strata)
-    variance = math.fsum(f.means.pooled_df * f.means.pooled_variance for f in strata) / df if df else 0.0
-    return InstrumentNoise(
-        metric=metric,
-        trial_sd=math.sqrt(variance),
-        df_share=df / nominal if nominal else 1.0,
-        instance_sd_grid=instance_effect.instance_sd_grid,
-        instance_sd_weights=instance_effect.instance_sd_weights,
-        instances=sum(f.means.means.size for f in strata),
+    known = Draws(
+        variance=np.full(_EXPERIMENTS, max(noise.trial_sd, SMALLEST_SD) ** 2),
+        instance_effect=noise.effects.instance_sd_quantiles((np.arange(_EXPERIMENTS) + 0.5) / _EXPERIMENTS),
+        df_share=noise.df_share,
     )
+    simulated = predict(known, RoundsDesign(conditions=3, plain=2, blocks=blocks), [rounds], prior=noise.prior)
+    return float(np.quantile(-np.log(simulated.decisive[:, 0, 0]), ASSURANCE))

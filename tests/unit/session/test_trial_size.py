@@ -8,9 +8,9 @@ from support.fake_twins import FakeTwins, Script, cost_by_cipher
 from support.refused import has
 from tdelta.processes import LoopCost, TwinFolder
 from tdelta.session import RunRequest
-from tdelta.session.planning import plan
+from tdelta.session.run_plan import plan
 from tdelta.session.state import TrialSize
-from tdelta.session.trial_size import calibrate, discarded, trial_deadline_seconds
+from tdelta.session.trial_size import discarded, find_trial_size, trial_deadline_seconds
 from tdelta.store import decode, encode
 
 from .conducting import Sitting
@@ -52,7 +52,7 @@ def test_where_connections_are_the_work_the_slowest_twin_bounds_a_trial(
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-256": encrypted_ns}, 0.0))
     sitting.conduct(workload="connect", trial_seconds=0.25)
     assert sitting.size().operations[0] == pytest.approx(operations, abs=1)
-    probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    probed = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
     assert [(twin.settings.cipher, twin.ended) for twin in probed] == [("none", True), ("aes-256", True)]
     assert [job.operations for job in probed[1].jobs] == [3]
 
@@ -61,13 +61,13 @@ def test_what_bounds_a_trial_of_connections_is_the_slowest_of_its_own_stratum(si
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e5, "aes-128": 1e8, "aes-256": 2e8}, 0.0))
     sitting.conduct(workload="connect", vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 4)})
     assert sitting.size().operations == {0: 10, 1: 10}
-    probed = [twin for twin in sitting.twins.started if twin.name.startswith("calibration-1-")]
+    probed = [twin for twin in sitting.twins.started if twin.name.startswith("sizing-1-")]
     assert [(twin.settings.cipher, twin.jobs[0].operations) for twin in probed] == [("aes-128", 4), ("aes-256", 4)]
 
 
 def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: Sitting) -> None:
     sitting.conduct(vary={"cipher": ("aes-256",), "threads": (1, 2)})
-    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
     assert [(twin.settings.cipher, twin.settings.threads, twin.ended) for twin in calibrated] == [
         ("none", 1, True),
         ("none", 2, True),
@@ -77,7 +77,7 @@ def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: S
 def test_an_open_loop_needs_no_search(sitting: Sitting) -> None:
     sitting.conduct(rate=1000.0, trial_seconds=0.2)
     assert sitting.size().operations == {0: 200}
-    assert not [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    assert not [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
 
 
 def test_the_loops_own_cost_is_in_the_result(sitting: Sitting) -> None:
@@ -109,14 +109,14 @@ def test_a_share_of_capacity_becomes_a_rate_found_on_the_baseline(sitting: Sitti
     assert key == "cipher=none,threads=1"
     assert result.loop.capacities[key] == pytest.approx(10_000, rel=0.02)
     assert result.loop.arrival_rates[key] == pytest.approx(6_000, rel=0.02)
-    jobs = [job for twin in sitting.twins.started if not twin.name.startswith("calib") for job in twin.jobs]
+    jobs = [job for twin in sitting.twins.started if not twin.name.startswith("sizing") for job in twin.jobs]
     assert {job.rate for job in jobs} == {result.loop.arrival_rates[key]}
     assert {job.operations for job in jobs} == {round(result.loop.arrival_rates[key] * 0.5)}
 
 
 def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting) -> None:
     result = sitting.conduct(vary={"cipher": ("aes-256",), "rate": ("30%", "80%")}, trial_seconds=0.5)
-    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
     assert len(calibrated) == 1
     low, high = result.loop.arrival_rates.values()
     assert high / low == pytest.approx(8 / 3)
@@ -133,7 +133,7 @@ def test_rates_survive_a_round_trip(sitting: Sitting) -> None:
 def test_a_slow_scan_is_met_with_one_operation_and_not_with_a_hundred(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e9, "aes-256": 1e9}, 0.0))
     sitting.conduct(trial_seconds=2.0, max_seconds=10_000.0)
-    (calibrated,) = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
+    (calibrated,) = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
     assert [job.operations for job in calibrated.jobs] == [1, 10, 10, 10]
 
 
@@ -151,7 +151,7 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
     cold = dataclasses.replace(made, request=made.request.replace(cold=True))
     twins = FakeTwins(Script(cost_ns=cost_by_cipher({"none": cost_ns}, 0.0)))
     with TwinFolder(sitting.base, "run") as folder:
-        found = calibrate(cold, twins(made.engine, folder, made.populate_job(), made.workload_spec()), 3_000_000)
+        found = find_trial_size(cold, twins(made.engine, folder, made.populate_job(), made.workload_spec()), 3_000_000)
     assert found.operations == {0: threads}
     assert [[job.operations for job in twin.jobs] for twin in twins.started] == [[threads]]
 

@@ -14,17 +14,17 @@ from support.fake_twins import FakeTwin, FakeTwins, Script
 from support.refused import Part, has
 from tdelta.design import stream
 from tdelta.errors import UsageError
-from tdelta.inference import instrument as simulation
+from tdelta.inference.instrument import calibration as simulation
 from tdelta.processes.jobs import TrialJob
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
-from tdelta.session import RunRequest, calibrating, calibration_lookup
-from tdelta.session.calibrating import calibrate_machine
+from tdelta.session import RunRequest, calibration_lookup
 from tdelta.session.calibration_lookup import key_of
-from tdelta.session.planning import plan
+from tdelta.session.instrument.calibrate import calibrate_machine
+from tdelta.session.run_plan import plan
 from tdelta.store import RunStatus, Store
 from tdelta.store.store import add_calibration, newest_calibration
 
-from .conducting import Sitting
+from ..conducting import Sitting
 
 OPTIONS = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 3}
 
@@ -344,9 +344,3 @@ def test_a_resumed_run_keeps_what_it_began_with(tmp_path: Path) -> None:
         add_calibration(store, replace(found, calibration_id="cal-later", noise=()))
     resumed = place.sitting.resume()
     assert resumed.settings.calibration == found.used()
-
-
-def test_rounds_are_timed_without_the_search_behind_the_first() -> None:
-    assert calibrating._successive({0: 0.0, 1: 9.0, 2: 14.0, 3: 19.0}) == [(9.0, 14.0), (14.0, 19.0)]
-    assert calibrating._successive({0: 0.0, 1: 9.0}) == [(0.0, 9.0)]
-    assert calibrating._successive({0: 0.0}) == []

@@ -6,13 +6,13 @@ import pytest
 
 from support.refused import refused
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.planning.prospects import PlanQuery
+from tdelta.inference.instrument.prospects import PlanQuery
 from tdelta.records import Decision, Event, Metric, Phase, RunPlanned
-from tdelta.records.prospects import Prospect
-from tdelta.session.prospecting import from_pilot, from_runs
+from tdelta.records.instrument import Prospect
+from tdelta.session.instrument.plan import from_pilot, from_runs
 from tdelta.store import Store
 
-from .conducting import Sitting
+from ..conducting import Sitting
 
 ASKED = PlanQuery(effects=(0.05,), tolerances=(0.02,), simulated=20)
 

@@ -1,0 +1,1 @@
+"""`tdelta plan` and `tdelta calibrate`: runs of identical copies, and what they say of the instrument."""
