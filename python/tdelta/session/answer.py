@@ -61,10 +61,8 @@ def pressure_cautions(plan: Plan, trials: Sequence[Trial]) -> Iterator[Caution]:
         yield Caution.of("others-delayed-database", share=delayed)
     elif is_pressed and delayed is None:
         # Of a server, one client has several threads at work: they wait for one another as well.
-        if plan.request.is_served:
-            yield Caution.of("machine-busy", who="threads", share=pressed)
-        else:
-            yield Caution.of("machine-busy", who="other programs", share=pressed)
+        who = "threads" if plan.request.is_served else "other programs"
+        yield Caution.of("machine-busy", who=who, share=pressed)
     stolen = median_pressure(trials, "steal")
     if stolen > STOLEN:
         yield Caution.of("host-took-cpu", share=stolen)

@@ -329,14 +329,11 @@ class Checks:
             yield Caution.of("only-keys-compared", tables=len(source.tables), total=len(source.database.tables))
 
     def _rows(self) -> Detail:
-        rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)
-        if self._plan.source is None:
-            return Detail.of("rows-same", rows=rows, tables=tables, source="generated")
-        if own := len(self._plan.workload.keys):
-            return Detail.of(
-                "rows-same", rows=rows, tables=tables, source=f"in the original ({own} key tables of tdelta)"
-            )
-        return Detail.of("rows-same", rows=rows, tables=tables, source="in the original")
+        rows, own = sum(count for count, _ in self._expected.values()), len(self._plan.workload.keys)
+        source = "generated" if self._plan.source is None else "in the original"
+        if self._plan.source is not None and own:
+            source += f" ({own} key tables of tdelta)"
+        return Detail.of("rows-same", rows=rows, tables=len(self._expected), source=source)
 
     def _after_check(self) -> Validity:
         if self._notes.after or self._notes.rounds_compared:
@@ -393,10 +390,7 @@ class Checks:
         if of_all := ", ".join(f"{cipher}: {reported}" for cipher, reported in seen):
             yield Detail.of("cipher-seen", seen=of_all)
         for cipher, reported in self._observed.items():
-            if reported:
-                yield Detail.of("cipher-observed", cipher=cipher, seen=reported)
-            else:
-                yield Detail.of("cipher-observed", cipher=cipher, seen="nothing")
+            yield Detail.of("cipher-observed", cipher=cipher, seen=reported or "nothing")
 
 
 def _first_cipher(reported: str) -> str:
@@ -463,9 +457,7 @@ def _many_errors(trials: Iterable[Trial]) -> Iterator[Detail]:
 def _work_done(trials: Sequence[Trial]) -> Detail:
     operations = sum(trial.measurement.operations for trial in trials)
     errors = sum(sum(trial.measurement.errors.values()) for trial in trials)
-    if errors:
-        return Detail.of("work-done", operations=operations, trials=len(trials), errors=errors)
-    return Detail.of("work-done", operations=operations, trials=len(trials), errors=0)
+    return Detail.of("work-done", operations=operations, trials=len(trials), errors=errors)
 
 
 LEAST_SLOWDOWN = 2.0

@@ -43,10 +43,10 @@ Found: TypeAlias = Mapping[str, "str | int | float"]
 
 
 class AbilityFails(TdeltaError):
-    """An adapter that does not do what it is to do."""
+    """An adapter that does not do what it is to do; ``server`` is the option that names it, or its place."""
 
     def __init__(self, said: Refusal, server: str = "") -> None:
-        super().__init__(said.at(server) if server else said)
+        super().__init__(said.at(server.removeprefix("--")))
 
 
 class NotOffered(Exception):
@@ -368,15 +368,13 @@ def state_read(bench: Bench) -> Found:
 def schemas_made(bench: Bench) -> Found:
     bench.make()
     for schema in bench.schemas:
-        server = schema.server
-        name = server.option.removeprefix("--")
-        ask = asking(bench.session(schema))
+        server, ask = schema.server, asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
-            raise _missing("the schema, from another session,", name)
+            raise _missing("the schema, from another session,", server.option)
         if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask, schema.name):
-            raise _missing("the run's mark in the schema", name)
+            raise _missing("the run's mark in the schema", server.option)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
-            raise _missing("the schema's lock, from another session,", name)
+            raise _missing("the schema's lock, from another session,", server.option)
     return {"schemas": len(bench.schemas)}
 
 
@@ -483,11 +481,10 @@ def cooled(bench: Bench) -> Found:
 def evidence_kept(bench: Bench) -> Found:
     words = []
     for server, twin in zip(bench.both, bench.running, strict=True):
-        name = server.option.removeprefix("--")
         facts = twin.cipher_facts()
         for scope in server.kind.encryption(server.ask).scopes:
             if facts.get(scope.name) != scope.said:
-                raise _differs("encryption states before and after the work", scope.name, name)
+                raise _differs("encryption states before and after the work", scope.name, server.option)
         words.append(facts["tables"])
     if words[0] == words[1] and bench.expected(bench.both[1]):
         raise _missing(f"any difference in encryption ({words[0]})")
@@ -546,7 +543,7 @@ def long_waited(bench: Bench) -> Found:
         raise _unsupported("a statement that only waits")
     for server, seconds in zip(bench.both, waited, strict=True):
         if seconds < LONG_SECONDS:
-            raise _missing(f"the last {LONG_SECONDS - seconds:.0f} s of a statement", server.option.removeprefix("--"))
+            raise _missing(f"the last {LONG_SECONDS - seconds:.0f} s of a statement", server.option)
     return {"seconds": LONG_SECONDS}
 
 
@@ -554,7 +551,7 @@ def killed_cleaned(bench: Bench) -> Found:
     """That a schema is gone a while after whoever made it was killed, with a statement at work in it."""
     for server in bench.both:
         if not bench.is_cleaned(server):
-            raise _left("the schema of a killed run", server.option.removeprefix("--"))
+            raise _left("the schema of a killed run", server.option)
     return {"schemas": len(bench.both)}
 
 
@@ -572,7 +569,7 @@ def refused_rightly(bench: Bench) -> Found:
 
 
 def _refused(schema: RunSchema, run: Callable[[str], None], sql: str, kind: str) -> None:
-    name = schema.server.option.removeprefix("--")
+    name = schema.server.option
     try:
         run(sql)
     except Refused as refusal:
@@ -588,7 +585,7 @@ def sessions_ended(bench: Bench) -> Found:
     """That sessions of the load are found by their mark, and end when they are ended."""
     bench.end_twins()
     for schema in bench.schemas:
-        server, name = schema.server, schema.server.option.removeprefix("--")
+        server, name = schema.server, schema.server.option
         other = bench.session(schema)
         found = server.kind.marked_sessions(server.ask, schema.sessions)
         if not found:
@@ -612,7 +609,7 @@ def sessions_ended(bench: Bench) -> Found:
 def all_removed(bench: Bench) -> Found:
     bench.remove()
     for schema in (*bench.schemas, *bench.changed):
-        server, name = schema.server, schema.server.option.removeprefix("--")
+        server, name = schema.server, schema.server.option
         if server.kind.has_schema(server.ask, schema.name):
             raise _left("the schema", name)
         if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask, schema.name)):
@@ -636,7 +633,7 @@ def nothing_changed(bench: Bench) -> Found:
             others = [name for name in wrong if _LISTED in (before.get(name), after.get(name))]
             named = [name for name in wrong if name not in others]
             named += [f"{len(others)} databases or users that others made or removed"] if others else []
-            raise _differs("the server before and after", ", ".join(named), server.option.removeprefix("--"))
+            raise _differs("the server before and after", ", ".join(named), server.option)
     return {"facts": sum(map(len, bench.before))}
 
 
