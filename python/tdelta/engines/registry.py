@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,22 +38,18 @@ def profile(name: str) -> Profile:
     return found
 
 
-def driver(name: str, options: Mapping[str, Any]) -> Engine:
-    """An engine, found and ready to be planned with.
+def driver(name: str) -> Callable[[Mapping[str, Any]], Engine]:
+    """The function that finds an engine and makes it ready to be planned with, of the values of all options of a run.
 
-    Args:
-        name: the engine's.
-        options: the values of all options of a run, by their names.
+    It raises ``UsageError`` where the engine cannot be run as asked, ``EngineUnavailable`` where it is not installed.
 
     Raises:
         UnknownName: there is no such engine.
-        UsageError: it cannot be run as asked.
-        EngineUnavailable: it is not installed, or is not what was asked for.
     """
     if name not in ENGINES:
         raise UnknownName("engine", name, set(ENGINES))
-    made: Engine = import_module(f"{ENGINES[name]}.driver").driver(options)
-    return made
+    found: Callable[[Mapping[str, Any]], Engine] = import_module(f"{ENGINES[name]}.driver").driver
+    return found
 
 
 def server(name: str) -> Any:

@@ -234,6 +234,12 @@ class Measurement:
         return self.total_operations or self.operations
 
     @property
+    def misses_per_operation(self) -> float | None:
+        """Pages that an operation did not find in the cache; None where the engine does not count them."""
+        misses = self.engine_counters.get("buffer_reads")
+        return None if misses is None else misses / max(1, self.counted_operations)
+
+    @property
     def standstill(self) -> str:
         """A standstill during the trial, in words; empty where nothing stood still."""
         return self.circumstances.standstill

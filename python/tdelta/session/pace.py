@@ -20,7 +20,7 @@ from enum import StrEnum
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
 from tdelta.inference.decisions import FEWEST_BLOCKS as BLOCKS_OF_ANSWER
-from tdelta.records import Condition, Measurement
+from tdelta.records import Condition
 from tdelta.session.housing import resource_estimate
 from tdelta.session.run_plan import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
@@ -30,9 +30,6 @@ from tdelta.session.trial_size import LONGEST_TRIALS
 # A pool that holds all of the data stops missing, which two trials without a miss show; one that holds a part
 # misses less from trial to trial until it is full. Trials of few transactions differ by more than that, so the
 # misses need not agree: they have stopped falling.
-
-MISSES = "buffer_reads"
-"""The counter of misses, by the name that all servers' adapters give it."""
 
 LOOKED_AT = 3
 """How many trials it takes to see that misses no longer fall."""
@@ -46,13 +43,6 @@ MOST_LAPS = 15
 _TOLERANCE = 0.05
 _ALMOST_NONE = 0.02
 """Misses an operation below which a cache counts as warm, whatever they do."""
-
-
-def misses_per_operation(measured: Measurement) -> float | None:
-    """Pages that an operation did not find in the cache; None where the engine does not count them."""
-    if MISSES not in measured.engine_counters:
-        return None
-    return measured.engine_counters[MISSES] / max(1, measured.counted_operations)
 
 
 def is_settled(misses: Sequence[float], at_rest: float | None = None) -> bool:

@@ -20,7 +20,7 @@ from tdelta.session.check_request import AES_INSTRUCTIONS
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
 from tdelta.session.housing import with_storage
-from tdelta.session.pace import FEWEST_BLOCKS, MOST_LAPS, Stage, is_settled, misses_per_operation
+from tdelta.session.pace import FEWEST_BLOCKS, MOST_LAPS, Stage, is_settled
 
 _MOST_LOSSES = 3
 """Past so many servers that died, the run gives up."""
@@ -230,7 +230,7 @@ class RoundRunner:
                 self._context.observe(Phase("warm-up", text, done, len(twins)))
                 share = 1 if lap or None in known.values() else _RESTORED_LAP
                 measured = self._warm_up(condition, twin, WARM_UPS + (number << 8) + lap, share)
-                missed = None if measured is None else misses_per_operation(measured)
+                missed = None if measured is None else measured.misses_per_operation
                 if condition in busiest and missed is not None:
                     misses[condition].append(missed)
             self._pace.took(Stage.LAP, self._clock.elapsed() - began)
@@ -294,7 +294,7 @@ class RoundRunner:
         for position, index in enumerate(order):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
-            if place and (missed := misses_per_operation(measured[index])) is not None:
+            if place and (missed := measured[index].misses_per_operation) is not None:
                 self._misses[condition] = max(missed, self._misses.get(condition, 0.0))
             self._context.observe(TrialDone(trial, self._context.keep_trial(trial)))
         self._context.observe(BlockDone(number, block, self._clock.elapsed()))

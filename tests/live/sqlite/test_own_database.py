@@ -19,7 +19,7 @@ from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.user_file import SqliteTwins
+from tdelta.engines.sqlite.user_file import CopiedTwins
 from tdelta.errors import StorageFault
 from tdelta.messages import Message
 from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
@@ -259,7 +259,7 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
         )  # fmt: skip
     engine, settings = SqliteEngine(), TwinSettings(cipher, page_size, "wal", "normal", reserved_bytes, 1, 1_000_000)
     with sourced(tmp_path, path) as source, TwinFolder(tmp_path / "twins", "run") as folder:
-        made, twins = folder.file("load-0"), SqliteTwins(engine, folder, source.job(), WorkloadSpec((), {}))
+        made, twins = folder.file("load-0"), CopiedTwins(engine, folder, source.job(), WorkloadSpec((), {}))
         _, sums = twins.fill(engine, made, settings)
         assert sums == source.checksums
         with Worker(program=WORKER) as worker:
@@ -293,7 +293,7 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
         for cipher in CIPHERS:
             settings = TwinSettings(cipher, 4096, "wal", "normal", 80, 1, 1_000_000)
             path = folder.file(f"load-{cipher}")
-            SqliteTwins(engine, folder, source.job(), WorkloadSpec((), {})).fill(engine, path, settings)
+            CopiedTwins(engine, folder, source.job(), WorkloadSpec((), {})).fill(engine, path, settings)
             head = path.read_bytes()[:100]
             assert engine.shows_itself(path) is (cipher == "none")
             assert head[20] == 80 or cipher in ("sqlcipher",)  # its header is salt

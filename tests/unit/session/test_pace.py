@@ -12,7 +12,7 @@ from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Measurement, Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
-from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage, is_settled, misses_per_operation
+from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage, is_settled
 from tdelta.session.preflight import time_caution, with_enough_rounds, with_enough_time
 from tdelta.session.run_plan import Plan, plan
 from tdelta.store import Store
@@ -362,8 +362,8 @@ def test_a_cache_that_was_restored_has_settled_when_it_misses_no_more_than_at_re
 
 def test_misses_are_of_all_operations_that_ran_those_not_recorded_included() -> None:
     measured = Measurement(90, 1, {}, {}, total_operations=100, engine_counters={"buffer_reads": 250})
-    assert misses_per_operation(measured) == 2.5
+    assert measured.misses_per_operation == 2.5
 
 
 def test_an_engine_that_does_not_count_misses_has_none_to_tell() -> None:
-    assert misses_per_operation(Measurement(90, 1, {}, {}, engine_counters={"cache_misses": 3})) is None
+    assert Measurement(90, 1, {}, {}, engine_counters={"cache_misses": 3}).misses_per_operation is None

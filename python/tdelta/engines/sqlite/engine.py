@@ -21,6 +21,7 @@ from tdelta.engines.base import Build, Template, settings_fault
 from tdelta.engines.embedded.actions import FileAction
 from tdelta.engines.embedded.engine import Embedded
 from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.layout import RunLayout
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.backups import tools_of
@@ -29,11 +30,11 @@ from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
-from tdelta.engines.sqlite.user_file import FileCopy, SqliteTwins, UserFile
+from tdelta.engines.sqlite.user_file import CopiedTwins, FileCopy, UserFile
 from tdelta.errors import UnknownName, UsageError
 from tdelta.measure import effort
 from tdelta.messages import Detail, Refusal
-from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
+from tdelta.processes import AnyJob, DatabaseJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.records import Condition, Level
 
 _MAGIC = b"SQLite format 3\x00"
@@ -342,8 +343,9 @@ class SqliteEngine(Embedded):
     def exposure(self, worker: Worker, path: Path, needles: Sequence[bytes]) -> SqliteExposure:
         return SqliteExposure(worker, path, needles)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> SqliteTwins:
-        return SqliteTwins(self, folder, job, mix)
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> EmbeddedTwins:
+        kind = CopiedTwins if isinstance(job, DatabaseJob) else EmbeddedTwins
+        return kind(self, folder, job, mix)
 
     def user_file(self, file: Path) -> UserFile:
         return UserFile(self, file)

@@ -258,14 +258,13 @@ def _remedy(refusal: Refused) -> str:
     return ""
 
 
-class SqliteTwins(EmbeddedTwins):
-    """Twins whose rows may be those of a user's file: then each kind is a conversion of tdelta's plain copy."""
+class CopiedTwins(EmbeddedTwins):
+    """Twins whose rows are those of a user's file: each kind is a conversion of tdelta's plain copy."""
+
+    _job: DatabaseJob
 
     def fill(self, engine: Any, path: Path, settings: Any) -> tuple[str, Checksums]:
-        job = self._job
-        if not isinstance(job, DatabaseJob):
-            return super().fill(engine, path, settings)
-        key = self.key(settings.cipher)
+        job, key = self._job, self.key(settings.cipher)
         wanted = engine.conversion(str(path), settings, job.layout)
         source = self.folder.copy(job.path, path.stem) if wanted.is_in_place else job.path
         with Worker(program=engine.program) as worker:
@@ -282,4 +281,4 @@ class SqliteTwins(EmbeddedTwins):
             return str(library), checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
-        return self._job.checksums if isinstance(self._job, DatabaseJob) else super().expected_checksums()
+        return self._job.checksums
