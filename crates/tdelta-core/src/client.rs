@@ -12,7 +12,7 @@ pub struct ClientError {
     pub kind: String,
     /// The engine's message.
     pub message: String,
-    /// Whether the same transaction may succeed when tried again (a lock, a deadlock).
+    /// Whether the same transaction may succeed when tried again (a lock, a deadlock). Nothing of it is committed then.
     pub retryable: bool,
 }
 

@@ -277,7 +277,6 @@ impl Session {
         statement: &Statement,
         slots: &mut [Value],
     ) -> Result<u64, Fault> {
-        let ends_by_methods = self.given.style.ends_by_methods;
         match statement.kind {
             Kind::Begin => return Ok(self.begin(py, &statement.sql).map(|()| 0)?),
             Kind::Commit => return Ok(self.end(py, "commit", &statement.sql).map(|()| 0)?),
@@ -287,6 +286,8 @@ impl Session {
         let Some(Some(written)) = self.statements.get_mut(at.0).and_then(|program| program.get_mut(at.1)) else {
             return Err(own("closed", "the connection is closed: a \\connect before this statement failed".into()));
         };
+        let is_alone = statement.kind == Kind::Write && !self.is_in_transaction;
+        let commits = is_alone && self.given.style.ends_by_methods;
         written.execute(py, self.execute.bind(py), slots)?;
         if written.answers.is_none() {
             let description = self.cursor.bind(py).getattr("description")?;
@@ -294,7 +295,7 @@ impl Session {
         }
         let Some((true, into)) = &written.answers else {
             drain(py, self.nextset.as_ref())?;
-            if ends_by_methods && statement.kind == Kind::Write && !self.is_in_transaction {
+            if commits {
                 self.end(py, "commit", "")?;
             }
             return if statement.into.is_some() { Err(no_row(statement)) } else { Ok(0) };
@@ -310,6 +311,9 @@ impl Session {
             for (column, slot) in into {
                 slots[*slot] = value_of(&first.get_item(column)?)?;
             }
+        }
+        if commits {
+            self.end(py, "commit", "")?;
         }
         Ok(if statement.kind == Kind::Query { count } else { 0 })
     }

@@ -134,6 +134,33 @@ def test_transactions_end_by_methods_where_the_driver_begins_them_itself() -> No
     assert calls == ["UPDATE t SET x = 1", "commit()", "DELETE FROM t", "commit()", "rollback()"]
 
 
+def test_a_write_that_answers_rows_is_committed_too_where_the_driver_begins_transactions_itself() -> None:
+    cursor = Cursor([(1,)], ["a"])
+    outcome("UPDATE t SET a = 1 RETURNING a;\nSELECT a FROM t;", cursor, ends_by_methods=True)
+    calls = [sql for sql, *_ in cursor.calls]
+    assert calls == ["UPDATE t SET a = 1 RETURNING a", "commit()", "SELECT a FROM t"]
+
+
+@pytest.mark.parametrize(("ends_by_methods", "undone"), [(True, ["rollback()"]), (False, [])])
+def test_a_retry_after_a_commit_repeats_nothing_that_is_committed(ends_by_methods: bool, undone: list[str]) -> None:
+    cursor = Cursor()
+
+    def does(sql: str) -> None:
+        if sql.startswith("SELECT") and len(cursor.calls) < 7:
+            raise ClientError("locked", "wait", retryable=True)
+
+    cursor.does = does
+    found = outcome(
+        "BEGIN;\nINSERT INTO t VALUES (1);\nCOMMIT;\nSELECT a FROM t;", cursor, ends_by_methods=ends_by_methods
+    )
+    calls = [sql for sql, *_ in cursor.calls]
+    assert calls.count("INSERT INTO t VALUES (1)") == 1
+    again = calls[calls.index("SELECT a FROM t") :]
+    assert [*dict.fromkeys(again)] == ["SELECT a FROM t", *undone]
+    assert found["retries"] == {"locked": again.count("SELECT a FROM t") - 1}
+    assert (found["operations"], found["errors"]) == (1, {})
+
+
 def test_transactions_begin_with_the_servers_own_word_where_it_has_one() -> None:
     cursor = Cursor()
     outcome("BEGIN;\nUPDATE t SET x = 1;\nCOMMIT;", cursor, begin="BEGIN TRANSACTION")

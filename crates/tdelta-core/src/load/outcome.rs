@@ -45,7 +45,7 @@ pub struct Outcome {
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]
     pub totals: Vec<Totals>,
-    /// Rows fetched.
+    /// Rows fetched, also by tries that were abandoned.
     pub rows: u64,
     /// Failed transactions by kind.
     pub errors: BTreeMap<String, u64>,

@@ -146,6 +146,8 @@ pub(super) struct Worker<'a> {
     shared: &'a Shared<'a>,
     recorder: Recorder<'a>,
     slots: Vec<Vec<Value>>,
+    /// The slots as they were at an operation's last [`Resume`].
+    saved: Vec<Vec<Value>>,
     op_slots: Vec<Option<usize>>,
     errors: BTreeMap<String, u64>,
     retries: BTreeMap<String, u64>,
@@ -167,6 +169,16 @@ pub(super) struct Worker<'a> {
     apart: Apart,
 }
 
+/// The step that a script goes on with after a retryable error. Its earlier writes are committed: once more, they would
+/// be doubled. A COMMIT that fails counts as not done, so a client may call that error retryable only if nothing was
+/// committed; a lost connection never is.
+struct Resume {
+    step: usize,
+    rng: Rng,
+    /// Tries since then.
+    tries: u32,
+}
+
 /// When a transaction's parts happened.
 struct Times {
     first_ns: Option<u64>,
@@ -186,10 +198,12 @@ impl<'a> Worker<'a> {
             }
             slots
         };
+        let slots: Vec<_> = programs.iter().zip(&shared.mix.constants).map(fill).collect();
         Self {
             shared,
             recorder: Recorder::new(shared.histograms, shared.mix.span_count()),
-            slots: programs.iter().zip(&shared.mix.constants).map(fill).collect(),
+            saved: slots.clone(),
+            slots,
             op_slots: programs.iter().map(|p| p.slots.get("op").copied()).collect(),
             errors: BTreeMap::new(),
             retries: BTreeMap::new(),
@@ -245,17 +259,18 @@ impl<'a> Worker<'a> {
         cooled
     }
 
-    /// One transaction with its retries. Returns the time at its end.
+    /// One run of a script with its retries. Returns the time at its end.
     fn operation<C: Client>(&mut self, client: &mut C, index: u64, due_ns: Option<u64>) -> u64 {
         let trial = self.shared.trial;
         let mut times = Times { first_ns: due_ns, last_ns: 0, stale: true };
-        for attempt in 1.. {
-            let mut rng = Rng::new(trial.seed, trial.stream, index);
-            let which = self.shared.mix.draw(&mut rng);
+        let mut rng = Rng::new(trial.seed, trial.stream, index);
+        let which = self.shared.mix.draw(&mut rng);
+        let mut resume = Resume { step: 0, rng, tries: 0 };
+        loop {
             if let Some(slot) = self.op_slots[which] {
                 self.slots[which][slot] = Value::Int((trial.first_op + index) as i64);
             }
-            match self.transaction(client, which, &mut rng, &mut times) {
+            match self.script(client, which, &mut resume, &mut times) {
                 Ok(()) => {
                     let first_ns = times.first_ns.unwrap_or(times.last_ns);
                     self.operations += 1;
@@ -272,7 +287,8 @@ impl<'a> Worker<'a> {
                         self.break_off(why, error);
                         break;
                     }
-                    if error.retryable && attempt < trial.max_tries && !self.shared.stop.load(Ordering::Relaxed) {
+                    resume.tries += 1;
+                    if error.retryable && resume.tries < trial.max_tries && !self.shared.stop.load(Ordering::Relaxed) {
                         *self.retries.entry(error.kind).or_insert(0) += 1;
                         continue;
                     }
@@ -308,16 +324,21 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Runs a script from `resume` to its end. Each committed write moves `resume` on.
     #[inline]
-    fn transaction<C: Client>(
+    fn script<C: Client>(
         &mut self,
         client: &mut C,
         which: usize,
-        rng: &mut Rng,
+        resume: &mut Resume,
         times: &mut Times,
     ) -> Result<(), ClientError> {
         let program = &self.shared.mix.programs[which];
-        let mut at = 0;
+        let (mut at, rng) = (resume.step, &mut resume.rng.clone());
+        if at > 0 {
+            copy(&self.saved[which], &mut self.slots[which]);
+        }
+        let mut is_in_transaction = false;
         while let Some(step) = program.steps.get(at) {
             at += 1;
             if let Step::Run(statement) = step {
@@ -326,6 +347,18 @@ impl<'a> Worker<'a> {
                     let line = program.statements[*statement].line;
                     located(&format!("{}, line {line}", program.name), error)
                 })?;
+                let kind = program.statements[*statement].kind;
+                let is_committed = kind == Kind::Commit || kind == Kind::Write && !is_in_transaction;
+                is_in_transaction = match kind {
+                    Kind::Begin => true,
+                    Kind::Query | Kind::Write => is_in_transaction,
+                    Kind::Commit | Kind::Rollback | Kind::Connect => false,
+                };
+                if is_committed && at < program.steps.len() {
+                    copy(&self.slots[which], &mut self.saved[which]);
+                    *resume = Resume { step: at, rng: rng.clone(), tries: 0 };
+                    times.stale = true;
+                }
                 continue;
             }
             times.stale = true;
@@ -386,6 +419,16 @@ impl<'a> Worker<'a> {
             self.recorder.record(span, last_ns - start_ns);
         }
         Ok(())
+    }
+}
+
+/// Copies slots into others of the same number, and allocates only for a text that is longer than any before.
+fn copy(from: &[Value], to: &mut [Value]) {
+    for pair in to.iter_mut().zip(from) {
+        match pair {
+            (Value::Text(to), Value::Text(from)) => to.clone_from(from),
+            (to, from) => to.clone_from(from),
+        }
     }
 }
 
