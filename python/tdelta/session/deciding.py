@@ -19,6 +19,7 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.engines.server.external_twins import reads_own_tables
+from tdelta.engines.server.passwords import shared_passwords
 from tdelta.errors import Interrupted, TdeltaError, TimeFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder, default_base, sweep
@@ -179,7 +180,7 @@ def decide(
     base = request.directory or default_base()
     sweep(base)
     own_folders.ensure(base)
-    with Store.open(request.store) as store, ExitStack() as stack:
+    with Store.open(request.store) as store, shared_passwords(), ExitStack() as stack:
         sitting = _Sitting(store, request, watch, now, rerun=rerun)
         # Refuses a decision that another process is at; restored rows are kept in it from run to run, and no longer.
         folder = stack.enter_context(TwinFolder(base, sitting.name))

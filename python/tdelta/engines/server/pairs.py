@@ -31,7 +31,7 @@ from tdelta.engines.server.discovery import (
 )
 from tdelta.engines.server.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.server.external_twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access, reads_own_tables
-from tdelta.engines.server.passwords import Passwords
+from tdelta.engines.server.passwords import Passwords, shared_passwords
 from tdelta.engines.server.schema_keeper import DROP_SECONDS
 from tdelta.engines.server.schemas import RunSchema, is_held, left_by_name, leftovers
 from tdelta.engines.server.sessions import LastingSession, Session, first
@@ -690,9 +690,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     schema = schema_name(run_id, options["schema"], is_own=is_own)
     ciphers = further_ciphers(dsns)
     further = _further_schemas(options, schema, ciphers, is_own=is_own)
-    passwords = Passwords.of_this_process()
-    with ExitStack() as stack:
-        stack.callback(passwords.give_back)
+    with shared_passwords() as passwords, ExitStack() as stack:
         named = dict(zip(options_of(options["contrast"]), dsns, strict=True))
         passwords.read(named.items())
         baseline, encrypted, *others = _examined(named, passwords, stack)

@@ -1,8 +1,9 @@
 """Where the passwords of users' servers come from: the environment, a file that only its owner can read, a terminal.
 
-Each is read or asked once in a sitting and kept in memory alone: a resumed run reads or asks again. A variable that
-was read is taken out of the environment, which every process that tdelta starts would inherit. A file is checked after
-it was opened, so that it cannot be exchanged in between; a pipe (``<(pass show db)``) is a file, too.
+Each is read or asked once in a sitting and kept in memory alone: a resumed run reads or asks again. A sitting is a run,
+or a command that connects several times. A variable that was read is taken out of the environment, which every process
+that tdelta starts would inherit. A file is checked after it was opened, so that it cannot be exchanged in between; a
+pipe (``<(pass show db)``) is a file, too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import getpass
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from tdelta.engines.server.dsn import Dsn
 from tdelta.errors import DsnFault
@@ -32,19 +35,12 @@ class Passwords:
         prompt: asks a person; None where nobody can be asked.
     """
 
-    def __init__(self, environment: MutableMapping[str, str] | None = None, prompt: Prompt | None = None) -> None:
-        self._environment = os.environ if environment is None else environment
+    def __init__(self, environment: MutableMapping[str, str], prompt: Prompt | None = None) -> None:
+        self._environment = environment
         self._prompt = prompt
         self._variables: dict[str, str] = {}
+        self._files: dict[str, str] = {}
         self._known: dict[tuple[str, str], str] = {}
-
-    @classmethod
-    def of_this_process(cls) -> Passwords:
-        """With the environment of this process, and a prompt if a person sits at its terminal."""
-        return cls(os.environ, getpass.getpass if sys.stdin.isatty() and sys.stderr.isatty() else None)
-
-    def __repr__(self) -> str:
-        return f"Passwords(of {len(self._known)} servers)"
 
     def read(self, dsns: Iterable[tuple[str, Dsn]]) -> None:
         """Read the passwords of all DSNs that say where they are, before anything is connected to.
@@ -61,7 +57,7 @@ class Passwords:
                 if dsn.password_env is not None:
                     self._known[_whose(dsn)] = self._variable(dsn.password_env)
                 elif dsn.password_file is not None:
-                    self._known[_whose(dsn)] = _in_file(dsn.password_file)
+                    self._known[_whose(dsn)] = self._file(dsn.password_file)
             except _Unreadable as unreadable:
                 faults.append((option, unreadable.said))
         if faults:
@@ -94,12 +90,41 @@ class Passwords:
             raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
         return self._known.setdefault(_whose(dsn), password)
 
+    def forget(self, dsn: Dsn) -> None:
+        """Forget a password that a server rejected: the next connection may ask again."""
+        self._known.pop(_whose(dsn), None)
+
     def _variable(self, name: str) -> str:
         if name not in self._variables:
             if name not in self._environment:
                 raise _Unreadable(Refusal.of("no-such-variable", name=name))
             self._variables[name] = self._environment.pop(name)
         return self._variables[name]
+
+    def _file(self, path: str) -> str:
+        if path not in self._files:
+            self._files[path] = _in_file(path)  # a pipe is empty afterwards
+        return self._files[path]
+
+
+_SHARED: ContextVar[Passwords | None] = ContextVar("passwords", default=None)
+
+
+@contextmanager
+def shared_passwords() -> Iterator[Passwords]:
+    """The passwords of the sitting that this is part of, or of a new one, which ends with the block."""
+    current = _SHARED.get()
+    if current is not None:
+        yield current
+        return
+    is_attended = sys.stdin.isatty() and sys.stderr.isatty()
+    passwords = Passwords(os.environ, getpass.getpass if is_attended else None)
+    token = _SHARED.set(passwords)
+    try:
+        yield passwords
+    finally:
+        _SHARED.reset(token)
+        passwords.give_back()
 
 
 class _Unreadable(Exception):

@@ -17,6 +17,7 @@ from typing import Any
 
 from tdelta import __version__
 from tdelta.engines.server.pairs import external_dsns
+from tdelta.engines.server.passwords import shared_passwords
 from tdelta.engines.server.redacting import VARIABLE, without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.measure.private import private
@@ -62,6 +63,7 @@ def check_servers(request: RunRequest, observe: Callable[[Event], None], record:
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (
         _recorded(record),
+        shared_passwords(),
         interruptible(interruption, clock, clock.fault),
         Bench(request, dsns, f"server-check-{int(time.time()):x}") as bench,
     ):

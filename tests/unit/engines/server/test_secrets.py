@@ -1,12 +1,15 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.refused import refused
+from tdelta.engines.server.discovery import connect
 from tdelta.engines.server.dsn import Dsn, parse_dsn
-from tdelta.engines.server.passwords import Passwords
-from tdelta.errors import DsnFault
+from tdelta.engines.server.passwords import Passwords, shared_passwords
+from tdelta.errors import DsnFault, ExternalServerFault
+from tdelta.processes.workers import Refused
 
 
 def dsn(query: str = "", host: str = "db1") -> Dsn:
@@ -51,6 +54,41 @@ def test_a_pipe_is_a_file_too() -> None:
         assert read(dsn(f"password-file=/dev/fd/{reading}")) == "secret"
     finally:
         os.close(reading)
+
+
+def test_connections_of_one_sitting_share_what_was_read_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"secret\n")
+    os.close(writing)
+    monkeypatch.setenv("DB", "known")
+    both = [("--baseline", dsn(f"password-file=/dev/fd/{reading}")), ("--encrypted", dsn("password-env=DB", "db2"))]
+    try:
+        with shared_passwords():
+            for _ in range(2):
+                with shared_passwords() as passwords:
+                    passwords.read(both)
+                assert [passwords.of(one) for _, one in both] == ["secret", "known"]
+                assert "DB" not in os.environ, "not even between two connections"
+        assert os.environ["DB"] == "known"
+        with shared_passwords() as others, pytest.raises(DsnFault):
+            others.read(both)  # another sitting reads again, and the pipe is empty
+    finally:
+        os.close(reading)
+
+
+def test_a_password_that_a_server_rejects_is_asked_again_at_the_next_connection() -> None:
+    typed = iter(["wrong", "right"])
+    passwords = Passwords({}, lambda _text: next(typed))
+
+    def open_session(options: Any) -> Any:
+        if options.get("password") != "right":
+            raise Refused("auth", "Access denied")
+        return "session"
+
+    with pytest.raises(ExternalServerFault):
+        connect("--baseline", dsn(), passwords, open_session)
+    assert connect("--baseline", dsn(), passwords, open_session) == "session"
+    assert connect("--encrypted", dsn(), passwords, open_session) == "session", "nobody is asked a third time"
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])

@@ -1,5 +1,6 @@
 """Every ability of a server check, with an adapter that has it and with one that fails in it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from support.refused import Coded, Part, check_messages, coded, refused
-from tdelta.engines.server.dsn import parse_dsn
+from tdelta.engines.server.dsn import Dsn, parse_dsn
+from tdelta.engines.server.passwords import Passwords
 from tdelta.errors import ExternalServerFault, StorageFault
 from tdelta.messages import Refusal
 from tdelta.records import Event
@@ -225,6 +227,28 @@ def test_servers_on_which_no_encryption_can_be_changed_are_checked_in_all_else(m
     assert asked == [("encrypt",), ()]
     assert step.outcome is Outcome.NOT_OFFERED
     check_messages(step.refusals, coded("conflict", other=Part("ENCRYPT_NEW_TABLESPACES")))
+
+
+def test_a_password_is_read_once_for_all_connections_of_a_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found: list[str | None] = []
+
+    def connect(_option: str, dsn: Dsn, passwords: Passwords, _open: Any) -> Any:
+        found.append(passwords.of(dsn))
+        raise ExternalServerFault("db1", Refusal.of("conflict", one="--vary during=…", other="a setting"))
+
+    monkeypatch.setattr("tdelta.engines.server.pairs.connect", connect)
+    reading, writing = os.pipe()
+    os.write(writing, b"secret\n")
+    os.close(writing)
+    try:
+        on = [f"{ORACLE.replace('db1', host)}&password-file=/dev/fd/{reading}" for host in ("db1", "db2")]
+        request = RunRequest(baseline=on[0], encrypted=on[1])
+        check_servers(request, lambda _event: None, tmp_path / "said.jsonl")
+    finally:
+        os.close(reading)
+    assert found == ["secret"] * 4, "both servers, with a schema whose encryption is changed and without"
 
 
 def test_a_killed_run_that_cannot_make_its_schema_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
