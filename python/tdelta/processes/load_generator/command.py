@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 
 from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.load_generator.connections import MYSQL, OPTION_FILE, Connection, from_users_home
+from tdelta.processes.load_generator.connections import MYSQL, OPTION_FILE, POSTGRES, Connection, from_users_home
 from tdelta.processes.load_generator.pgbench import Pgbench
 from tdelta.processes.load_generator.sysbench import Sysbench
 from tdelta.processes.load_generator.tools import (
@@ -234,7 +234,13 @@ def parse_load(
     filled = tool.fill(words[at + 1 :], protocol, threads_levels)
     why = "every user of this machine can read a password there"
     secrets = [Refusal.of("load-option", option=f"{option}…", why=why) for option in passwords_in(text)]
-    faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
+    faults = [
+        *secrets,
+        *_program_faults(words, at, tool),
+        *_word_faults(words, protocol),
+        *filled.faults,
+        *pattern_faults,
+    ]
     if faults:
         raise LoadGeneratorError(PurePath(words[at]).name, faults)
     return LoadGenerator(text, tuple(words[: at + 1]), tool, reader, filled)
@@ -274,8 +280,12 @@ def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[Refus
             yield Refusal.of("program-missing", program=program, remedy=tool.install)
 
 
-def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
-    for name in sorted({match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}):
+def _word_faults(words: Sequence[str], protocol: str) -> Iterator[Refusal]:
+    named = {match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}
+    if "option_file" in named and protocol == POSTGRES:
+        why = "PostgreSQL's clients read none, and PGHOST, PGPORT, PGUSER and PGDATABASE are set"
+        yield Refusal.of("load-option", option="{option_file}", why=why)
+    for name in sorted(named):
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
             hint = f" Expected one of {listed}. Double braces are literal ones."

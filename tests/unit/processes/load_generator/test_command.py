@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, Part, coded, has
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import Work, expand, parse_load
@@ -109,6 +109,13 @@ def test_a_command_that_names_no_twin_of_mysql_comes_with_a_caution() -> None:
     assert has([parse_load("mytool -x", "mysql").cautions[0]], "load-names-no-twin", product="MySQL")
     assert parse_load("mytool --defaults-extra-file={option_file}", "mysql").cautions == ()
     assert parse_load("mytool -x", "postgres").cautions == (), "libpq reads its variables first"
+
+
+def test_an_option_file_is_refused_for_postgresql_with_the_variables_that_are_set() -> None:
+    with refused(LoadGeneratorError, "load-option", option="{option_file}", why=Part("PGHOST")):
+        parse_load("mytool {option_file}", "postgres")
+    set_there = Connection("postgres", "me", "db", socket=Path("/run/.s.PGSQL.1")).environment()
+    assert {*set_there} == {"PGHOST", "PGPORT", "PGUSER", "PGDATABASE"}
 
 
 def test_a_fixed_number_of_events_is_not_cut_off_by_sysbenchs_ten_seconds() -> None:
