@@ -1,7 +1,9 @@
 """What an Oracle database says of a tablespace's encryption is asserted, and never taken from one view alone."""
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -178,12 +180,40 @@ def test_a_user_without_a_mark_is_dropped_with_the_table_for_it_and_nothing_else
     assert re.findall(r"'(DROP [^']*)'", dropped) == ["DROP TABLE tdelta_r1.tdelta_mark PURGE", "DROP USER tdelta_r1"]
 
 
-def test_room_is_asked_of_the_recovery_area_only_where_redo_is_archived_there() -> None:
-    assert "v$archive_dest" in SQL["recovery_room"]
+@pytest.mark.parametrize(
+    ("destinations", "free"),
+    [
+        ("'USE_DB_RECOVERY_FILE_DEST' AS destination, 'VALID' AS status", 130),
+        ("'/disk2' AS destination, 'VALID' AS status", None),
+        ("'USE_DB_RECOVERY_FILE_DEST' AS destination, 'INACTIVE' AS status", None),
+        ("'' AS destination, '' AS status WHERE FALSE", 130),  # not seen: as if redo were archived there
+    ],
+)
+def test_room_is_asked_of_the_recovery_area_only_where_redo_is_archived_there(
+    destinations: str, free: int | None
+) -> None:
+    with closing(sqlite3.connect(":memory:")) as views:
+        area = "SELECT 200 AS space_limit, 100 AS space_used, 30 AS space_reclaimable"
+        views.execute(f"CREATE TABLE v$recovery_file_dest AS {area}")
+        views.execute(f"CREATE TABLE v$archive_dest AS SELECT {destinations}")
+        assert views.execute(SQL["recovery_room"]).fetchall() == [(free,)]
 
 
-def test_a_trace_is_read_from_the_sessions_own_file() -> None:
-    assert "trace_filename = (SELECT" in SQL["trace_lines"]
+@pytest.mark.parametrize("folder", ["/u01/diag/trace/", "C:\\oracle\\trace\\"])
+def test_a_trace_is_read_from_the_sessions_own_file(folder: str) -> None:
+    def found(value: str, pattern: str) -> str | None:
+        match = re.search(pattern.replace("\\", "\\\\"), value)
+        return match and match[0]
+
+    with closing(sqlite3.connect(":memory:")) as views:
+        views.create_function("REGEXP_SUBSTR", 2, found)
+        views.execute("CREATE TABLE v$diag_info (name, value)")
+        own = [("Default Trace File", f"{folder}ora_7.trc"), ("Diag Trace", folder)]
+        views.executemany("INSERT INTO v$diag_info VALUES (?, ?)", own)
+        views.execute("CREATE TABLE v$diag_trace_file_contents (trace_filename, payload)")
+        lines = [("ora_7.trc", "mine"), ("ora_77.trc", "another's"), (f"{folder}ora_7.trc", "no name")]
+        views.executemany("INSERT INTO v$diag_trace_file_contents VALUES (?, ?)", lines)
+        assert views.execute(SQL["trace_lines"]).fetchall() == [("mine",)]
 
 
 def test_the_name_of_a_tablespace_of_tdeltas_is_short_whatever_the_schema_is_called() -> None:

@@ -1,6 +1,9 @@
 """SQL Server's adapter, asked by answers that are written by hand."""
 
+import re
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -248,5 +251,13 @@ def test_a_scan_is_awaited_for_an_hour_at_most_and_what_does_not_end_is_said_wit
     assert ("encryption_scan_state IN (2, 3)" in made) is knows
 
 
-def test_a_limit_of_cpus_is_set_only_where_it_is_another() -> None:
-    assert SERVER.parallel_sql(2).startswith("IF NOT EXISTS (SELECT 1 FROM sys.database_scoped_configurations")
+@pytest.mark.parametrize(("before", "is_set"), [("2", False), ("0", True), (None, True)])
+def test_a_limit_of_cpus_is_set_only_where_it_is_another(before: str | None, is_set: bool) -> None:
+    parts = re.fullmatch(r"IF NOT (EXISTS \(.*\))\s+ALTER .* SET MAXDOP = 2;?", SERVER.parallel_sql(2))
+    assert parts is not None
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("ATTACH ':memory:' AS sys")
+        database.execute("CREATE TABLE sys.database_scoped_configurations (name TEXT, value INTEGER)")
+        values = [("MAXDOP", before), ("LEGACY_CARDINALITY_ESTIMATION", "2")]
+        database.executemany("INSERT INTO sys.database_scoped_configurations VALUES (?, ?)", values)
+        assert database.execute("SELECT NOT " + parts[1].replace("N'", "'")).fetchone() == (is_set,)
