@@ -365,10 +365,14 @@ def _storage(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
 
 def _trace(request: RunRequest, levels: Levels) -> Iterator[Refusal]:
     """Options with which statements cannot be metered one by one."""
+    if not request.trace:
+        return
+    if {"warm", ROUTINE}.isdisjoint(levels.get("work", ("warm",))):
+        needs = "a level of --vary work that runs statements: warm or routine"
+        yield Refusal.of("requires", what="--trace", needs=needs)
     wrong = [*_paced(request, levels), *_given(request, "load_generator", "cold", "inject")]
-    has_statements = not {"warm", ROUTINE}.isdisjoint(levels.get("work", ("warm",)))
-    wrong += _others(levels, "work", *(("warm", *STEPS) if has_statements else ()))
-    if request.trace and wrong:
+    wrong += _others(levels, "work", "warm", *STEPS)
+    if wrong:
         yield Refusal.of("conflict", one="--trace", other=", ".join(wrong))
 
 

@@ -147,13 +147,17 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
         ({"inject": (0.05,)}, "--inject"),
         ({"rate": 100.0}, "--rate"),
         ({"vary": {"work": ("warm", "cold")}}, "work=cold"),
-        ({"vary": {"work": ("load", "rebuild")}}, "--vary work=load, --vary work=rebuild"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:
     given = {"workload": "dml-trace", "vary": {}, **asked}
     with refused(UsageError, "conflict", other=Part(told), one="--trace"):
         made(**given, trace=True)
+
+
+def test_a_trace_of_loads_alone_is_refused_since_they_run_no_statements() -> None:
+    with refused(UsageError, "requires", what="--trace", needs=Part("warm or routine")):
+        made(workload="dml-trace", vary={"work": ("load", "rebuild")}, trace=True)
 
 
 @pytest.mark.parametrize(
