@@ -23,8 +23,6 @@ from tdelta.messages import Refusal
 from tdelta.processes.dbapi import differing
 from tdelta.processes.workers import Refused, failure
 
-_WRONG_PASSWORD = ("auth",)
-
 
 def server_name(option: str, dsn: Dsn) -> str:
     return f"{option} ({dsn.where})"
@@ -42,9 +40,9 @@ def connect(option: str, dsn: Dsn, passwords: Passwords, open_session: Open) -> 
     try:
         return open_session(dsn.options(passwords.of(dsn)))
     except Refused as refusal:
-        if refusal.kind not in _WRONG_PASSWORD or not passwords.can_ask(dsn):
+        password = passwords.ask(option, dsn) if refusal.kind == "auth" else None
+        if password is None:
             raise _unreached(option, dsn, refusal) from refusal
-    password = passwords.ask(option, dsn)
     try:
         return open_session(dsn.options(password))
     except Refused as refusal:

@@ -71,24 +71,20 @@ class Passwords:
         """The password that is known; None where none was asked for yet, and a server may want none."""
         return self._known.get(_whose(dsn))
 
-    def can_ask(self, dsn: Dsn) -> bool:
-        """Whether a person may be asked: the DSN says nowhere to look, a person is there and was not asked before."""
-        is_given = dsn.password_env is not None or dsn.password_file is not None
-        return self._prompt is not None and not is_given and self.of(dsn) is None
-
-    def ask(self, option: str, dsn: Dsn) -> str:
-        """Ask a person, once in a sitting.
+    def ask(self, option: str, dsn: Dsn) -> str | None:
+        """Ask a person; None if the DSN says where to look, nobody is there, or the password is known.
 
         Raises:
             DsnFault: nobody answers.
         """
-        if self._prompt is None:
-            raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)])
+        is_given = dsn.password_env is not None or dsn.password_file is not None
+        if self._prompt is None or is_given or self.of(dsn) is not None:
+            return None
         try:
-            password = self._prompt(f"Password of {dsn.where} ({option}): ")
+            self._known[_whose(dsn)] = self._prompt(f"Password of {dsn.where} ({option}): ")
         except (EOFError, OSError) as error:
             raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
-        return self._known.setdefault(_whose(dsn), password)
+        return self.of(dsn)
 
     def forget(self, dsn: Dsn) -> None:
         """Forget a password that a server rejected: the next connection may ask again."""

@@ -234,13 +234,8 @@ def parse_load(
     filled = tool.fill(words[at + 1 :], protocol, threads_levels)
     why = "every user of this machine can read a password there"
     secrets = [Refusal.of("load-option", option=f"{option}…", why=why) for option in passwords_in(text)]
-    faults = [
-        *secrets,
-        *_program_faults(words, at, tool),
-        *_word_faults(words, protocol),
-        *filled.faults,
-        *pattern_faults,
-    ]
+    faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words, protocol)]
+    faults += [*filled.faults, *pattern_faults]
     if faults:
         raise LoadGeneratorError(PurePath(words[at]).name, faults)
     return LoadGenerator(text, tuple(words[: at + 1]), tool, reader, filled)

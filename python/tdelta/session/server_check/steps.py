@@ -569,16 +569,14 @@ def refused_rightly(bench: Bench) -> Found:
 
 
 def _refused(schema: RunSchema, run: Callable[[str], None], sql: str, kind: str) -> None:
-    name = schema.server.option
+    found, said = "no refusal", ""
     try:
         run(sql)
     except Refused as refusal:
-        if refusal.kind != kind:
-            raise AbilityFails(
-                Refusal.of("server-check-kind", expected=kind, found=refusal.kind, said=str(refusal)), name
-            ) from refusal
-    else:
-        raise AbilityFails(Refusal.of("server-check-kind", expected=kind, found="no refusal", said=""), name)
+        found, said = refusal.kind, str(refusal)
+    if found != kind:
+        why = Refusal.of("server-check-kind", expected=kind, found=found, said=said)
+        raise AbilityFails(why, schema.server.option)
 
 
 def sessions_ended(bench: Bench) -> Found:

@@ -46,17 +46,7 @@ def test_a_file_holds_one_line(tmp_path: Path, content: bytes) -> None:
     assert read(dsn(f"password-file={path}")) == "secret"
 
 
-def test_a_pipe_is_a_file_too() -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"secret\n")
-    os.close(writing)
-    try:
-        assert read(dsn(f"password-file=/dev/fd/{reading}")) == "secret"
-    finally:
-        os.close(reading)
-
-
-def test_connections_of_one_sitting_share_what_was_read_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_of_one_sitting_share_what_was_read_even_from_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"secret\n")
     os.close(writing)
@@ -131,22 +121,15 @@ def test_a_person_is_asked_once_for_each_server() -> None:
 
     passwords = Passwords({}, prompt)
     assert passwords.of(dsn()) is None
-    assert passwords.can_ask(dsn())
     assert passwords.ask("--baseline", dsn()) == passwords.of(dsn()) == "typed"
-    assert not passwords.can_ask(dsn())
-    assert passwords.can_ask(dsn(host="db2"))
-    assert asked == ["Password of app@db1:3306 (--baseline): "]
+    assert passwords.ask("--baseline", dsn()) is None
+    assert passwords.ask("--encrypted", dsn(host="db2")) == "typed"
+    assert asked == ["Password of app@db1:3306 (--baseline): ", "Password of app@db2:3306 (--encrypted): "]
 
 
-def test_nobody_is_asked_where_the_dsn_says_where_to_look() -> None:
-    assert not Passwords({}, lambda _text: "typed").can_ask(dsn("password-env=DB"))
-
-
-def test_where_nobody_can_be_asked_the_ways_to_give_a_password_are_told() -> None:
-    passwords = Passwords({})
-    assert not passwords.can_ask(dsn())
-    with refused(DsnFault, "nobody-to-ask", where="--baseline"):
-        passwords.ask("--baseline", dsn())
+def test_nobody_is_asked_where_the_dsn_says_where_to_look_or_nobody_is_there() -> None:
+    assert Passwords({}, lambda _text: "typed").ask("--baseline", dsn("password-env=DB")) is None
+    assert Passwords({}).ask("--baseline", dsn()) is None
 
 
 def test_a_prompt_that_is_left_is_a_fault() -> None:
