@@ -48,11 +48,11 @@ __all__ = [
 _FloatArray: TypeAlias = NDArray[np.float64]
 
 class NativeError(Exception):
-    """What a database or a plan answered; ``args`` is ``(kind, message)``."""
+    """The error of a database or a plan; ``args`` is ``(kind, message)``."""
 
 @disjoint_base
 class Twin:
-    """What every twin does.
+    """The work of every twin.
 
     What a trial answers: its ``outcome``, exact totals of its ``spans`` (count, ns) by name, what the engine adds as
     ``extra``, and ``histograms`` of the spans that were met, each an HdrHistogram V2 payload.

@@ -75,7 +75,7 @@ TEXTS: dict[str, Text] = {
     "listings/studies.txt": lambda _: draw(studies_blocks(STUDIES), 80),
     "listings/dry_run.txt": lambda _: draw(dry_run_blocks(PLAN), 80),
     "listings/dry_run_own.txt": lambda _: draw(dry_run_blocks(OWN_PLAN), 80),
-    "decision/outline-80.txt": lambda _: draw(outline_blocks(*planned()), 80),
+    "decision/outline-80.txt": lambda _: draw(outline_blocks(planned()), 80),
     "page/valid.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
     "verify/run_leaking-100.txt": lambda _: draw(run_blocks(s.leaking()), 100),

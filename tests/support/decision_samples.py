@@ -1,6 +1,7 @@
 """Decisions put together of `support.samples`: one with an answer to most questions, one of generated rows alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from support import samples as s
@@ -8,7 +9,7 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import RunResult
 from tdelta.report.decision import Load
 from tdelta.session import RunRequest
-from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Step
+from tdelta.session.deciding import QUESTIONS, Answered, Decided, Open, Outline, Step
 
 NAMED = {question.name: question for question in QUESTIONS}
 PEAK = Load(2000.0, 3, 0.05)
@@ -28,12 +29,22 @@ def whole() -> tuple[Decided, Load]:
     return decided(*others.items(), daily=s.own_database(), open=(LATE,)), PEAK
 
 
+def crowded() -> tuple[Decided, Load]:
+    """As much as a page can have: every question answered or open, at length."""
+    found, load = whole()
+    own = s.changed(s.external_servers(), blocks=3)
+    answered = (*found.answered, Answered(NAMED["restart"], own, False), Answered(NAMED["rate"], s.sweep(), True))
+    why = Refusal.of("server-not-reached", said=" ".join(60 * ["refused"]))
+    missing = Open(NAMED["replication"], why, RunRequest(engine="mariadb"), is_failed=True)
+    return Decided(found.name, answered, (LATE, replace(LATE, question=NAMED["storage"]), missing)), load
+
+
 def bare() -> tuple[Decided, Load]:
     return Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), False),), ()), Load(2000.0)
 
 
-def outline() -> tuple[tuple[Step, ...], tuple[Open, ...]]:
-    return (Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),), (LATE,)
+def outline() -> Outline:
+    return Outline((Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),), (LATE,), (NAMED["backup"],))
 
 
-DECISIONS: dict[str, Callable[[], tuple[Decided, Load]]] = {"whole": whole, "bare": bare}
+DECISIONS: dict[str, Callable[[], tuple[Decided, Load]]] = {"whole": whole, "bare": bare, "crowded": crowded}

@@ -50,6 +50,7 @@ _output = partial(click.option, cls=Option, group=Group.OUTPUT)
     metavar="PRICE",
     help="Price of one core for one hour; gives the cost per month.",
 )
+@common_option("--currency", default="", metavar="NAME", help="Currency of the price, such as EUR.")
 @common_option("--rerun", is_flag=True, help="Measure everything again.")
 @common_option("--dry-run", is_flag=True, help="List the runs and their time.")
 @_output("--output", type=FILE, help="File of the page.  [./tdelta-decide-….html]")
@@ -60,6 +61,7 @@ def decide(
     rate: float | None,
     servers: int,
     price: float | None,
+    currency: str,
     rerun: bool,
     dry_run: bool,
     output: Path | None,
@@ -86,8 +88,8 @@ def decide(
     typed["max_seconds"] = max_seconds
     if dry_run:
         with drawn_progress() as observer:
-            planned = deciding.outline(typed, observer)
-        show(report.outline_blocks(*planned), report.outline_document(*planned), as_json=as_json)
+            planned = deciding.outline(typed, observer, rerun=rerun)
+        show(report.outline_blocks(planned), report.outline_document(planned), as_json=as_json)
         return ExitCode.ANSWERED
     from tdelta.report.page.file import render, require_place, write_page
 
@@ -103,7 +105,7 @@ def decide(
         click.echo(
             "no new run: finished ones stay, all others need a longer --max-time; --rerun measures again", err=True
         )
-    load = report.Load(rate, servers, price)
+    load = report.Load(rate, servers, price, currency)
     path = Path(f"tdelta-{found.name}.html") if output is None else output
     write_page(render(report.decision_page(found, load)), path, force=force)
     failed = [ExitCode.UNDECIDED for one in found.open if one.is_failed]

@@ -30,20 +30,20 @@ AES_INSTRUCTIONS = ("on", "off")
 """Whether the twin's process may use the CPU's AES instructions; ``on`` is the baseline's."""
 
 SCOPES = ("data", "+log", "+temp", "+binlog", "all")
-"""What a server encrypts: its tables; these and one thing more; all that it can."""
+"""The files that a server encrypts: its tables; these and one thing more; all that it can."""
 
 WORKLOAD_WORKS = ("warm", "cold")
 """The levels of ``work`` whose trials run the workload; a trial of any other level is one action."""
 
 WORKS = (*WORKLOAD_WORKS, "load", "rebuild", "routine", *WORK_ACTIONS)
-"""What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
+"""The work of a trial: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
 rebuild of the tables; one call of the workload's stored routine; one action."""
 
 COMPRESSIONS = ("none", "zlib", "lz4")
 """How a server compresses the pages of its tables before it encrypts them."""
 
 REPLICATIONS = ("none", "async", "semisync")
-"""What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
+"""A replica while its primary's load runs: none, it follows, commits wait for it."""
 
 KEYS = ("file", "vault", "vault-down")
 """Where a server has its keys from: a file, a key service, one that no longer answers once the server has started."""

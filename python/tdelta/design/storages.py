@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from tdelta.records import PLAIN_STORAGE
 
-_WHILE_MOUNTED = "everything, for whoever is logged in and may read the files, while it is mounted"
+_WHILE_MOUNTED = "while mounted, everything to users who may read the files"
 _AT_REST = "a lost or stolen disk, a copy of the device"
 
 
@@ -46,7 +46,7 @@ class Storage:
 
 USER_FOLDER = Storage(
     "DIR",
-    f"{_WHILE_MOUNTED}; what lies below it is its owner's, and was not searched",
+    f"{_WHILE_MOUNTED}; the disk below it was not searched",
     _AT_REST,
 )
 """Any folder of the user's on an encrypted file system."""
@@ -57,26 +57,26 @@ STORAGES: Mapping[str, Storage] = MappingProxyType(
         for one in (
             Storage(
                 PLAIN_STORAGE,
-                "names, sizes and times of files, and whatever the engine's cipher does not cover (see the evidence)",
-                "whoever reads the files or copies of them: other users, backups, a lost disk",
+                "names, sizes and times of files, and files that the engine does not encrypt",
+                "other users, copies of the files, a lost disk",
             ),
             Storage(
                 "fscrypt",
-                f"{_WHILE_MOUNTED}; below it sizes, times and owners of files, and the folder tree",
+                f"{_WHILE_MOUNTED}; always: sizes, times and owners of files, the folder tree",
                 _AT_REST,
                 seen="fscrypt",
                 programs=("mkfs.ext4",),
             ),
             Storage(
                 "luks",
-                f"{_WHILE_MOUNTED}; below it the LUKS header",
+                f"{_WHILE_MOUNTED}; always: the LUKS header",
                 _AT_REST,
                 seen="LUKS",
                 programs=("mkfs.ext4", "cryptsetup"),
             ),
             Storage(
                 "gocryptfs",
-                f"{_WHILE_MOUNTED}; below it sizes, times and owners of files, and the folder tree",
+                f"{_WHILE_MOUNTED}; always: sizes, times and owners of files, the folder tree",
                 f"{_AT_REST}, and copies of its encrypted files in backups",
                 seen="gocryptfs",
                 programs=("gocryptfs",),

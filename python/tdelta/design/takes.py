@@ -31,7 +31,7 @@ class Takes(Enum):
 SERVER_TAKES = frozenset(
     {Takes.INSTANCES, Takes.CACHE, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY, Takes.AGENTS}
 )
-"""What private servers take."""
+"""The options of private servers."""
 
 SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {"trial_seconds": 2.0, "blocks_per_round": 8, "max_seconds": 600.0}
@@ -39,4 +39,4 @@ SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 """The options that have another default on servers: these take longer to start, to fill and to settle."""
 
 OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS, Takes.AGENTS})
-"""What servers of the user's take, whichever engine they are; an engine's address adds what its own do."""
+"""The options of the user's servers, of any engine; an engine adds its own."""

@@ -83,7 +83,7 @@ _DELETED = " (deleted)"
 _IN_MEMORY = ("/memfd:", "/dev/shm/", "/SYSV", "/[aio]")  # noqa: S108 - names of what is not read
 _STREAMS = ("0", "1", "2")
 _GONE = (errno.ENOENT, errno.ESRCH, errno.ENXIO)
-"""What opening says of a file, or of a descriptor, that is no more (the last: it is a socket's by now)."""
+"""Errors of opening a file or a descriptor that is gone (the last: it is a socket's by now)."""
 
 _READ_FIRST = (
     FileClass.TEMP,
@@ -105,7 +105,7 @@ _READ_FIRST = (
     FileClass.STORAGE,
     FileClass.DUMP,
 )
-"""What is soonest gone is read first."""
+"""Files that are soonest gone are read first."""
 
 _OF_PAGES = frozenset((FileClass.TABLES, FileClass.DOUBLEWRITE))
 """Classes of files that have pages of tables, one after another."""

@@ -39,6 +39,9 @@ _CONVERTED = ("converted_bytes", "file_bytes")
 """Counters of the bytes that an operation converted."""
 
 _PROJECTED_BYTES = 2e12
+PROJECTED = f"{_PROJECTED_BYTES / 1e12:g} TB"
+"""The size that the time of a conversion is projected to."""
+
 _WHILE = "while"
 _FEWEST_BLOCKS = 2
 
@@ -206,7 +209,7 @@ def lines(found: Sequence[ActionMeasure], _result: RunResult) -> Iterator[Line]:
         amount, took = amounts((size,), "bytes")[0], one.seconds.median
         yield Line(
             FOUND,
-            f"{one.name}: {amount} in {duration(took)}; {_PROJECTED_BYTES / 1e12:g} TB: about"
+            f"{one.name}: {amount} in {duration(took)}; {PROJECTED}: about"
             f" {max(1.0, _PROJECTED_BYTES / size * took / 3600):.0f} h, longer from disk",
         )
 

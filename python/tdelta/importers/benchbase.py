@@ -31,7 +31,7 @@ _UNITS_MS = {"microseconds": 0.001, "us": 0.001, "milliseconds": 1.0, "milliseco
 _UNIT = re.compile(r"\(([a-z]{2,12})\)")
 _OF_TRANSACTION = re.compile(r"\.results\.(?P<name>[^.]{1,100})\.csv(?:\.gz)?$")
 _SETTINGS = {"Benchmark Type": "benchmark", "scalefactor": "scale factor", "isolation": "isolation"}
-"""What a summary says of the test, by its keys."""
+"""Settings of the test, by their keys."""
 _QUANTILES = {
     "25th percentile latency": 0.25,
     "median latency": 0.5,

@@ -66,7 +66,7 @@ OF_THE_WHOLE = ("tps", "throughput", "transactions_per_second", "nopm", "tpm", "
 """Of several throughputs in one row, the first of these is that of the whole."""
 
 OF_ANYTHING = _words("transactions txns operations ops requests queries events iterations jobs")
-"""What a throughput counts where it is of no operation in particular."""
+"""Words for operations in general, of which a throughput may be."""
 
 TIMES_MS = {
     **dict.fromkeys(_words("ns nanoseconds nanos"), 1e-6),

@@ -72,7 +72,7 @@ WITH_TIMES: Mapping[str, str] = {importer.name: it.times for it in FORMATS for i
 """By importer: what to do for single response times, or a histogram of them, where its files have none."""
 
 _HINT = re.compile(r"\b[te]ps\b|statistics:|Test execution summary:|Latency histogram|TEST RESULT :|transaction")
-"""What every line that marks a format has: most lines of other files are passed over by it alone."""
+"""The sign of every line that marks a format: most lines of other files lack it and are passed over."""
 _HAMMERDB_JOBS = "HammerDB's jobs timing, tcount or summaryjson"
 _OTHERS = {
     "mysqlslap": re.compile(

@@ -101,7 +101,7 @@ def half_unit(printed: str) -> float:
 
 
 LARGEST_JSON_BYTES = 4 * 1024 * 1024
-"""What is larger takes a hundred times its length in memory, if it is made for that."""
+"""Larger texts may take a hundred times their length in memory, if they are made for that."""
 
 
 def of_object(found: object, *keys: str) -> object:

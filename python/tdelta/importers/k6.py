@@ -24,7 +24,7 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Figure, Observation, Summary
 
 DURATIONS = ("http_req_duration", "grpc_req_duration", "iteration_duration")
-"""What is a response time, the first that a file has; in ms."""
+"""Response times, in ms; the first that a file has is used."""
 _COUNTS = {"http_req_duration": "http_reqs", "iteration_duration": "iterations"}
 """The counters of what the durations are of."""
 _ITERATIONS = DURATIONS[-1]

@@ -58,7 +58,7 @@ _SETTINGS = {
     "tries": re.compile(r"maximum number of tries: (\d{1,9})$"),
     "latency limit, ms": re.compile(r"number of transactions above the (\d{1,9}(?:\.\d{1,3})?) ms latency limit"),
 }
-"""What a report says of the test; ``-C`` and ``-R`` show in other lines."""
+"""Settings of the test; ``-C`` and ``-R`` show in other lines."""
 _PACED = "rate limit schedule lag"
 _WEIGHT = re.compile(r"- weight: (\d{1,9})")
 _RECONNECTING = "(including reconnection times"

@@ -465,7 +465,7 @@ def _notes(idle: int, beside_gaps: int) -> tuple[Caution, ...]:
 
 # Single response times as tools log them, a line a request: of all requests, and of each type of them.
 #
-# What failed is counted, reported and left out: how long an error takes says nothing of the work.
+# Failed operations are counted, reported and left out: how long an error takes says nothing of the work.
 
 MOST_TYPES = 100  # more are addresses with an id in each, and no types of requests
 

@@ -1,17 +1,14 @@
 """Swingbench results (``results.xml``): count, mean, percentiles of each transaction type, throughput by the second.
 
 Elements are matched by local name, in any namespace, wherever they stand, so that old and new layouts are read alike;
-the misspelt names are Swingbench's own. A standard deviation is written only with ``-stats full``. The tool's author
-shows the figure, not its element's name (dominicgiles.com, "New build of swingbench with improved stats"): whatever has
-``StandardDeviation`` is taken, and only if it can belong to minimum, mean, maximum and percentiles.
+the misspelt names are Swingbench's own.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -145,9 +142,9 @@ _SETTINGS = {
     "minimumintrathinktime": "least think time within transactions",
     "maximumintrathinktime": "most think time within transactions",
 }
-"""What a document says of the test, by its elements."""
+"""Settings of the test, by their elements."""
 _RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
-_RELATIVE_SLACK = 0.01
+_WHOLE_MS = 1.0  # minimum and maximum are whole ms, the mean is not
 _UNLIKELY = 10.0  # readings this many times off the overview's average are not transactions per second
 
 
@@ -212,30 +209,23 @@ def _summary(transaction: Transaction, belonging: Belonging, problems: Problems)
         line = transaction.texts["averageresponse"][1]
         problems.add(unexpected(f"an AverageResponse above 0 of {shown(transaction.name)}", mean), line)
         return
-    quantiles = _quantiles(transaction)
     minimum, maximum = _value(transaction, "minimumresponse"), _value(transaction, "maximumresponse")
-    sd: float | None = None
-    notes: list[Caution] = []
-    if minimum is not None and maximum is not None:
-        printed = Printed(int(count), mean, minimum, maximum, quantiles)
-        if not printed.is_consistent:
-            problems.add(
-                out_of_range(
-                    f"AverageResponse of {shown(transaction.name)}",
-                    f"between its minimum and maximum ({minimum:g} and {maximum:g})",
-                    mean,
-                ),
-                transaction.line,
-            )
-            return
-        sd, notes = _standard_deviation(transaction, printed)
+    if minimum is not None and maximum is not None and not minimum - _WHOLE_MS <= mean <= maximum + _WHOLE_MS:
+        problems.add(
+            out_of_range(
+                f"AverageResponse of {shown(transaction.name)}",
+                f"between its minimum and maximum ({minimum:g} and {maximum:g})",
+                mean,
+            ),
+            transaction.line,
+        )
+        return
     failed = _value(transaction, "failedtransactioncount")
-    if failed:
-        notes.append(Caution.of("failed-transactions", transactions=failed))
+    notes = [Caution.of("failed-transactions", transactions=failed)] if failed else []
     origin = belonging.origin(transaction.line, *notes)
     rounding = half_unit(transaction.texts["averageresponse"][0])
     group = belonging.response_times(transaction.name)
-    yield Summary(group, origin, int(count), mean, sd, quantiles, rounding=rounding)
+    yield Summary(group, origin, int(count), mean, None, _quantiles(transaction), rounding=rounding)
 
 
 def _needed(
@@ -262,61 +252,6 @@ def _quantiles(transaction: Transaction) -> dict[float, float]:
         if spelling and stem in _DECILES and value is not None:
             found[_DECILES[stem]] = value
     return dict(sorted(found.items()))
-
-
-# Which standard deviations are possible, given the other figures: one that cannot belong to minimum, mean, maximum and
-# percentiles is in another unit, or of other transactions, and is not used.
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """The figures of one transaction type, in ms; quantiles by their share, ``{0.95: 4.1}``.
-
-    ``rounding_ms`` is how far off each may be.
-    """
-
-    count: int
-    mean: float
-    minimum: float
-    maximum: float
-    quantiles: Mapping[float, float]
-    rounding_ms: float = 1.0  # minimum, maximum and percentiles are whole ms; the mean is not
-
-    @property
-    def is_consistent(self) -> bool:
-        return self.minimum - self.rounding_ms <= self.mean <= self.maximum + self.rounding_ms
-
-    def sd_limits(self) -> tuple[float, float]:
-        """The smallest and the largest standard deviation that values with such figures can have.
-
-        Above: the variance is at most ``(max - mean)(mean - min)`` (Bhatia and Davis, *A Better Bound on the Variance*,
-        Amer. Math. Monthly 107, 2000). Below: a share w of values at least d beyond the mean makes the variance at
-        least ``d² w / (1 - w)`` (Cantelli's inequality), for every quantile and for the one value that is the extreme.
-        """
-        n, mean, slack = self.count, self.mean, self.rounding_ms
-        above = max(self.maximum + slack - mean, 0.0) * max(mean - self.minimum + slack, 0.0) * n / (n - 1)
-        beyond = [(self.maximum - mean, 1 / n), (mean - self.minimum, 1 / n)]
-        for share, quantile in self.quantiles.items():
-            # A tool may count one value more or less as beyond its quantile.
-            beyond.append((quantile - mean, 1 - share - 1 / n) if quantile > mean else (mean - quantile, share - 1 / n))
-        below = max((max(d - slack, 0.0) ** 2 * w / (1 - w) for d, w in beyond if 0 < w < 1), default=0.0)
-        return math.sqrt(below), math.sqrt(above)
-
-    def may_have(self, sd: float) -> bool:
-        smallest, largest = self.sd_limits()
-        slack = self.rounding_ms
-        return smallest * (1 - _RELATIVE_SLACK) - slack <= sd <= largest * (1 + _RELATIVE_SLACK) + slack
-
-
-def _standard_deviation(transaction: Transaction, printed: Printed) -> tuple[float | None, list[Caution]]:
-    """The standard deviation if it is there and possible, and a caution if it is there and is not."""
-    sd = next((_value(transaction, key) for key in transaction.texts if "standarddeviation" in key), None)
-    if sd is None or printed.count < 2:
-        return None, []
-    if sd == 0 or not printed.may_have(sd):
-        said = f"a standard deviation of {sd:g} ms"
-        return None, [Caution.of("not-used", what=said, why="it does not fit the other figures")]
-    return sd, []
 
 
 def _series(

@@ -272,7 +272,7 @@ _SETTINGS = {
     "scope": re.compile(r"scope: (\w{1,30})$"),
     "distribution": re.compile(r"Using (\w{1,30}) distribution"),
 }
-"""What it prints of the test before it begins."""
+"""Settings of the test, printed before it begins."""
 _SEVERE = ("FATAL:", "ALERT:")
 
 

@@ -128,7 +128,7 @@ def _use(name: str, parts: Sequence[AgentPart]) -> AgentUse:
 # Hosts that twins change between: how much one costs over another, and whether overheads are the same on all.
 #
 # The effect of a host on all that it runs is in the model of the verdicts (`tdelta.inference.rounds`), and shown here.
-# What that model does not have is an *interaction*: a host on which encryption costs another share. That is looked for
+# That model has no *interaction*: a host on which encryption costs another share. That is looked for
 # in the rounds that have a plain and an encrypted twin on every host: with d the log of a host's ratio in a round, d[r,
 # h] = mean + round[r] + host[h] + residual[r, h], as for load agents (`tdelta.inference.agents.between`). Twins of one
 # host differ by their instance effects, too, which are in the residual.

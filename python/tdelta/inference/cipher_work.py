@@ -28,7 +28,7 @@ A_PAGE_AT_MOST_US = 100.0
 TOO_LITTLE = 0.005  # the share of the response time: a quarter of the default tolerance
 
 _MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
-"""What counts pages: SQLite's caches, servers' buffer pools."""
+"""Counters of pages: of SQLite's caches, of servers' buffer pools."""
 
 _OPEN = frozenset({Decision.UNDECIDED, Decision.NEGLIGIBLE, Decision.WITHIN})
 _PAGE_BYTES = 16384

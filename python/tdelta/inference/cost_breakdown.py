@@ -93,7 +93,7 @@ class Draws:
     def __init__(self, seed: int = _SEED) -> None:
         self._random = np.random.default_rng(seed)
         self.transfer = self.normal()
-        """What all prices of the run share: `tdelta.inference.unit_costs.TRANSFER` of it."""
+        """The factor that all prices of the run share: `tdelta.inference.unit_costs.TRANSFER` of it."""
 
     def normal(self) -> FloatArray:
         return self._random.standard_normal(DRAWS)

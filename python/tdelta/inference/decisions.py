@@ -69,7 +69,7 @@ class Grounds:
     plain_stalls: float
     rounds: int
     stall_cost: float = 0.0
-    """What one side's stalls add to its mean, a share of the typical cost; the larger one of sides whose stalls are
+    """The share of the typical cost that one side's stalls add to its mean; the larger one of sides whose stalls are
     few."""
     has_odd_trials: bool = False
     """Whether any trial was an event, above or below: they may hit one instance more than another."""

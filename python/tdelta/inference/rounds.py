@@ -33,7 +33,7 @@ from tdelta.inference.posterior import FloatArray, Mixture, mixture
 from tdelta.inference.quantiles import beta_quantile
 from tdelta.records import InstanceEffectPrior
 
-# What a round does to encryption's cost: an effect that all encrypted twins of a round share.
+# The effect of a round on encryption's cost, which all encrypted twins of the round share.
 #
 # A round makes its twins anew: a data seed, a page layout, a state of the machine's clocks. Where these change what
 # encryption costs, a treatment and its B/B twin move together, so no comparison of identical twins sees it, and a
@@ -178,7 +178,7 @@ def _shared(
     return SharedEffect(math.sqrt(max(0.0, between - within)), len(rows), is_beyond)
 
 
-# What is known of instance effects before a run: nearly nothing, or what a calibration of this machine found.
+# The prior of instance effects: nearly nothing is known, or a calibration of this machine found them.
 #
 # An instance's *effect* (layout, start-up) is what it differs by from others like it. Without a calibration its
 # standard deviation has a half-Cauchy prior with a scale of 1%: most machines show less, and its heavy tail lets a

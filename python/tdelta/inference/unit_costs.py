@@ -35,12 +35,12 @@ HMACs injected in SQLCipher took 4 to 22% more, in busy runs, than their price (
 """
 
 BLOCKS = "blocks"
-"""What else counts, beside the ``cache`` and all ``bytes`` that are moved: these, but for rows that a load reads."""
+"""Parts beside the ``cache`` and all ``bytes`` that are moved: these, but for rows that a load reads."""
 
 _QUARTILES_OF_NORMAL = 1.349
 _CACHE = ("cache_misses", "cache_writes")
 _SERVED = (("pages_decrypted", "pages_read"), ("pages_encrypted", "pages_written"))
-"""What counts a server's pages: those that passed the cipher, else all that were read and written."""
+"""Counters of a server's pages: those that passed the cipher, else all that were read and written."""
 
 _LEAST_SHARE = 0.005  # of the whole line: calls that took less are not listed
 

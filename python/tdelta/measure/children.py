@@ -59,7 +59,7 @@ class Child:
     """
 
     called = "a process of tdelta's own"
-    """What it is in messages."""
+    """Its name in messages."""
 
     def __init__(self, module: str, environment: Mapping[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process

@@ -111,7 +111,7 @@ def _bad_size(size: int) -> UsageError:
 
 DEFAULT_SECONDS = 20.0
 RING_BYTES = 1 << 20
-"""What a cell walks through, half of it read and half written: beyond a first-level cache, about a second-level one."""
+"""The memory that a cell reads and writes, half of each: beyond a first-level cache, about a second-level one."""
 
 _PROOF_BYTES = 4096  # in much shorter pages calls and IVs outweigh AES
 _LEAST_SLOWDOWN = 1.5

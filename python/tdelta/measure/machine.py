@@ -21,7 +21,7 @@ from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
 
 NOT_INSTALLED = "not installed"
 DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "psutil", "rich", "sqlglot")
-"""What tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
+"""Distributions that tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
 
 
 def library_versions() -> dict[str, str]:

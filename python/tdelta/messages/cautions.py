@@ -12,7 +12,7 @@ CAUTIONS = {
     ),
     "carried-over": "a trial after an encrypted one costs {effect}% ({interval}), which is not in the overheads",
     "no-aa-control": "no A/A control: the noise of this run is unknown",
-    "one-round": "one round does not show copy-to-copy variation; the prior ({prior}) widens every interval",
+    "one-round": "one round does not show copy-to-copy variation: intervals are wider",
     "few-rounds": "{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
     "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B control: {lacking}",

@@ -59,7 +59,7 @@ def allowed_cpus(root: Path = Path("/")) -> float:
 
 
 WORKER = "a worker process"
-"""What stands still where a trial's own process does, in words."""
+"""A trial's own process, in words, where it stands still."""
 
 _READ_SECONDS = 24 * 3600.0
 

@@ -37,7 +37,7 @@ _ELSEWHERE = "elsewhere"
 """In the default place, links to the folders of runs that are in other places: `sweep_all` finds them there."""
 
 _GONE = (errno.ENOENT, errno.ENOTCONN)
-"""What is no longer there, or lay in a file system whose process has died."""
+"""Errors of files that are gone, or whose file system's process has died."""
 
 _COPY_BYTES = 1 << 24
 _REMOVAL_SECONDS = 3.0

@@ -13,7 +13,7 @@ _SECOND_NS = 1_000_000_000
 
 LOAD, REBUILD, ROUTINE = "load", "rebuild", "routine"
 STEPS = (LOAD, REBUILD, ROUTINE)
-"""What a trial may be beside transactions, see `tdelta.processes.answers`, and beside actions."""
+"""Trials other than transactions and actions, see `tdelta.processes.answers`."""
 
 TRANSACTIONS = ("warm", "cold")
 """Levels of ``work`` whose trials are transactions."""

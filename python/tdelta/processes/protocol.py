@@ -132,7 +132,7 @@ class Twin(ABC):
 
 TwinT = TypeVar("TwinT", bound=Twin)
 Settings: TypeAlias = Any
-"""What decides a twin, of the engine's own type, frozen and hashable."""
+"""The settings of a twin, of the engine's own type, frozen and hashable."""
 
 
 class Twins(ABC, Generic[TwinT]):

@@ -41,7 +41,7 @@ _SYMBOLS: Mapping[FunctionClass, str] = {
         (^|_|::)(lz4|zstd|snappy|brotli|lzma|lzo|miniz) ^(in|de)flate (^|[_:])(de|un)?compress(_|$|block|page)
     """,
 }
-"""What a symbol holds, in any case, by its class: of libraries and the kernel."""
+"""Parts of symbols of libraries and the kernel, in any case, by their class."""
 
 _CLIENT_FILES = r"^_native\. ^(lib)?python ^libno_aes ^libevp_count"
 """tdelta's own processes, whatever their functions are called."""

@@ -83,7 +83,7 @@ def _file_name(dso: str) -> str:
 
 
 SHOWN = ("--symfs", "/dev/null", "-F", "pid,tid,cpu,time", "--ns", "--show-task-events", "--show-lost-events")
-"""What `threads_of` reads: these words of ``perf script``, which would
+"""The input of `threads_of`: these words of ``perf script``, which would
 otherwise read the symbols of every program, though none is printed: a
 second of CPU a call, with it 15 ms."""
 

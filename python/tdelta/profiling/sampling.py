@@ -62,7 +62,7 @@ FREQUENCY_HZ = 999
 
 _CAP_IPC_LOCK = 14
 _BUFFERS_KIB = 64 << 10
-"""What perf may hold in memory of all CPUs together, until it gets a CPU to write it down."""
+"""The most that perf may hold in memory of all CPUs together, until it gets a CPU to write it down."""
 
 _BUFFER_KIB = 4 << 10
 _SMALLEST_BUFFER_KIB = 512

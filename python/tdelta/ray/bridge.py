@@ -46,7 +46,7 @@ _FOLDERS = "tdelta-ray-"
 """How folders of a Ray of ours begin. They lie in /tmp, since paths of sockets below them may have 107 bytes."""
 
 _HEAD_SILENT = re.compile(r"Failed to connect to GCS[^.\n]*")
-"""What Ray says when it ends a process that cannot reach the head any more."""
+"""The message with which Ray ends a process that cannot reach the head any more."""
 
 _ADDED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
 """Nothing is sent to Ray's makers."""
@@ -184,7 +184,7 @@ class Bridge(Worker):
         try:
             self._request("start", START_SECONDS, **order, kind=self.kind, resumed_by=self.resumed_by)
             self.placed: list[dict[str, Any]] = self.invoke("begin", count, *more, seconds=self.start_seconds)
-            """What each actor says of itself."""
+            """The report of each actor on itself."""
 
             _require_same_version(self.placed, self.option)
         except BaseException:

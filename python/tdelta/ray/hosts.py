@@ -18,7 +18,7 @@ _CALLS = 4
 """How many of an actor's methods Ray may run at once: a call, and a stop beside it."""
 
 _CALL_SECONDS = 86_400.0
-"""What is called has time limits itself, and Ray says when a node is gone."""
+"""The called functions have time limits themselves, and Ray reports a node that is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import Enum, StrEnum, auto
 from tdelta.messages import Refusal
 
 LAST = "last"
-"""What names the newest run that was asked for by itself."""
+"""The name of the newest run that was asked for by itself."""
 
 LONGEST_LABEL = 64
 

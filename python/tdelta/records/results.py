@@ -18,7 +18,7 @@ from tdelta.records.trials import Trial
 F = TypeVar("F", bound=Finding)
 
 DEFAULT_TOLERANCE = 0.02
-"""What overhead is not worth speaking of where the user does not say, a share."""
+"""The default tolerance: a smaller overhead counts as none, a share."""
 
 
 class Decision(StrEnum):

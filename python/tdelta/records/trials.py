@@ -8,10 +8,10 @@ from tdelta.records.conditions import Condition
 from tdelta.records.parts import part
 
 BACKUP = "backup_"
-"""What the counters of backups begin with."""
+"""The prefix of the counters of backups."""
 
 SEARCHED = "markers_in_"
-"""What a backup's counters of planted markers begin with; the class of the files follows."""
+"""The prefix of a backup's counters of planted markers; the class of the files follows."""
 
 TEMPORARY = ("temporary_tables", "temporary_files", "sort_merge_passes", "temporary_bytes")
 """Counters of temporary data: tables on disk, files, passes over a sort's files, bytes in files."""

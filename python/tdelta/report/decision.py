@@ -6,30 +6,34 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from tdelta import __version__
 from tdelta.design.storages import storage_of
+from tdelta.design.takes import Takes
 from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
 from tdelta.document.labels import compared_label
 from tdelta.document.quantities import MINUS, MISSING, counted, duration, share
 from tdelta.document.wording import label
+from tdelta.engines.registry import profile
 from tdelta.findings import answer_lines
-from tdelta.findings.actions import ActionMeasure
+from tdelta.findings.actions import PROJECTED, ActionMeasure
 from tdelta.findings.backups import BackupMeasure
 from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
+from tdelta.findings.temporary import CLASSES as TEMPORARY
 from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
-from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
+from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult, RunSettings
 from tdelta.report.answer import against_trust, ciphers_found, companion, run_answer, verdict_words
 from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
 from tdelta.report.outcome import Outcome, of_run
-from tdelta.report.subject import subject
+from tdelta.report.subject import megabytes, subject
 from tdelta.report.values import values_of
 
 if TYPE_CHECKING:
-    from tdelta.session.deciding import Answered, Decided, Open, Step
+    from tdelta.session.deciding import Answered, Decided, Open, Outline, Step
 
 DECISION_SCHEMA = "tdelta.decide/1"
 OUTLINE_SCHEMA = "tdelta.decide-dry-run/1"
@@ -41,9 +45,23 @@ _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
 _NOISE, _MOST_CAUTIONS = "Noise", 1
+_LONGEST_REASON = 200
 _MOST_READABLE, _MOST_NAMED = 2, 3
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_ON_PLAINTEXT = re.compile("(files )?readable|no plaintext")
 _MOUNTED = " while it is mounted"
+_ROWS, _CHANGED, _DELETED, _QUERIED = "whole rows", "rows as they change", "deleted rows", "rows in sorts and joins"
+_LOGS = ("wal", "redo log", "undo", "doublewrite", "journal", "binlog", "relay log")
+_CONTENTS = {
+    **dict.fromkeys(_LOGS, _CHANGED),
+    **dict.fromkeys(TEMPORARY, _QUERIED),
+    "server logs": "statements with their values",
+    "dictionary": "names of tables and columns",
+}
+"""The content of classes of files (`tdelta.evidence.FileClass`); of all others it is whole rows."""
+
+_GRAVEST = (_ROWS, _DELETED, _CHANGED, _QUERIED)
+_TERMS = "A round makes new copies of the database; a block measures every configuration once."
 _CONTINUED = "the same command with a longer --max-time continues; with --rerun it measures everything again"
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
 
@@ -55,6 +73,10 @@ class Load:
     rate: float | None = None
     servers: int = 1
     core_hour_price: float | None = None
+    currency: str = ""
+
+    def price(self, number: str) -> str:
+        return f"{number} {self.currency}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +119,7 @@ def _cores_text(load: Load, found: Decided) -> str:
     if cores.month_costs is None:
         return text
     cost = cores.month_costs[0]
-    return f"{text}; {abs(cost):,.2f} {'less' if cost < 0 else 'more'} per month"
+    return f"{text}; {load.price(f'{abs(cost):,.2f}')} {'less' if cost < 0 else 'more'} per month"
 
 
 def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
@@ -114,17 +136,18 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
         )
     if cores.month_costs is not None:
         more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
-        rows.append(("cost per month", MISSING, MISSING, more, f"{low} to {high}"))
+        rows.append(("cost per month", MISSING, MISSING, load.price(more), f"{low} to {high}"))
     titles = ("unencrypted", "encrypted", "more", "95% interval")
     numbers = [Column(title, is_number=True) for title in titles]
-    yield Table(f"At {load.rate:,.6g}/s", [Column(""), *numbers], rows)
+    at = f"at {load.rate:,.6g}/s on each server"
+    yield Table("Busy cores", [Column(at), *numbers], rows)
     yield Paragraph(_CORES_NOTE, "note")
 
 
 def decision_blocks(found: Decided, load: Load, page: str) -> Iterator[Block]:
     daily, *others = found.answered
     yield Paragraph(run_answer(daily.result).sentence, "answer", state=daily.result.decision.value)
-    readable = [text for text, _ in still_readable(found)]
+    readable = [f"{one.text} ({one.content})" for one in still_readable(found)]
     if len(readable) > _MOST_READABLE:
         readable[_MOST_READABLE:] = [f"{len(readable) - _MOST_READABLE} more on the page"]
     lines = [
@@ -173,29 +196,70 @@ def _sizes(result: RunResult) -> str:
     return "".join(f"; {line.text}" for line in answer_lines(result, (BackupMeasure,)))
 
 
-def still_readable(found: Decided) -> list[tuple[str, str]]:
-    """Data that can be read without the key, a text for each configuration, and the questions whose runs found it."""
-    classes, titles = defaultdict[str, dict[str, None]](dict), defaultdict[str, dict[str, None]](dict)
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Data that can be read without the key: where, the classes of files, their content, and a step that helps.
+
+    ``questions`` are the titles of those whose runs found it.
+    """
+
+    where: str
+    files: tuple[str, ...]
+    content: str
+    helps: str
+    questions: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.where}: {', '.join(self.files)}"
+
+
+def still_readable(found: Decided) -> list[Readable]:
+    """The gravest first."""
+    files, titles = defaultdict[tuple[str, ...], list[str]](list), defaultdict[tuple[str, ...], list[str]](list)
     for one in found.answered:
-        for where, file_class in _readable_in(one.result):
-            classes[where][file_class] = titles[where][one.question.title] = None
-    return [(f"{where}: {', '.join(of)}", ", ".join(titles[where])) for where, of in classes.items()]
+        for file_class, *key in _readable_in(one.result):
+            files[tuple(key)].append(file_class)
+            titles[tuple(key)].append(one.question.title)
+    order = [*_GRAVEST, *_CONTENTS.values()]
+    several = [
+        Readable(where, tuple(dict.fromkeys(files[key])), content, helps, tuple(dict.fromkeys(titles[key])))
+        for key in files
+        for where, content, helps in [key]
+    ]
+    return sorted(several, key=lambda one: order.index(one.content.split(", ")[0]))
 
 
-def _readable_in(result: RunResult) -> Iterator[tuple[str, str]]:
-    """Where, and the class of the files or backups."""
+def _readable_in(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
+    """The class of the files or backups, where they are, their content, and what helps."""
     for evidence in result.of(FileEvidence):
+        name, where = evidence.file_class, compared_label(evidence.condition)
         if evidence.state in _IN_CLEAR and evidence.condition.is_protected:
-            mounted = _MOUNTED if evidence.state is EvidenceState.MOUNTED else ""
-            yield f"{compared_label(evidence.condition)}{mounted}", evidence.file_class
+            if evidence.state is EvidenceState.MOUNTED:
+                yield name, f"{where}{_MOUNTED}", _ROWS, "let the database encrypt as well"
+            else:
+                yield name, where, _CONTENTS.get(name, _ROWS), _remedy(evidence, result.settings)
     for left in (left for action in result.of(ActionMeasure) for left in action.left):
-        if left.there:
-            yield "rows after a conversion", left.file_class
-        if left.deleted:
-            yield "deleted rows after a conversion", left.file_class
+        helps = "erase the old logs" if left.file_class in _LOGS else "rebuild the tables, erase the old files"
+        contents = ((left.there, _CONTENTS.get(left.file_class, _ROWS)), (left.deleted, _DELETED))
+        if found := [content for number, content in contents if number]:
+            yield left.file_class, "after a conversion", ", ".join(found), helps
     for backup in result.of(BackupMeasure):
         if backup.condition.is_protected and backup.in_the_clear:
-            yield "backups", "logical" if backup.is_logical else "physical"
+            kind = "logical" if backup.is_logical else "physical"
+            yield kind, "backups", _ROWS, "encrypt backups as they are written"
+
+
+def _remedy(evidence: FileEvidence, settings: RunSettings) -> str:
+    """A setting, or a step, after which these files cannot be read without the key."""
+    takes = profile(settings.engine).takes
+    if evidence.file_class in TEMPORARY:
+        return (
+            "keep them in memory (--temp-store memory)" if Takes.LIBRARY in takes else "put them on an encrypted disk"
+        )
+    scope = evidence.condition.get("scope", settings.options.get("scope"))
+    is_wider = Takes.SCOPE in takes and evidence.state is EvidenceState.UNCOVERED and scope != "all"
+    return "encrypt more (--scope all)" if is_wider else "put them on an encrypted disk"
 
 
 def _nothing_readable(found: Decided) -> str:
@@ -211,6 +275,7 @@ def _nothing_readable(found: Decided) -> str:
 def decision_page(found: Decided, load: Load) -> Page:
     daily = found.answered[0].result
     headline = run_answer(daily).sentence
+    runs = "; ".join(f"{one.question.title}: {one.result.settings.run_id}" for one in found.answered)
     return Page(
         title=f"tdelta: {headline}",
         eyebrow=f"Encryption at rest: {subject(daily)}",
@@ -219,24 +284,25 @@ def decision_page(found: Decided, load: Load) -> Page:
         sections=[section for section in _sections(found, load) if section.blocks],
         marker=f"{MARKER}: decision",
         is_compact=True,
-        footer=f"tdelta {__version__}, {found.name}; tdelta report RUN has the charts and checks of a run.",
+        footer=f"tdelta {__version__}, {found.name}. Charts and checks: tdelta report RUN; {runs}.",
     )
 
 
 def _sections(found: Decided, load: Load) -> Iterator[Section]:
     daily, *others = found.answered
-    rows = [_row(daily, brief(daily.result), ()), *(_row(one, "", _facts(daily.result)) for one in others)]
-    columns = list(map(Column, ("question", "answer", "measured with", "run")))
+    rows = [_row(daily, brief(daily.result), ()), *(_row(one, "", (daily,)) for one in others)]
+    columns = list(map(Column, ("question", "answer", "measured")))
     warnings = [Paragraph(f"{text}.", "note") for text in ciphers_found(daily.result)]
     following = [Paragraph(f"Open answers: {_CONTINUED}.", "note")] if _is_open(found) else []
-    yield Section("answer", "Answers", [*warnings, Table("Answers", columns, rows), *following])
+    answers: list[Block] = [Paragraph(_measured_on(found)), *warnings, Table("Answers", columns, rows), *following]
+    yield Section("answer", "Answers", answers)
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("cautions", "Cautions", list(_caution_blocks(found)))
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
-    left = [(one.question.title, one.why.text, run_command(one.request.to_json())) for one in found.open]
-    titles = ("question", "why", "command")
-    yield Section("open", "Not measured", [Table("Open questions", list(map(Column, titles)), left)] if left else [])
+    left = [(one.question.title, shorten(one.why.text, _LONGEST_REASON, placeholder=" …")) for one in found.open]
+    columns = [Column("question"), Column("why")]
+    yield Section("open", "Not measured", [Table("Open questions", columns, left)] if left else [])
     yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)], "facts")])
 
 
@@ -246,24 +312,40 @@ _CORES_NOTE = (
 )
 
 
+def _measured_on(found: Decided) -> str:
+    """The size that daily work was measured at, and that no other was."""
+    daily, settings = found.answered[0], found.answered[0].result.settings
+    size = settings.options.get("size_bytes") if settings.database is None else settings.database.size_bytes
+    amount = megabytes(size) if isinstance(size, int) else "data"
+    whose = "your rows" if daily.has_own_rows else "generated rows"
+    is_projected = any(PROJECTED in line.text for one in found.answered for line in answer_lines(one.result))
+    projection = f", and the time for {PROJECTED} is a projection" if is_projected else ""
+    return f"Measured on {amount} of {whose}. No other size was measured{projection}."
+
+
 def _facts(result: RunResult) -> list[str]:
-    return "; ".join(found_in(result)).split("; ")
+    """The facts of a run, without those on plaintext, which have a section."""
+    return "; ".join(text for text in found_in(result) if not _ON_PLAINTEXT.match(text)).split("; ")
 
 
-def _row(one: Answered, head: str, known: Sequence[str]) -> tuple[str | Cell, ...]:
-    """One row: ``head``, of daily work, in place of the sentence that heads the page; no fact that is known."""
+def _row(one: Answered, head: str, before: Sequence[Answered]) -> tuple[str | Cell, ...]:
+    """One row: ``head``, of daily work, in place of the sentence that heads the page; nothing that is said ``before``.
+
+    The page is headed by the conditions of daily work, so that its row has none.
+    """
     answer, counts = run_answer(one.result), one.result.counts
+    known = [fact for other in before for fact in _facts(other.result)]
     more = [line for line in answer.lines if head and line.title in _OF_DAILY]
     if facts := [fact for fact in _facts(one.result) if fact and fact not in known]:
         more.append(Line(FOUND, "; ".join(facts)))
     text = " ".join((f"{head}." if head else answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
-    _, _, conditions = subject(one.result).partition(", ")  # without the product, which all have in common
-    measured_with = f"{conditions}; {counted(counts.blocks, 'block')}, {duration(counts.elapsed_seconds)}"
+    daily = [part for other in before or (one,) for part in subject(other.result).split(", ")]
+    conditions = ", ".join(part for part in subject(one.result).split(", ") if part not in daily)
+    measured = f"{counted(counts.blocks, 'time')} in {duration(counts.elapsed_seconds)}"
     return (
         one.question.title,
         Cell(text, "bad" if one.result.decision is Decision.INVALID else ""),
-        measured_with,
-        one.result.settings.run_id,
+        f"{measured}; {conditions}" if conditions else measured,
     )
 
 
@@ -271,8 +353,12 @@ def _readable_block(found: Decided) -> Block:
     rows = still_readable(found)
     if not rows:
         return Paragraph(f"{_nothing_readable(found).capitalize()}.")
-    cells = [(Cell(text, "" if _MOUNTED in text else "bad"), titles) for text, titles in rows]
-    return Table("Plaintext that was found", [Column("readable"), Column("found by")], cells)
+    cells = [
+        (Cell(one.text, "" if _MOUNTED in one.where else "bad"), one.content, one.helps, ", ".join(one.questions))
+        for one in rows
+    ]
+    titles = ("readable", "content", "step that helps", "found by")
+    return Table("Plaintext that was found", list(map(Column, titles)), cells)
 
 
 def _caution_blocks(found: Decided) -> Iterator[Block]:
@@ -289,6 +375,8 @@ def _caution_blocks(found: Decided) -> Iterator[Block]:
     if rows:
         cells = [(spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
         yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], cells)
+        if any(term in text for text, _ in cells for term in ("round", "block")):
+            yield Paragraph(_TERMS, "note")
 
 
 def spanning(texts: Sequence[str]) -> str:
@@ -318,8 +406,13 @@ def _layers(found: Decided) -> Iterator[Block]:
             ("disk", MISSING, disk.protects, disk.in_clear),
             ("both", MISSING, tde.protects, tde.in_clear),
         ]
+    first = {text: name for name, _, *texts in reversed(rows) for text in texts}
+    shown = [
+        (name, cost, *(text if first[text] == name else f"as {first[text]}" for text in texts))
+        for name, cost, *texts in rows
+    ]
     titles = ("layer", "cost", "protects from", "leaves readable")
-    yield Table("Layers of encryption", list(map(Column, titles)), rows)
+    yield Table("Layers of encryption", list(map(Column, titles)), shown)
 
 
 def _cost_words(outcome: Outcome | None) -> str:
@@ -340,26 +433,27 @@ def _assumptions(found: Decided, load: Load) -> Iterator[str]:
         yield f"Generated rows, not yours: {titles}. Times of operations grow with the data."
     tolerance = share(daily.settings.tolerance)
     yield f"Differences under {tolerance} count as none (--tolerance); every interval is 95% for its question alone."
-    if load.rate is not None:
-        yield f"Your peak is {load.rate:,.6g}/s per server, on {counted(load.servers, 'server')}."
     if load.core_hour_price is not None:
-        yield f"A core costs {load.core_hour_price:g} per hour, and a month has {_HOURS_A_MONTH} hours."
+        price = load.price(f"{load.core_hour_price:g}")
+        yield f"A core costs {price} per hour, and a month has {_HOURS_A_MONTH} hours."
     yield _OUTSIDE
 
 
-def outline_blocks(steps: Sequence[Step], left: Sequence[Open]) -> Iterator[Block]:
+def outline_blocks(planned: Outline) -> Iterator[Block]:
     """The plan of a decision, run by run."""
     rows = []
-    for step in steps:
+    for step in planned.steps:
         times = map(duration, (step.least_seconds, step.seconds))
         rows.append((step.question.title, *times, "" if step.has_own_rows else "generated"))
-    rows.append(("all", "", duration(sum(step.seconds for step in steps)), ""))
+    rows.append(("all", "", duration(sum(step.seconds for step in planned.steps)), ""))
     titles = ("", "at least", "planned", "rows")
     yield Table("Runs", [Column(title, title in titles[1:3]) for title in titles], rows, name="run")
-    yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in left])
+    done = "; ".join(question.title for question in planned.answered)
+    yield Listing([("", f"done: {done} (--rerun measures again)")] if done else [])
+    yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in planned.open])
 
 
-def outline_document(steps: Sequence[Step], left: Sequence[Open]) -> dict[str, object]:
+def outline_document(planned: Outline) -> dict[str, object]:
     runs = [
         {
             **_named(step),
@@ -368,9 +462,10 @@ def outline_document(steps: Sequence[Step], left: Sequence[Open]) -> dict[str, o
             "has_own_rows": step.has_own_rows,
             "command": run_command(step.request.to_json()),
         }
-        for step in steps
+        for step in planned.steps
     ]
-    return {"schema": OUTLINE_SCHEMA, "runs": runs, "open": _open(left)}
+    answered = [question.name for question in planned.answered]
+    return {"schema": OUTLINE_SCHEMA, "answered": answered, "runs": runs, "open": _open(planned.open)}
 
 
 def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> dict[str, object]:
@@ -391,7 +486,7 @@ def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> 
         "page": page,
         "answers": answers,
         "cores": values_of(cores_at(load, found)),
-        "still_readable": [{"what": what, "title": title} for what, title in still_readable(found)],
+        "still_readable": [values_of(one) for one in still_readable(found)],
         "open": _open(found.open),
         "assumptions": list(_assumptions(found, load)),
     }

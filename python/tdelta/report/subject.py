@@ -34,7 +34,7 @@ def _parts(result: RunResult) -> Iterator[str]:
     yield _work(settings)
     yield from _data(result)
     if result.loop.arrival_rates:
-        yield "open loop"
+        yield "at fixed rates"
     threads = _level("threads", settings)
     if isinstance(threads, int):
         yield counted(threads, "thread")
@@ -74,7 +74,7 @@ def _data(result: RunResult) -> Iterator[str]:
     cold = ", cold" if settings.options.get("cold") else ""
     if not isinstance(size, int):
         return
-    data = _megabytes(size)
+    data = megabytes(size)
     if settings.external_servers is not None and settings.database is None:
         has_controls = any(condition.role is Role.BB for condition in settings.conditions)
         yield f"{'2 × ' if has_controls else ''}{data} on each server{cold}"
@@ -87,7 +87,7 @@ def _data(result: RunResult) -> Iterator[str]:
     compared = result.one(SettingsCompared)
     in_force = None if compared is None else _cache_bytes(compared.shared, profile(settings.engine).cache_setting)
     if in_force is not None and abs(in_force / max(1.0, cache_bytes(cache, size)) - 1.0) > _AS_ASKED:
-        yield f"{data}, {_megabytes(in_force)} cache ({cache_text(cache)} requested){cold}"
+        yield f"{data}, {megabytes(in_force)} cache ({cache_text(cache)} requested){cold}"
     else:
         yield f"{data}, {cache_text(cache)} cache{cold}"
 
@@ -110,7 +110,7 @@ def _cache_bytes(shared: Mapping[str, str], setting: str) -> int | None:
     return int(match[1]) * units.get(match[2] or "", 1)
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
     """As ``--size`` takes it where it is a whole number of megabytes, else in binary units."""
     for unit, whole in (("MB", 10**6), ("MiB", 1 << 20)):
         if size >= whole and size % whole == 0:

@@ -136,6 +136,8 @@ def _own_tables(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
         wrong += [OPTIONS[name].flag for name in _WRITING if request.values[name] != OPTIONS[name].default]
         if wrong:
             yield Refusal.of("conflict", one="--schema of your own tables", other=", ".join(wrong))
+    elif request.schema is None and reads_own_tables(request.baseline, "", request.workload):
+        yield Refusal.of("requires", what="on your own servers, a workload without schema.sql", needs="--schema NAME")
 
 
 def _needs_keys(work: str) -> bool:

@@ -39,7 +39,7 @@ class RunContext:
     trials: list[Trial]
     interruption: Interruption = field(default_factory=Interruption)
     extra_seconds: float = 0.0
-    """What timed calls and profiles have taken."""
+    """The time that calls and profiles have taken."""
 
     earlier_trials: int = 0
     """How many of ``trials`` are of earlier sittings."""
@@ -84,6 +84,7 @@ class RunContext:
             self.plan = self.plan.extended(needed)
             self.pace.max_seconds = needed
             self.clock.extend(needed)
+            self.state.extended_seconds = needed
             self.observe(Phase("time", self.plan.cautions[-1].text))
         self.clock.ring_at_end(self.pace.tidying())
 

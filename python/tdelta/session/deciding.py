@@ -12,8 +12,10 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
@@ -25,15 +27,15 @@ from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder, default_base, sweep
 from tdelta.processes.templates import Templates
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
-from tdelta.session.clock import Clock, Interruption, interruptible
+from tdelta.session.clock import Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
-from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
+from tdelta.session.preflight import RunInputs, patient_clock, prepared_inputs, with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 from tdelta.session.run_plan import check, plan
 from tdelta.session.studies import study
-from tdelta.store import RunStatus, Store
+from tdelta.store import RunStatus, Store, default_path
 
 PART_OF = "decide"
 """The fact of a run that says which decision it belongs to, and which question it answers."""
@@ -133,15 +135,32 @@ Watch = Callable[[Step | None], AbstractContextManager[Observer]]
 """Makes the observer of a step's run; of the plan for None."""
 
 
-def outline(given: Mapping[str, Any], observe: Observer) -> tuple[tuple[Step, ...], tuple[Open, ...]]:
-    """The steps of `decide`, and what it leaves open. A dump is restored, or a file copied, once, to time runs."""
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The plan of a decision: the runs to be made, the questions left open, and those that have an answer already."""
+
+    steps: tuple[Step, ...]
+    open: tuple[Open, ...]
+    answered: tuple[Question, ...] = ()
+
+
+def outline(given: Mapping[str, Any], observe: Observer, *, rerun: bool = False) -> Outline:
+    """The steps that `decide` has left. A dump is restored, or a file copied, once, to time runs; nothing is made."""
     steps, impossible = _steps(given)
-    timed = _timed(steps, RunRequest(**given), f"decide-dry-run-{os.getpid()}", observe)
-    fitting = allot(timed, given["max_seconds"])
+    request = RunRequest(**given)
+    path = request.store or default_path()
+    with TemporaryDirectory() as empty, Store.open(path if path.exists() else Path(empty) / "none.sqlite") as store:
+        sitting = _Sitting(store, request, lambda _step: nullcontext(observe), time.monotonic, rerun=rerun)
+        sitting.name = f"decide-dry-run-{os.getpid()}"  # another process may be at the decision itself
+        timed = sitting.timed(steps)
+        waiting = [step for step in timed if sitting.result(step) is None]
+    fitting = allot(waiting, request.max_seconds - sitting.spent_seconds)
+    planned = {step.question.name for step in fitting}
     late = [
-        _late(step, given["max_seconds"]) for step in timed if step.question not in [one.question for one in fitting]
+        _late(step, request.max_seconds, sitting.spent_seconds) for step in waiting if step.question.name not in planned
     ]
-    return fitting, (*impossible, *late)
+    answered = tuple(step.question for step in timed if step not in waiting)
+    return Outline(fitting, (*impossible, *late), answered)
 
 
 def allot(steps: Sequence[Step], seconds: float) -> tuple[Step, ...]:
@@ -360,7 +379,7 @@ def _timed(
     steps: Sequence[Step], request: RunRequest, name: str, observe: Observer, restored: Templates | None = None
 ) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
-    clock = Clock(request.max_seconds)
+    clock = patient_clock(request)
     ready = prepared_inputs(request, name, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
@@ -377,12 +396,19 @@ def _taking(step: Step, least: float, whole: float) -> Step:
 
 
 def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
-    """The least that the run of a step takes, and with all its rounds."""
+    """The least that the run of a step takes, and with all its rounds.
+
+    A study on a server takes at least its own time: operations of several seconds, as temporary files need, cannot be
+    foreseen here.
+    """
     pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
     question, staged = step.question, pace.needs.stage_seconds
     least = pace.whole(question.least_rounds) if question.is_workload else pace.answering()
     whole = pace.whole(question.rounds or step.request.min_rounds)
-    return _SPARE * (staged + least), _SPARE * (staged + whole)
+    of_study = 0.0
+    if step.request.study is not None and step.request.is_served:
+        of_study = study(step.request.study).settings_for(step.request.engine, "").get("max_seconds", 0.0)
+    return max(of_study, _SPARE * (staged + least)), _SPARE * (staged + whole)
 
 
 def _late(step: Step, most_seconds: float, spent_seconds: float = 0.0) -> Open:

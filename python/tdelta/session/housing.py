@@ -25,13 +25,13 @@ _TEMPORARY = "TMPDIR"
 """Where an engine within the process has its temporary files, unless it has a place of its own for them."""
 
 _FILE_SYSTEM_BYTES = 64 << 20
-"""What an empty image may come to take: a journal of 16 MiB, tables of inodes."""
+"""The size of an empty image: a journal of 16 MiB, tables of inodes."""
 
 _SPARE = 1.0
 """How much larger an image is than what is estimated for its instance, as a share: rewritten files are there twice."""
 
 _ROOM_SECONDS = 0.5
-"""What a room takes to be made and undone: 0.15 s on an idle machine."""
+"""The time to make and undo a room: 0.15 s on an idle machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ CLOSING_SECONDS = 1.5
 """Kept back at the end of the time for the verdict itself, or `_LOOKS` looks where these take longer."""
 
 _LOOKS = 2.0
-_MOST_EXTENSION = 4.0
+MOST_EXTENSION = 4.0
 """Times a default time: nobody who typed none waits longer than that without having agreed to it."""
 
 _SPARE = 1.1
@@ -311,7 +311,7 @@ class Pace:
     def extension(self, rounds: int) -> float | None:
         """The time of so many whole rounds from here on, with what has passed; None if that is much longer."""
         needed = _rounded(_SPARE * (self._elapsed() + self.whole(rounds)))
-        return needed if needed <= _MOST_EXTENSION * self.max_seconds else None
+        return needed if needed <= MOST_EXTENSION * self.max_seconds else None
 
     def pressed(self, slowdown: float) -> None:
         """Take note of how many times as long everything takes, measured before anything is made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from tdelta.processes.templates import Templates
 from tdelta.records import DatabaseFacts, Event, Phase
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders
-from tdelta.session.pace import Pace, about
+from tdelta.session.pace import MOST_EXTENSION, Pace, about
 from tdelta.session.request import RunRequest
 from tdelta.session.run_plan import Plan, Source, check, plan
 from tdelta.session.staging import own_source, staged
@@ -117,6 +118,11 @@ def prepared_inputs(
             yield RunInputs(source=source)
 
 
+def patient_clock(request: RunRequest, now: Callable[[], float] = time.monotonic) -> Clock:
+    """A clock for the time in which the user's rows are made ready: as long as a default time may be extended to."""
+    return Clock(request.max_seconds * (1.0 if request.max_seconds_is_given else MOST_EXTENSION), now)
+
+
 def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
     """Raise where the run cannot fit, naming what is missing.
 
@@ -129,6 +135,7 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 
 def with_enough_time(plan: Plan, clock: Clock) -> Plan:
     """The plan with its default time extended to that of the fewest rounds, if not even the shortest run fits."""
+    clock.extend(plan.request.max_seconds)
     try:
         Pace(plan, clock.elapsed).require()
         _require_time_as_pressed(plan, clock)
@@ -258,7 +265,7 @@ def dry_run(
         require_free_folder(write_workload)
     if request.seed is None:
         request = request.replace(seed=fresh_seed())
-    clock, name = Clock(request.max_seconds), f"dry-run-{os.getpid()}"
+    clock, name = patient_clock(request), f"dry-run-{os.getpid()}"
     with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, name, observe) as inputs:
         source = inputs.source
         outlook = _outlook(request, inputs, clock)

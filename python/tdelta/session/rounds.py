@@ -62,10 +62,10 @@ class RoundRunner:
         self._at = RunPart.of("before-trials")
         self._next_block = 0
         self.extra_seconds = 0.0
-        """What profiles and the search of the last round took: no later round needs the time for them."""
+        """The time of profiles and the search in the last round, which later rounds do not need."""
 
         self.loss: ServerLost | None = None
-        """What ended the last round before its end; None if nothing did."""
+        """The fault that cut the last round short; None without one."""
 
     def run(self, number: int, first_block: int) -> int:
         """Run round ``number`` with blocks from ``first_block``. Returns the number of the next block.

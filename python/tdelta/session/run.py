@@ -40,6 +40,7 @@ from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.preflight import (
     check_room,
+    patient_clock,
     prepared_inputs,
     time_caution,
     with_bb_twin,
@@ -83,7 +84,7 @@ def conduct(
         StoreError: the store cannot be used.
         KeyboardInterrupt: before there was anything to say.
     """
-    clock = Clock(request.max_seconds, now)
+    clock = patient_clock(request, now)
     request = request.replace(seed=fresh_seed() if request.seed is None else request.seed)
     with Store.open(request.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
@@ -95,6 +96,8 @@ def conduct(
             made = with_calibration(made, key, store)
             store.create_run(made.settings, machine, versions, {**first_facts(made.request, kind), **facts})
             state = RunState(key=key)
+            if made.request.max_seconds > request.max_seconds:
+                state.extended_seconds = made.request.max_seconds
             _keep_work(made, store, state)
             with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
@@ -134,17 +137,19 @@ def resume(
             raise UsageError(Refusal.of("run-imported", run=found))
         settings = store.settings(found)
         request = RunRequest.from_json(settings.options)
+        _require_same(found, store.versions(found), library_versions())
+        state = RunState.of(store, found)
+        if state.extended_seconds is not None:
+            request = request.replace(max_seconds=state.extended_seconds, max_seconds_is_given=True)
         if max_seconds is not None:
             request = request.replace(max_seconds=min(max_seconds, request.max_seconds))
-        _require_same(found, store.versions(found), library_versions())
-        clock = Clock(request.max_seconds, now)
+        clock = patient_clock(request, now)
         with (
             interruptible(Interruption(), clock, clock.fault),
             prepared_inputs(request, found, observer, templates) as inputs,
         ):
             mark_sitting(store, found)
             made = dataclasses.replace(plan(request, found, inputs.source, inputs.servers), settings=settings)
-            state = RunState.of(store, found)
             if state.fingerprint not in (None, made.fingerprint()):
                 changed = "workload" if inputs.source is None else "database or its workload"
                 raise UsageError(Refusal.of("run-changed", run=found, changed=changed))

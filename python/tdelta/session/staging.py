@@ -262,7 +262,7 @@ _MORE = re.compile(
     r"|(SET_CONFIG|GET_LOCK|PG_(TERMINATE|CANCEL)_BACKEND|DBLINK\w*|LO_\w+)\s*\()",
     re.IGNORECASE,
 )
-"""What writes or locks, and functions with an effect that a read-only transaction does not prevent."""
+"""Writes, locks, and functions with an effect that a read-only transaction does not prevent."""
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _NO_COMMENT = re.compile(r"--\S+")

@@ -88,7 +88,8 @@ class RunState:
     """All of it. ``fingerprint`` and ``library`` are what must be the same when the run is resumed.
 
     ``database`` is the workload on a user's own rows, which may be a proposal, in full. ``key`` is what a calibration
-    of this machine must have in common with the run; None where none can. ``ciphers`` are what engines were seen to
+    of this machine must have in common with the run; None where none can. ``extended_seconds`` is the time that a
+    default one was extended to, which happens once. ``ciphers`` are what engines were seen to
     encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``,
     ``timed_calls`` and ``data_bytes`` (how large loaded data is) are by the condition's key; a unit cost is
     as the driver measured it, moment by moment. ``storages`` are what twins were found to lie on, by the level of the
@@ -99,6 +100,7 @@ class RunState:
     library: str | None = None
     database: Mapping[str, object] | None = None
     key: CalibrationKey | None = None
+    extended_seconds: float | None = None
     trial_size: TrialSize | None = None
     ciphers: dict[str, str] | None = None
     twins: TwinNotes = field(default_factory=TwinNotes)

@@ -36,7 +36,7 @@ FORMATS = ("csv", "json")
 Destination: TypeAlias = Path | TextIO
 Cell: TypeAlias = str | int | float | None
 _FORMULA = re.compile(r"[=@\t\r]|[+-].*[(|!=]", re.DOTALL)
-"""What a spreadsheet takes for a formula; ``+log`` is a scope."""
+"""The beginnings of formulas in spreadsheets; ``+log`` is a scope."""
 
 PLACE_COLUMNS = (
     "round",
@@ -54,7 +54,7 @@ PLACE_COLUMNS = (
 _MEASURED = tuple(name for name in flat_hints(Measurement) if name not in MAPPINGS)
 
 SCALAR_COLUMNS = (*_MEASURED, "response_mean_ns", "errors_count", "retries_count")
-"""What every trial has one of."""
+"""Columns with one value for each trial."""
 
 
 def write(store: Store, run_id: str, file_format: str, destination: Destination) -> None:

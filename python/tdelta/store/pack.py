@@ -103,7 +103,7 @@ _RUN_ID = re.compile(r"20\d{6}-[0-9a-z][0-9a-z-]{0,23}")
 
 _OF_HEADER = ("schema", "tdelta", "run_id", "created_unix_seconds", "labels", "note", "machine", "versions", "settings")
 _MOVING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What would move a terminal's cursor, turn a line around, or be no text at all."""
+"""Characters that move a terminal's cursor or turn a line around, or are no text at all."""
 
 _PRIVATE = 0o600
 _SEPARATORS = (b",", b"[", b"{")

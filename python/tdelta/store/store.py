@@ -413,7 +413,7 @@ class Store:
 
     def _run_ids(self) -> list[str]:
         found = [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
-        # What a damaged page makes of ids, or who writes a terminal's commands into them.
+        # Ids of a damaged page may contain anything, even a terminal's commands.
         if wrong := [run_id for run_id in found if not (isinstance(run_id, str) and run_id.isprintable())]:
             raise changed(self.path, f"{RUN} {wrong[0]!r}")
         return found

@@ -14,7 +14,7 @@ from tdelta.messages import Refusal
 from tdelta.records import Decision
 from tdelta.records.kept import RunKind, label_fault
 
-# What a run is for, and what its owner says of it: facts of the run that are there from its beginning or put
+# The purpose of a run, and its owner's words on it: facts of the run that are there from its beginning or put
 # later.
 #
 # A run that was requested by itself has no fact of its kind. Labels and notes are facts, too, so that a

@@ -37,7 +37,7 @@ _NAME_FAULTS = re.compile(
 
 
 CHECKING = Dialect("sqlite", "sqlite")
-"""What `NameCheck` reads: Python's own sqlite3, whatever engine the workload is for."""
+"""The dialect of `NameCheck`: Python's own sqlite3, whatever engine the workload is for."""
 
 
 def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:

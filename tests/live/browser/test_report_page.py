@@ -1,5 +1,6 @@
 """The HTML page in a real browser: it asks nothing of any network, every figure is drawn, and nothing overlaps."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -7,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support.decision_samples import DECISIONS
+from tdelta.report.decision import decision_page
+from tdelta.report.page.file import render
 
 from .conftest import PAGES
 
@@ -156,7 +161,6 @@ def test_the_curve_of_an_action_fits_a_phone(browser: Any, tmp_path: Path) -> No
     from support import samples as s
     from support import stored as t
     from tdelta.report.page.compose import compose
-    from tdelta.report.page.file import render
     from tdelta.report.page.gather import RunData
 
     page = tmp_path / "acted.html"
@@ -214,6 +218,16 @@ def test_print_is_light_without_controls_and_without_folded_parts(browser: Any, 
         assert {f["shown"] for f in found.page.evaluate(_FIGURES)} == {1}
         assert found.page.pdf(format="A4", print_background=True).startswith(b"%PDF-")
         assert found.said == []
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_has_two_printed_sheets(browser: Any, tmp_path: Path, name: str, paper: str) -> None:
+    path = tmp_path / "decision.html"
+    path.write_text(render(decision_page(*DECISIONS[name]())), encoding="utf-8")
+    with opened(browser, path) as found:
+        pdf = found.page.pdf(format=paper, print_background=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 2
 
 
 def test_no_table_is_cut_off_on_paper(browser: Any, path: Path) -> None:

@@ -2,14 +2,11 @@ import re
 import tracemalloc
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.importers.importer import Naming
-from tdelta.importers.swingbench import IMPORTERS, MOST_ELEMENTS, Printed
+from tdelta.importers.swingbench import IMPORTERS, MOST_ELEMENTS
 from tdelta.importers.xml_document import DEEPEST
 from tdelta.records.observed import Group
 
@@ -23,7 +20,7 @@ def test_each_transaction_type_that_ran_is_a_summary_with_its_percentiles():
     found = summaries(read(IMPORTERS, RESULTS))
     assert set(found) == {"Customer Registration", "Browse Products"}
     registration = found["Customer Registration"]
-    assert (registration.count, registration.mean, registration.sd) == (1200, 9.61, 7.9)
+    assert (registration.count, registration.mean) == (1200, 9.61)
     assert registration.quantiles[0.1] == 4
     assert registration.quantiles[0.5] == 8
     assert registration.quantiles[0.9] == 18
@@ -52,19 +49,11 @@ def test_readings_under_load_are_a_series_without_their_partial_ends():
     assert has(found.origin.cautions, "left-out", what=Part("2"))
 
 
-def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
+def test_an_old_layout_with_a_prefix_and_without_percentiles_is_read():
     observations = read(IMPORTERS, OLD, Naming("tde", "2", (("threads", 8),)))
     (order,) = summaries(observations).values()
-    assert (order.count, order.mean, order.sd, order.quantiles) == (2490, 31.25, None, {})
+    assert (order.count, order.mean, order.quantiles) == (2490, 31.25, {})
     assert order.group == Group("tde", "New Order", run="2", levels=(("threads", 8),))
-
-
-@pytest.mark.parametrize("impossible", ["0.5", "79", "0"])
-def test_a_deviation_that_cannot_belong_to_the_other_figures_is_not_used(tmp_path: Path, impossible: str):
-    path = changed(tmp_path, "swingbench/results.xml", "Deviation>7.9<", f"Deviation>{impossible}<")
-    found = summaries(read(IMPORTERS, path))["Customer Registration"]
-    assert found.sd is None
-    assert has(found.origin.cautions, "not-used", why="it does not fit the other figures")
 
 
 def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
@@ -179,33 +168,3 @@ def test_a_reading_without_end_is_damage_and_is_not_kept(tmp_path: Path, stretch
 def test_blank_parts_between_commas_are_skipped(tmp_path: Path):
     path = changed(tmp_path, "swingbench/results.xml", "1795168802000, 598", ", \n ,1795168802000, ,598")
     assert series(read(IMPORTERS, path)) == series(read(IMPORTERS, RESULTS))
-
-
-# Bounds of a standard deviation hold for every set of values.
-
-
-def printed(values: list[float], rounding_ms: float = 1e-6) -> Printed:
-    array = np.sort(np.array(values))
-    quantiles = {share: float(array[round(len(array) * share) - 1]) for share in (0.5, 0.95, 0.99) if len(array) > 1}
-    return Printed(len(array), float(array.mean()), float(array[0]), float(array[-1]), quantiles, rounding_ms)
-
-
-@given(st.lists(st.floats(0.001, 1000), min_size=2, max_size=60))
-def test_what_values_have_is_always_possible(values: list[float]):
-    assert printed(values).may_have(float(np.std(values, ddof=1)))
-
-
-@pytest.mark.parametrize("shape", [0.5, 1, 4])
-def test_a_thousandfold_and_a_thousandth_are_impossible(shape: float):
-    values = np.random.default_rng(1).gamma(shape, 3.0, 5000)
-    sd = float(np.std(values, ddof=1))
-    given_figures = printed(values.tolist(), 0.001)
-    assert given_figures.may_have(sd)
-    assert not given_figures.may_have(1000 * sd)
-    assert not given_figures.may_have(sd / 1000)
-
-
-def test_the_bounds_are_those_of_two_values():
-    smallest, largest = Printed(2, 2.0, 1.0, 3.0, {}, 0.0).sd_limits()
-    assert largest == pytest.approx(2**0.5)
-    assert smallest == pytest.approx(1.0)  # of the population; a sample's is larger

@@ -135,8 +135,3 @@ def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_r
     trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
     cautions = analyze_run(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
     assert has(cautions, "large-instance-effect", expected=0.002)
-
-
-def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:
-    trials = run(noisy(0.03), rounds=1)
-    assert has(analyze_run(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4%")

@@ -49,8 +49,9 @@ def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> N
 def test_a_saving_is_less_per_month() -> None:
     cpu = s.verdict(s.estimate(0.9, 0.01), Decision.FASTER, metric=Metric.CPU_PER_OPERATION, value=71.0)
     faster = replace(s.slower(), verdicts=(*s.slower().primary, cpu))
-    assert lines(decided(daily=faster))["Cores"].text.endswith("1.55 less per month")
-    assert lines(decided())["Cores"].text.endswith("more per month")
+    assert lines(decided(daily=faster))["Cores"].text.endswith(" 1.55 less per month")
+    euros = replace(PEAK, currency="EUR")
+    assert lines(decided(), euros)["Cores"].text.endswith(" EUR more per month")
 
 
 @pytest.mark.parametrize(
@@ -79,15 +80,42 @@ def test_servers_whose_cpu_time_was_not_seen_have_no_cores() -> None:
 
 def test_files_of_a_mounted_layer_are_readable_together() -> None:
     files = [replace(one, state=s.EvidenceState.MOUNTED) for one in s.evidence(s.EvidenceState.ENCRYPTED, 0)]
-    ((what, _),) = still_readable(decided(daily=s.changed(s.slower(), evidence=tuple(files))))
-    assert all(one.file_class in what for one in files)
+    (found,) = still_readable(decided(daily=s.changed(s.slower(), evidence=tuple(files))))
+    assert set(found.files) == {one.file_class for one in files}
+    assert found.content == "whole rows"
+
+
+@pytest.mark.parametrize(
+    ("options", "file_class", "content", "helps"),
+    [
+        ({"engine": "mariadb", "scope": "data"}, "redo log", "rows as they change", "encrypt more (--scope all)"),
+        ({"engine": "mariadb", "scope": "all"}, "tables", "whole rows", "put them on an encrypted disk"),
+        ({"engine": "mysql", "scope": "data"}, "temp", "rows in sorts and joins", "put them on an encrypted disk"),
+        ({"engine": "sqlite"}, "temp", "rows in sorts and joins", "keep them in memory (--temp-store memory)"),
+    ],
+)
+def test_readable_files_have_their_content_and_a_step_that_helps(
+    options: dict[str, str], file_class: str, content: str, helps: str
+) -> None:
+    one = next(one for one in s.evidence(s.EvidenceState.UNCOVERED, 3) if one.state is s.EvidenceState.UNCOVERED)
+    daily = s.changed(s.slower(), evidence=(replace(one, file_class=file_class),))
+    settings = replace(daily.settings, engine=options["engine"], options={**daily.settings.options, **options})
+    (found,) = still_readable(decided(daily=replace(daily, settings=settings)))
+    assert (found.files, found.content, found.helps) == ((file_class,), content, helps)
+
+
+def test_the_gravest_plaintext_is_first() -> None:
+    found = still_readable(decided(("encrypt", s.acted()), ("backup", s.backed_up())))
+    assert [one.content for one in found] == ["whole rows", "deleted rows", "rows as they change, deleted rows"]
 
 
 def test_what_daily_work_found_is_no_news_of_another_question() -> None:
     page = decision_page(decided(("backup", s.other_cipher()), daily=s.other_cipher()), PEAK)
-    warning, table, *_ = page.sections[0].blocks
+    size, warning, table, *_ = page.sections[0].blocks
+    assert isinstance(size, Paragraph)
     assert isinstance(warning, Paragraph)
     assert isinstance(table, Table)
+    assert size.text == "Measured on 50 MB of your rows. No other size was measured."
     assert warning.text == "AES-128-CBC is in use, not AES-256 as requested."
     assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
 
@@ -138,7 +166,7 @@ def test_daily_work_that_is_invalid_alarms_the_page() -> None:
 
 
 def test_the_document_has_answers_cores_and_what_is_open() -> None:
-    check_documented("tdelta.decide-dry-run/1", outline_document(*outline()))
+    check_documented("tdelta.decide-dry-run/1", outline_document(outline()))
     found = decision_document(decided(("backup", s.backed_up()), open=(LATE,)), PEAK, "p", 0)
     check_documented("tdelta.decide/1", found)
     document = json.loads(to_json(found))

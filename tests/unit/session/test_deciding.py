@@ -18,12 +18,15 @@ from tdelta.processes.templates import Templates
 from tdelta.records import Decision, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session import RunRequest, deciding
-from tdelta.session.deciding import QUESTIONS, Decided, Step, allot, decide, outline
+from tdelta.session.deciding import QUESTIONS, Decided, Outline, Step, allot, decide, outline
 from tdelta.session.pace import Pace
 from tdelta.session.preflight import RunInputs, with_bb_twin
 from tdelta.session.run_plan import Source, plan
+from tdelta.session.studies import study
 from tdelta.store import RunStatus, Store
 from tdelta.store.summaries import KIND, LABELS
+
+from .served import installed
 
 NAMES = [question.name for question in QUESTIONS]
 DAILY = NAMES[0]
@@ -100,6 +103,10 @@ class Runs:
         options = {**SHORT, "store": self.store, "directory": self.store.parent, **more}
         return decide(options, watching, rerun=rerun, now=lambda: self.seconds)
 
+    def outline(self, **more: Any) -> Outline:
+        rerun = more.pop("rerun", False)
+        return outline({**SHORT, "store": self.store, "directory": self.store.parent, **more}, quiet, rerun=rerun)
+
     def names(self) -> set[str]:
         with Store.open(self.store) as store:
             return {fact["name"] for fact in store.facts_named(deciding.PART_OF).values()}
@@ -151,17 +158,17 @@ def test_time_is_never_allotted_twice(needs: list[tuple[float, float]], seconds:
 
 
 def test_a_plan_asks_what_the_engine_can_answer(tmp_path: Path) -> None:
-    steps, left = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path}, quiet)
-    names = [one.question.name for one in steps]
+    planned = outline({**SHORT, "max_seconds": 7200.0, "store": tmp_path / "s", "directory": tmp_path}, quiet)
+    steps, names = planned.steps, [one.question.name for one in planned.steps]
     assert names[:4] == [DAILY, "encrypt", "backup", "restart"]
-    assert "replication" not in (*names, *(one.question.name for one in left))
+    assert "replication" not in (*names, *(one.question.name for one in planned.open))
     assert {one.request.engine for one in steps} == {RunRequest().engine}
     assert sum(one.seconds for one in steps) == pytest.approx(7200.0)
 
 
 def test_a_plan_without_time_for_daily_work_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        outline({**SHORT, "max_seconds": 5.0, "directory": tmp_path}, quiet)
+        outline({**SHORT, "max_seconds": 5.0, "store": tmp_path / "s", "directory": tmp_path}, quiet)
     assert caught.value.refusals[0].code == "time-too-short"
 
 
@@ -171,13 +178,13 @@ def test_rows_are_generated_unless_the_user_has_some() -> None:
 
 
 def test_a_question_without_time_has_not_failed(tmp_path: Path) -> None:
-    _, left = outline({**SHORT, "max_seconds": 120.0, "directory": tmp_path}, quiet)
+    left = outline({**SHORT, "max_seconds": 120.0, "store": tmp_path / "s", "directory": tmp_path}, quiet).open
     assert left
     assert [one for one in left if one.is_failed] == []
 
 
 def test_the_least_time_of_an_operation_is_that_of_an_answer(tmp_path: Path) -> None:
-    steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path}, quiet)
+    steps = outline({**SHORT, "max_seconds": 7200.0, "store": tmp_path / "s", "directory": tmp_path}, quiet).steps
     operations = [one for one in steps if not one.question.is_workload]
     paces = [Pace(with_bb_twin(plan(one.request, "x"))) for one in operations]
     assert operations
@@ -185,7 +192,8 @@ def test_the_least_time_of_an_operation_is_that_of_an_answer(tmp_path: Path) -> 
 
 
 def test_a_budget_is_for_workloads(tmp_path: Path) -> None:
-    steps, _ = outline({**SHORT, "max_seconds": 7200.0, "directory": tmp_path, "budget": 0.05}, quiet)
+    options = {**SHORT, "max_seconds": 7200.0, "store": tmp_path / "s", "directory": tmp_path, "budget": 0.05}
+    steps = outline(options, quiet).steps
     assert all((one.request.budget is None) is not one.question.is_workload for one in steps)
 
 
@@ -221,14 +229,13 @@ def test_all_runs_of_a_decision_have_its_name_as_a_label(runs: Runs) -> None:
 
 
 def test_time_that_a_run_leaves_makes_no_other_run_longer(runs: Runs) -> None:
-    steps, _ = outline({**SHORT, "directory": runs.store.parent}, quiet)
-    planned = {one.question.name: one.seconds for one in steps}
+    planned = {one.question.name: one.seconds for one in runs.outline().steps}
     runs.decide()
     assert all(runs.given_seconds[name] <= planned[name] + 1 for name in runs.made if name in planned)
 
 
 def test_time_that_runs_leave_serves_questions_that_did_not_fit(runs: Runs) -> None:
-    planned = {one.question.name for one in outline({**SHORT, "directory": runs.store.parent}, quiet)[0]}
+    planned = {one.question.name for one in runs.outline().steps}
     found = runs.decide()
     assert {one.question.name for one in found.answered} > planned
 
@@ -394,6 +401,23 @@ def test_more_time_continues_a_decision(runs: Runs) -> None:
     assert len(second.answered) > len(first.answered)
 
 
+def test_a_plan_lists_the_runs_that_are_left_and_the_questions_that_are_done(runs: Runs) -> None:
+    runs.decide(max_seconds=100.0)
+    planned = runs.outline(max_seconds=900.0)
+    assert [question.name for question in planned.answered] == runs.made
+    assert not {step.question.name for step in planned.steps} & set(runs.made)
+    assert sum(step.seconds for step in planned.steps) == pytest.approx(900.0 - runs.seconds)
+    assert runs.outline(max_seconds=900.0, rerun=True).answered == ()
+
+
+def test_a_study_on_a_server_gets_at_least_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    steps, _ = deciding._steps({"engine": "mariadb", "max_seconds": 7200.0})
+    spill = next(one for one in steps if one.question.name == "spill")
+    least, _ = deciding._seconds(spill, RunInputs())
+    assert least == study("spill").settings["max_seconds"]
+
+
 def test_own_servers_answer_what_needs_a_schema_alone() -> None:
     dsns = {"baseline": "mariadb://root@localhost/?socket=/a", "encrypted": "mariadb://root@localhost/?socket=/b"}
     steps, impossible = deciding._steps({**dsns, "max_seconds": 600.0})
@@ -436,7 +460,7 @@ def test_runs_of_somebody_else_are_no_part_of_a_decision(runs: Runs) -> None:
 def test_the_plan_of_a_decision_is_in_no_others_way(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     names, no_inputs = list[str](), nullcontext(RunInputs())
     monkeypatch.setattr(deciding, "prepared_inputs", lambda _, name, *__: names.append(name) or no_inputs)
-    outline({**SHORT, "directory": runs.store.parent}, quiet)
+    runs.outline()
     found = runs.decide()
     assert str(os.getpid()) in names[0]
     assert names[1:] == [found.name]

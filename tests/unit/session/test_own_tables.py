@@ -94,6 +94,12 @@ def test_a_schema_is_the_users_if_the_workload_makes_no_tables(tmp_path: Path) -
     assert not is_own(workload=reading)
 
 
+def test_a_workload_that_makes_no_tables_needs_the_name_of_a_schema(tmp_path: Path) -> None:
+    reading = str(folder(tmp_path / "reading", makes_tables=False))
+    with refused(UsageError, "requires", needs="--schema NAME"):
+        check(RunRequest(**{**TYPED, "workload": reading}))
+
+
 @pytest.mark.parametrize(
     ("kind", "asked", "expected"),
     [

@@ -9,16 +9,17 @@ from support.refused import Part, has, refused
 from tdelta.errors import TimeFault
 from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.messages.checks import NO_MARKER
-from tdelta.records import Measurement, Phase
+from tdelta.records import Measurement, Phase, RunPlanned
 from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
-from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage, is_settled
-from tdelta.session.preflight import time_caution, with_enough_rounds, with_enough_time
+from tdelta.session.pace import FEWEST_BLOCKS, MOST_EXTENSION, Pace, Stage, is_settled
+from tdelta.session.preflight import patient_clock, time_caution, with_enough_rounds, with_enough_time
 from tdelta.session.run_plan import Plan, plan
 from tdelta.store import Store
 
 from .conducting import Sitting, check
 from .served import OPTIONS, installed, is_search, served
+from .test_conduct import press_ctrl_c
 
 
 def pace(clock: FakeClock | None = None, **options: object) -> Pace:
@@ -190,6 +191,26 @@ def test_a_default_time_is_extended_where_the_load_used_it_up(sitting: Sitting) 
     assert has(result.cautions, "time-extended", found=85.0)
     assert result.counts.rounds == 1
     assert slow.twins.clock() > 100.0
+
+
+def test_a_default_time_is_extended_once_and_resumed_with_that(sitting: Sitting) -> None:
+    slow = slow_loads(sitting.scripted(before_trial=press_ctrl_c(at_stream=1)), 50.0)
+    slow.conduct(min_rounds=1, max_rounds=1)
+    extended = slow.state().extended_seconds
+    assert extended is not None
+    assert extended > 85.0
+    again = Sitting(sitting.base)
+    again.resume()
+    assert next(e for e in again.events if isinstance(e, RunPlanned)).deadline_seconds == extended
+
+
+def test_the_users_rows_may_take_as_long_as_a_default_time_may_be_extended_to() -> None:
+    usual = RunRequest(seed=1)
+    clock = patient_clock(usual, lambda: 0.0)
+    assert clock.left() == MOST_EXTENSION * usual.max_seconds
+    with_enough_time(plan(usual, "r"), clock)
+    assert clock.left() == usual.max_seconds
+    assert patient_clock(RunRequest(max_seconds=60.0), lambda: 0.0).left() == 60.0
 
 
 def test_the_search_is_reserved_before_another_block_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ from tdelta.records import (
 )
 from tdelta.records.instrument import Layout
 
-# What a series of runs with a known truth says of the instrument: false calls, coverage, bias, and how sure that is.
+# The instrument, by a series of runs with a known truth: false calls, coverage, bias, and how sure that is.
 #
 # A calibration has a dozen runs, so every share comes with its exact interval. Whether the instrument is called a liar
 # (`faults`) rests on intervals, never on a bare count: so few runs cannot show a rate of 5%, but they do show 40%.

@@ -96,7 +96,7 @@ class AnalysisSettings:
     None: nobody knows, and single runs decide nothing."""
     source: str | None = None  # where published figures come from, as the result is to say it
     latency_limit_ms: float | None = None
-    """What the user allows a transaction, ms: how often it took longer is reported, and decides nothing."""
+    """The time that the user allows a transaction, ms: how often it took longer is reported, and decides nothing."""
     is_tolerance_given: bool = True  # whether the tolerance is the user's own word; else it is the default
 
     def __post_init__(self) -> None:

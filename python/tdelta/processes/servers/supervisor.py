@@ -74,7 +74,7 @@ class ServerHost(Supervisor):
         self._is_frozen = False
         self._others_memory = frozenset(tree.SHARED.glob("*"))
         self._shared_memory: frozenset[Path] = frozenset()
-        """What processes had mapped when they were killed, which nobody else removes."""
+        """Files that processes had mapped when they were killed, which nobody else removes."""
         self._passed: Counter[str] = Counter()
         """The bytes of file systems that have ended."""
 

@@ -138,7 +138,7 @@ class Rooms:
         self._image_bytes = image_bytes
         self._rooms: dict[str, Room] = {}
         self.found: dict[str, StorageFound] = {}
-        """What rooms of each level were found to be."""
+        """The storage that was found in the rooms of each level."""
 
     @contextlib.contextmanager
     def room(self, level: str, name: str) -> Iterator[Room]:

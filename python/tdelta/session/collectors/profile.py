@@ -52,7 +52,7 @@ _NOT_SAMPLED = (Role.AA, Role.BB)
 """Run along, so that what is done to one twin is done to all, and not sampled."""
 
 _CLOSING_SECONDS = 5.0
-"""What is left of the run's time for what comes behind a profile."""
+"""The part of the run's time that must be left after a profile."""
 
 
 class CpuProfiles:
@@ -141,7 +141,7 @@ class CpuProfiles:
             if not passes.run(wanted):
                 if passes.fault is None or not passes.perf.looks_at_cpus or not is_first or passes.done:
                     break
-                # What may not, or cannot, be had of whole CPUs may be of threads; both ways in one run compare nothing.
+                # If whole CPUs cannot be sampled, threads may be; both ways in one run compare nothing.
                 self._notes.why_threads = str(passes.fault)
                 passes.follow_threads()
                 before = seconds_left()
@@ -265,13 +265,13 @@ class _Passes:
         ]
         self._begun = 0
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []
-        """What each pass brought."""
+        """The samples of each pass."""
 
         self.lost = 0
         """Passes of which perf lost a part."""
 
         self.fault: EnvironmentFault | None = None
-        """What ended the sampling; the rest of its pass was run without."""
+        """The fault that ended the sampling; the rest of its pass was run without."""
 
     @property
     def fewest_cpu_seconds(self) -> float:
@@ -322,7 +322,7 @@ class _Passes:
             is_sampled = condition.role not in _NOT_SAMPLED and self.fault is None
             sampling = self._attached(twin, file, stack) if is_sampled else None
             with self._context.interruption.watching(twin):
-                # What comes before the work, a server's start, is in no figure of the run, and is not sampled.
+                # The time before the work, a server's start, is in no figure of the run, and is not sampled.
                 measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":
                 return None
