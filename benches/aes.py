@@ -1,4 +1,4 @@
-"""What a page costs each cipher of the embedded engine with and without the CPU's AES instructions.
+"""The cost of a page for each cipher of the embedded engine, with and without the CPU's AES instructions.
 
     .venv/bin/python benches/aes.py [--proofs 15] [--cipher aes-128 --cipher aes-256 …] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""What load agents cost: throughput, skew of the starts, the time to add up, and memory by how many there are.
+"""The cost of load agents: throughput, skew of the starts, the time to add up, and memory by how many there are.
 
     .venv/bin/python benches/agents.py [--agents 1 2 4 8] [--delays 0 1 10] [--trials 5] [--seconds 3] [--json FILE]
     .venv/bin/python benches/agents.py --agents --simulated 1 10 100 1000       # the third table alone
@@ -135,7 +135,7 @@ def options(host: str, port: int) -> dict[str, object]:
 
 
 def trials(load: AgentLoad, agents: int, arguments: argparse.Namespace) -> dict[str, float]:
-    """What so many agents did in some trials whose length is about as was asked."""
+    """The results of so many agents in some trials of about the requested length."""
     operations = 20 * CONNECTIONS * agents
     found = load.trial(job(0, operations).as_json(), 600.0)
     for _ in range(3):  # until it is about as long
@@ -166,7 +166,7 @@ def job(stream: int, operations: int) -> TrialJob:
 
 
 def memory(cluster: Cluster, pool: AgentPool) -> dict[str, float]:
-    """What a cluster takes: its head with the part of the GCS, tdelta's coordinator, and each node, the largest."""
+    """The memory of a cluster: its head with the part of the GCS, tdelta's coordinator, and each node, the largest."""
     head = cluster.head_processes()
     return {
         "head_mb": sum(map(held_mb, head)),
@@ -221,7 +221,7 @@ def measured(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], list[
 
 
 def answer(of: random.Random, number: int) -> dict[str, Any]:
-    """What an agent would say of one trial, its times drawn."""
+    """An agent's answer on one trial, with random times."""
     spans, histograms = {}, {}
     for name in SIMULATED_TYPES:
         times = [round(of.lognormvariate(12.0, 0.8)) for _ in range(SIMULATED_OPERATIONS)]

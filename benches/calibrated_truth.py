@@ -71,7 +71,7 @@ def share_to_inject(calibration: dict, overhead: float) -> float:
 
 
 def brief(document: dict) -> dict:
-    """What the summary needs of one run's JSON."""
+    """The fields of one run's JSON for the summary."""
     verdicts = [v for v in document["verdicts"] if v["primary"]]
     injected = next(v for v in verdicts if "injected" in v["condition"])
     return {

@@ -82,7 +82,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What ``--rows`` is held against."""
+        """The value that ``--rows`` is compared with."""
         return " | ".join(self.cells)
 
 
@@ -199,7 +199,7 @@ def of_small_designs() -> Iterator[Row]:
 
 
 def of_unequal_conditions() -> Iterator[Row]:
-    """What the model assumes away: a treatment with twice the noise or luck of the plain twins."""
+    """A case that the model excludes: a treatment with twice the noise or luck of the plain twins."""
     for instance_sd in (0.003, 0.01):
         for noise, instance_effect in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
             machine = Machine(

@@ -1,4 +1,4 @@
-"""What the native MySQL client costs, against sysbench: same server, same tables, same statements, same threads.
+"""The cost of the native MySQL client, against sysbench: same server, same tables, same statements, same threads.
 
     .venv/bin/python benches/clients.py [--seconds 2] [--pairs 20] [--threads 1 4] [--json FILE]
     .venv/bin/python benches/clients.py --engine mysql …
@@ -105,7 +105,7 @@ class Sysbench:
         return Run(float(found[2]), cpu_seconds / max(1, int(found[1])))
 
     def start_cpu_seconds(self) -> float:
-        """What it takes to start and to end."""
+        """The time to start and to end."""
         return statistics.median(self.run(1).cpu_seconds_per_transaction for _ in range(5))
 
 
@@ -187,7 +187,7 @@ def compare(socket: str, user: str, workload: str, threads: int, arguments: argp
 
 
 def summary(workload: str, threads: int, rounds: list[Pairs]) -> dict[str, Any]:
-    """What is printed of one workload with one number of threads."""
+    """The output for one workload with one number of threads."""
     every = [runs for pairs in rounds for runs in pairs.runs]
 
     def median(client: str, metric: str) -> float:

@@ -1,4 +1,4 @@
-"""What the native clients save over the crates `mysql` and `postgres`, under the same load loop.
+"""The savings of the native clients over the crates `mysql` and `postgres`, under the same load loop.
 
     .venv/bin/python benches/clients_crates.py [--connections 1 4 64 2048] [--pairs 16] [--seconds 1] [--json FILE]
     .venv/bin/python benches/clients_crates.py --engine postgres …

@@ -1,4 +1,4 @@
-"""What the PostgreSQL client costs, against pgbench: the same point select, prepared, on the same server and tables.
+"""The cost of the PostgreSQL client, against pgbench: the same point select, prepared, on the same server and tables.
 
     .venv/bin/python benches/clients_postgres.py [--threads 1 4] [--pairs 20] [--operations 20000] [--json FILE]
 
@@ -71,7 +71,7 @@ def tdelta_run(twin: _native.ServerTwin, stream: int, operations: int) -> dict[s
 
 
 def paired(server: PrivateServer, threads: int, operations: int, pairs: int) -> list[dict[str, dict[str, float]]]:
-    """What both did, one entry a pair; the first two pairs warm up and are dropped."""
+    """The results of both, one entry a pair; the first two pairs warm up and are dropped."""
     twin = _native.ServerTwin(json.dumps(server.options()), threads)
     mix = [{"name": "select", "weight": 1, "text": SCRIPT}]
     twin.prepare(json.dumps(mix), json.dumps({"scale": SCALE}))
@@ -95,7 +95,7 @@ def ratio(pairs: list[dict[str, dict[str, float]]], figure: str) -> dict[str, An
 
 
 def summary(threads: int, pairs: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """What is printed of one number of threads."""
+    """The output for one number of threads."""
     median = {
         f"{which}_{figure}": statistics.median(pair[which][figure] for pair in pairs)
         for which in ("tdelta", "pgbench")

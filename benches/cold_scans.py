@@ -1,4 +1,4 @@
-"""What the CPU's AES instructions save a server's cold scan: excess time without them over excess time with them.
+"""The CPU's AES instructions in a server's cold scan: excess time without them over excess time with them.
 
     .venv/bin/python benches/cold_scans.py --engine mariadb [--size 60MB] [--blocks 8] [--rounds 2] [--json FILE]
     .venv/bin/python benches/cold_scans.py --engine mysql --store FILE --run RUN    # of a run that is there

@@ -55,7 +55,7 @@ def told(what: str, with_it: dict[str, Any], without: dict[str, Any], kind: str)
 
 
 def calls_more(with_it: dict[str, Any], without: dict[str, Any]) -> dict[str, Any]:
-    """What the calls of one condition take more than those of another, as a line."""
+    """The additional time of one condition's calls over another's, as a line."""
     own, other = (line_of(of, "cipher") for of in (with_it, without))
     if own is None or other is None:
         return {"kind": "calls for the log", "amount": None}

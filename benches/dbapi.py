@@ -1,4 +1,4 @@
-"""What the load loop adds to a Python driver (PEP 249): against the same statements called from a bare Python loop.
+"""The load loop on a Python driver (PEP 249), against the same statements called from a bare Python loop.
 
     .venv/bin/python benches/dbapi.py [--drivers none sqlite3 duckdb] [--statements 500] [--pairs 400] [--json FILE]
 
@@ -71,7 +71,7 @@ DRIVERS = {
 
 
 def bare_ns(cursor: Any, sql: str, keys: list[int]) -> int:
-    """What the driver's own calls take, from the plainest loop."""
+    """The time of the driver's own calls, from the plainest loop."""
     execute, fetchall = cursor.execute, cursor.fetchall
     began = time.perf_counter_ns()
     for key in keys:
@@ -81,7 +81,7 @@ def bare_ns(cursor: Any, sql: str, keys: list[int]) -> int:
 
 
 def trial_ns(twin: _native.DbApiTwin, stream: int, statements: int) -> int:
-    """What tdelta's loop takes for as many."""
+    """The time of tdelta's loop for as many."""
     orders = {"seed": SEED, "stream": stream, "operations": statements, "first_op": 1, "deadline_ns": 60 * 10**9}
     outcome = twin.trial(json.dumps(orders))["outcome"]
     if outcome["errors"] or outcome["rows"] != statements:

@@ -31,7 +31,7 @@ from tdelta.workloads import load
 SEED = 20_26
 SECONDS = 24 * 3600.0
 LIMIT_BYTES = 4 << 30
-"""What generation and load are to fit in."""
+"""The memory that generation and load must fit in."""
 
 
 def job_of(rows: int) -> PopulateJob:
@@ -58,7 +58,7 @@ def cpu_seconds(worker: Worker) -> float:
 
 
 def timed(worker: Worker, rows: int, order: str, **content: object) -> tuple[dict[str, Any], Any]:
-    """What an order of so many rows takes: seconds, rows per second, CPU time, and the peak of memory by then."""
+    """The cost of an order of so many rows: seconds, rows per second, CPU time, and the peak of memory by then."""
     cpu, began = cpu_seconds(worker), time.monotonic()
     answer = worker.ask(order, seconds=SECONDS, **content)
     seconds = time.monotonic() - began

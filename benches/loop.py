@@ -1,4 +1,4 @@
-"""What the load loop costs: against nothing (a no-op client), and against a bare Rust loop on the same library.
+"""The cost of the load loop: against nothing (a no-op client), and against a bare Rust loop on the same library.
 
     .venv/bin/python benches/loop.py [--operations 2000] [--pairs 1500] [--json FILE]
 

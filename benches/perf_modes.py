@@ -1,4 +1,4 @@
-"""What sampling does to a server whose threads hand work to each other: perf on whole CPUs, and on threads.
+"""The effect of sampling on a server whose threads hand work to each other: perf on whole CPUs, and on threads.
 
 A private MariaDB scans a table that is far larger than its buffer pool: one thread reads rows, others fetch pages
 ahead, and they are switched some ten thousand times a scan. Scans come in threes, in a drawn order: one that nobody
@@ -107,7 +107,7 @@ def ratio(logs: list[float]) -> str:
 
 
 def mean_ms(scans: list[Scan], of: Callable[[Recording], float]) -> str:
-    """What perf told of a scan, with the standard error of its mean."""
+    """The samples of a scan, with the standard error of their mean."""
     values = [of(one.recording) / 1e6 for one in scans if one.recording is not None]
     if len(values) < 2:
         return f"{len(values)} recordings are too few, in"

@@ -55,7 +55,7 @@ def read_through(path: Path) -> int:
 
 
 def ways(path: Path, content: bytes, needles: tuple[bytes, ...]) -> dict[str, Callable[[], int]]:
-    """What is measured; each returns how many markers it found, or 0 where it searches for none."""
+    """Measured functions; each returns how many markers it found, or 0 where it searches for none."""
 
     def search(threads: int) -> int:
         return sum(_native.search_files([path], needles, threads)[0]["matches"])

@@ -94,7 +94,7 @@ def conduct_one(arguments: argparse.Namespace, kind: str, options: list[str], se
 
 
 def brief(document: dict) -> dict:
-    """What the summary needs of one run's JSON."""
+    """The fields of one run's JSON for the summary."""
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     kept = ("condition", "decision", "ratio_of_means", "actual", "baseline_value")
     return {

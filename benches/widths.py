@@ -1,4 +1,4 @@
-"""What each part of the model costs or gains in width, in cells where nothing is odd, against an earlier version.
+"""The cost or gain in width of each part of the model, in cells where nothing is odd, against an earlier version.
 
 From the root of the repository; the earlier version is a checkout with its native module built, and without one the
 first column is this version without any of the parts::

@@ -1,4 +1,4 @@
-"""What all tests share: nothing is timed, each begins as in a new process, and they are shared out in a good order."""
+"""Common rules of all tests: nothing is timed, each begins as in a new process, and are shared out in a good order."""
 
 import signal
 import sys

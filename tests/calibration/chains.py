@@ -1,4 +1,4 @@
-"""What a sampler drew, and how much it may be off: for the references that tdelta's quadratures are held against."""
+"""The draws of a sampler, and how much they may be off: references for tdelta's quadratures."""
 
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -59,7 +59,7 @@ class GateOutcome:
 
 @dataclass(frozen=True)
 class Limit(Generic[Seen]):
-    """What may come in at most such a share of a cell's experiments; ``is_broken`` is None where one does not count."""
+    """Results in at most such a share of a cell's experiments; ``is_broken`` is None where one does not count."""
 
     what: str
     most: float
@@ -77,7 +77,7 @@ class Limit(Generic[Seen]):
 
 @dataclass(frozen=True)
 class CellTally:
-    """What came of a cell's experiments, in shares.
+    """The results of a cell's experiments, in shares.
 
     ``covered`` is of the 95 % interval, ``answered`` of those that cover or are ``undecided``. ``blind`` is
     ``negligible`` among runs that met a stall, ``met`` the share of those. ``points`` are the median width of the
@@ -157,7 +157,7 @@ def _instances() -> dict[str, Process]:
 
 
 def _shared() -> dict[str, Process]:
-    """What a round or a block does to all encrypted twins alike, which no comparison of identical twins sees."""
+    """The effect of a round or a block on all encrypted twins alike, which no comparison of identical twins sees."""
     found = {}
     quiet = Process(sd=0.01, instance_sd=0.003)
     for sd, rounds in ((0.01, 3), (0.02, 3), (0.03, 4), (0.01, 5), (0.02, 5), (0.05, 5), (0.02, 10), (0.02, 20)):
@@ -282,7 +282,7 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
 
 
 def rescaled(factor: float) -> property:
-    """What takes the place of `Answer.posterior`: every posterior of a ratio of means so many times as wide."""
+    """The replacement of `Answer.posterior`: every posterior of a ratio of means so many times as wide."""
     honest: Callable[[Answer], Posterior] = Answer.posterior.func  # type: ignore[attr-defined]
     return property(lambda answer: widened(honest(answer), factor))
 

@@ -49,7 +49,7 @@ TOLERANCE = 0.02
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of many experiments.
+    """The results of many experiments.
 
     ``covered`` and ``false_alarms`` (slower or faster where the truth lies inside the tolerance) are shares; ``bias``
     and ``points`` (median width of the 95 % HDI) are points of the ratio.
@@ -63,7 +63,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class GateTally:
-    """What a gate said, in shares, after how many rounds (a mean), and how good the estimate was that it stopped on."""
+    """The answers of a gate, in shares, its mean number of rounds, and how good the estimate was that it stopped on."""
 
     over: float
     within: float

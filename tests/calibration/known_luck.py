@@ -42,7 +42,7 @@ def begun_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
 
 
 def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> InstrumentNoise:
-    """What the shipped code makes of a series of runs on this machine, of three rounds each."""
+    """The shipped code's result on a series of runs on this machine, of three rounds each."""
     strata: list[StratumNoise] = []
     for run in range(runs):
         rng = generator(index, "calibration", machine.name, run)

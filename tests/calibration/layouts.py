@@ -84,7 +84,7 @@ class Place:
 
 
 def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, instance_sd: float | None = None) -> Round:
-    """What is advised where noise and instance effects are known, or luck is taken to be that much."""
+    """The advice where noise and instance effects are known, or luck is taken to be that much."""
     variances = np.array([place.variance(seconds) for seconds in LENGTHS])
     curve = fit_curve(np.array(LENGTHS), variances, np.full(len(LENGTHS), _SURE_DF))
     instance_effect = place.instance_sd if instance_sd is None else instance_sd
@@ -104,7 +104,7 @@ def neighbours(of: Round) -> Iterator[Round]:
 
 
 def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Array:
-    """What equal precision takes, log: wall clock times the squared width of the HDI, of runs of about that time."""
+    """The effort for equal precision, log: wall time times the squared width of the HDI, of runs that long."""
     whole = place.whole_round_seconds(of)
     rounds = int(wall_seconds / whole)
     widths = []

@@ -36,14 +36,14 @@ Values = Callable[[np.random.Generator, int], Array]
 ORIGIN = Origin("simulated", "simulated")
 SETTINGS = AnalysisSettings("none")
 STATED = AnalysisSettings("none", run_sd=0.03)
-"""What single runs are decided with: runs that are stated to differ by 3 %."""
+"""The stated variation by which single runs are decided: 3%."""
 
 STATED_NAME = "runs differ by 3 %"
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What came of one experiment; each is true or not, but for ``points``.
+    """The results of one experiment; each is true or not, but for ``points``.
 
     ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with the stated scatter does.
     ``alarms``: decided slower or faster, whatever the truth; ``negligible``: decided so, whatever the truth;

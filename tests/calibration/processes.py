@@ -199,7 +199,7 @@ def _instance_effect(process: Process, rng: np.random.Generator, is_encrypted: N
 
 
 def _shared(process: Process, rng: np.random.Generator) -> Array:
-    """What the round and the block do to all encrypted twins alike, a value for each block."""
+    """The effect of the round and the block on all encrypted twins alike, a value for each block."""
     of_rounds = np.repeat(process.round_sd * rng.normal(size=process.rounds), process.blocks)
     return np.asarray(of_rounds + _wandering(rng, len(of_rounds), process.block_sd, process.block_ar), dtype=np.float64)
 
@@ -242,7 +242,7 @@ def _runs(rng: np.random.Generator, count: int, share: float, length: int) -> ND
 
 
 def _course(process: Process, rng: np.random.Generator, trials: int) -> Array:
-    """What happens to the machine from trial to trial, whoever runs."""
+    """Changes of the machine from trial to trial, whoever runs."""
     course = np.log1p(process.growth) * np.arange(trials) / trials
     course += np.log1p(process.step) * (np.arange(trials) > trials * rng.random())
     if process.burst_length:

@@ -34,7 +34,7 @@ def clearly_bad(most: float) -> float:
 
 
 def steps(most: float) -> tuple[float, float]:
-    """What one experiment adds to the log likelihood ratio where it comes, and where it does not."""
+    """The terms that one experiment adds to the log likelihood ratio if it shows the event, and if not."""
     bad = clearly_bad(most)
     return math.log(bad / most), math.log((1.0 - bad) / (1.0 - most))
 

@@ -39,7 +39,7 @@ _AR_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Machine:
-    """What happens to a trial besides its condition; all figures are standard deviations of a log cost.
+    """Effects on a trial besides its condition; all figures are standard deviations of a log cost.
 
     The last two are factors: how many times as much noise and instance effects the *treatment* has.
     """

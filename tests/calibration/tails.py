@@ -31,7 +31,7 @@ _MEDIAN_NS = 1e6
 
 @dataclass(frozen=True)
 class Stalling:
-    """What happens to response times: a trial's own scatter, drift that its block shares, luck of instances, stalls.
+    """Effects on response times: a trial's own scatter, drift that its block shares, luck of instances, stalls.
 
     Standard deviations are of log times; ``stalled`` are shares of transactions, and of trials that have a stall.
     """
@@ -68,7 +68,7 @@ class Stalling:
 
 @dataclass(frozen=True)
 class TailTally:
-    """What came of many experiments: shares of them, and the median factor between an interval's end and its ratio.
+    """The results of many experiments: shares of them, and the median factor between an interval's end and its ratio.
 
     ``given`` is how many had an interval at all, ``covered`` how many of these held the truth.
     """
@@ -82,7 +82,7 @@ class TailTally:
 
 @dataclass(frozen=True)
 class Slow:
-    """What takes longer than a threshold: ``clump`` come together (1: a slow path), and last for ``lasting`` trials."""
+    """Transactions longer than a threshold: ``clump`` come together (1: a slow path), lasting for ``lasting`` trials."""
 
     share: float
     clump: int = 1
@@ -127,7 +127,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class BadTally:
-    """What came of experiments on trials with any beyond a threshold: bad trials on average, and shares.
+    """The results of experiments on trials with any beyond a threshold: bad trials on average, and shares.
 
     ``above`` and ``below`` say where the truth lies of the interval; ``more`` and ``less`` leave 1 out.
     """

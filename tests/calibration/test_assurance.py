@@ -1,4 +1,4 @@
-"""What `tdelta plan` promises is what `analyze_run` then does, on simulated trials whose noise and instance effects are
+"""The promises of `tdelta plan` are kept by `analyze_run`, on simulated trials whose noise and instance effects are
 known.
 
 The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
@@ -51,7 +51,7 @@ CELLS = (
 
 @cache
 def _reported(machine: Machine) -> tuple[float, float]:
-    """What stage 1 says of a trial's noise, and the share of degrees of freedom that is left: means of 40 runs.
+    """Stage 1's estimate of a trial's noise, and the share of degrees of freedom that is left: means of 40 runs.
 
     Not what is put in: a t4 scaled to sd counts for ``sd^2/2 (nu + 3)/(nu + 1)``, 0.7 sd^2, and stage 1 is known to say
     more than that (docs/statistics.md, "Model"). It says so in a pilot as in the run.

@@ -1,4 +1,4 @@
-"""What a calibration's prior of luck does to coverage: right, wrong, and as the shipped code makes it.
+"""The effect of a calibration's prior of luck on coverage: right, wrong, and as the shipped code makes it.
 
 Cells stop as soon as it is clear (`calibration.sequential`), as those of `test_coverage` do.
 """

@@ -100,7 +100,7 @@ class Kind:
 
 @dataclass
 class Found:
-    """What one kind showed, in numbers of tries: what the server said, and where rows lay in the clear."""
+    """The results of one kind, in numbers of tries: the server's words, and where rows lay in the clear."""
 
     tally: Tally = field(default_factory=Tally)
     clear: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""What a campaign prints: how many attempts, how many survived, how many left something over."""
+"""The output of a campaign: how many attempts, how many survived, how many left something over."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def count_in_children(
 def _in_a_child(
     numbers: range, judged: Callable[[int], tuple[str, str]], longest_seconds: float
 ) -> Iterator[tuple[str, str]]:
-    """What became of one try after the other, until all are done or the child has died of one."""
+    """The outcomes of the tries, one after the other, until all are done or the child has died of one."""
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
         os.close(reading)

@@ -132,12 +132,12 @@ SHORT = ("--no-aa", "--dir", "twins")
 
 
 class Invalid(Exception):
-    """What no disk may lead to."""
+    """Ends that no disk may lead to."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What the disk answers from which call on."""
+    """The disk's answer, and from which call on."""
 
     kind: int
     nth: int

@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _try(shape: Shape, part: str, place: Place, draw: random.Random, tally: Tally) -> str:
-    """What became of one try.
+    """The outcome of one try.
 
     Raises:
         AssertionError: the run hung, ended without a clear word, left something, or measured the pause.
@@ -124,7 +124,7 @@ def _stop(tdelta: int, part: str) -> list[int]:
 
 
 def _part(process: Process) -> str:
-    """What a process below tdelta is."""
+    """The kind of a process below tdelta."""
     try:
         words = Path(f"/proc/{process.pid}/cmdline").read_bytes()
     except OSError:

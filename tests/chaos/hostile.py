@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _fault(case: Case, tally: Tally) -> str:
-    """What is wrong with what became of a case; empty if nothing is."""
+    """The faults of a case's outcome; empty if there are none."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         here = Here.made(Path(folder))
         try:

@@ -1,4 +1,4 @@
-"""What the cases of `hostile` are made of: a place, a case, scripts, signals."""
+"""Parts of the cases of `hostile`: a place, a case, scripts, signals."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Here(Place):
 
     @property
     def emptied(self) -> tuple[Path, ...]:
-        """What has to be empty afterwards."""
+        """Folders that must be empty afterwards."""
         return self.twins, self.temporary, self.base / "twins"
 
     def processes(self) -> list[tuple[int, str]]:
-        """What runs here."""
+        """The processes that run here."""
         return [(pid, words) for pid, words in processes_at(self.base) if pid != os.getpid()]
 
     def settle(self) -> None:
@@ -74,7 +74,7 @@ class Here(Place):
                 os.kill(pid, signal.SIGKILL)
 
     def shell(self, script: str, **more: str) -> Ran:
-        """What a script of bash ends with, which calls ``tdelta``.
+        """The exit status of a bash script that calls ``tdelta``.
 
         Raises:
             AssertionError: it does not end.
@@ -104,7 +104,7 @@ class Here(Place):
 
 @dataclass(frozen=True)
 class Case:
-    """What is done, and how it has to end."""
+    """A command, and the end that it must have."""
 
     name: str
     act: Callable[[Here], Ran]
@@ -120,7 +120,7 @@ def scripts(found: Iterable[tuple[str, tuple[int, ...], str]]) -> Iterator[Case]
 
 
 def ended(process: subprocess.Popen[str]) -> Ran:
-    """What it ends with.
+    """Its exit code and output.
 
     Raises:
         AssertionError: it does not.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LIMITED = "SELECT limited"
-"""What a query begins with whose answer the client limits in time: there a peer may be silent, or talk, for ever."""
+"""The beginnings of queries whose answers the client limits in time: there a peer may be silent, or talk, for ever."""
 
 UNWILLING = 0.01
 """How often a server says no, or that more results follow."""
@@ -131,7 +131,7 @@ class Peer:
 
 
 class MysqlPeer(Peer):
-    """What a MySQL server does."""
+    """The behavior of a MySQL server."""
 
     sequence = 0
 
@@ -240,7 +240,7 @@ class MysqlPeer(Peer):
 
 
 class PostgresPeer(Peer):
-    """What a PostgreSQL server does."""
+    """The behavior of a PostgreSQL server."""
 
     def frame(self, body: bytes) -> bytes:
         """A message with its length behind its kind."""

@@ -65,7 +65,7 @@ def _watched(named: tuple[str, ...], here: Here) -> Ran:
 
 
 def _keys(folder: Path) -> set[bytes]:
-    """What files of keys hold."""
+    """The content of key files."""
     files = [path for path in files_below(folder) if "key" in path.name]
     return {key for path in files for key in _KEY.findall(_read(path))}
 

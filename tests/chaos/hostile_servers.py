@@ -32,7 +32,7 @@ from support.running import Ran, read_until
 from tdelta.processes.workers import Refused
 
 SERVERS = contextlib.ExitStack()
-"""What is started; closed at the campaign's end."""
+"""Servers and folders, closed at the campaign's end."""
 
 ENGINES: dict[str, Any] = {"mariadb": OnMariadb, "mysql": OnMysql, "postgres": OnPostgres}
 STOPPED_REPLICA = {
@@ -49,7 +49,7 @@ STOPPED_REPLICA = {
         "SELECT 1",
     ),
 }
-"""What makes a server a replica that is stopped, what takes it back, and the right to see it."""
+"""Statements that make a server a stopped replica and undo it, and the right to see it."""
 
 _LEFT = re.compile(r"remove it with: (DROP SCHEMA \S+(?: CASCADE)?)")
 Act = Callable[[Any, tuple[Any, Any], "subprocess.Popen[str]"], None]

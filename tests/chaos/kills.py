@@ -58,7 +58,7 @@ LONGEST_IN_TRIALS_SECONDS = 5.0
 LEFT_SECONDS = 5.0
 """How long what is on its way to its end may take; how long it took is printed."""
 LOOKED_FOR_SECONDS = 60.0
-"""What is left by then is left for good."""
+"""Anything left by then is left for good."""
 LAST_NS = 50_000_000
 """How shortly before a kill a promise may be to be one of the last."""
 MOST_PROMISES = 10
@@ -110,7 +110,7 @@ SERVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "mysql": (mysql, ()),
     "postgres": (postgres, ("--assume-encrypted",)),
 }
-"""What stands for servers of the user's, and what he says of them."""
+"""Stand-ins for the user's servers, and their options."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Shape:
     """The schemas of runs that are on servers of the user's."""
 
     others: Callable[[], object] = lambda: None
-    """What else is there. Schemas of runs that were left are dropped, so that the next try finds none."""
+    """Other leftovers. Schemas of runs that were left are dropped, so that the next try finds none."""
 
     def place(self, base: Path) -> Place:
         """Where it has store and cache."""
@@ -152,7 +152,7 @@ class Promise:
 
 @dataclass
 class Seen:
-    """What was measured of all kills."""
+    """Measurements over all kills."""
 
     ended_seconds: list[float] = field(default_factory=list)
     folders_seconds: list[float] = field(default_factory=list)
@@ -215,7 +215,7 @@ def main() -> int:
 
 
 def _try(shape: Shape, place: Place, draw: random.Random, tally: Tally, seen: Seen) -> str:
-    """What became of one try.
+    """The outcome of one try.
 
     Raises:
         AssertionError: something was lost, or left.
@@ -267,7 +267,7 @@ def marks_of(place: Place) -> Path:
 
 
 def promises(place: Place) -> list[Promise]:
-    """What was promised in this place, in order."""
+    """Promises about this place, in order."""
     marks = marks_of(place)
     lines = marks.read_text().rpartition("\n")[0].splitlines() if marks.exists() else []
     fields = (line.split() for line in lines)

@@ -184,7 +184,7 @@ def recorded(place: Path) -> list[Moment]:
 
 
 def left(draw: random.Random, moment: Moment) -> Disk:
-    """What a disk may hold: of each file the sectors that were synced, those written since, or any of both."""
+    """Possible contents of a disk: of each file the sectors that were synced, those written since, or any of both."""
     kind = draw.choice(("synced", "written", "mixed", "mixed", "mixed"))
     disk = {}
     for name, written in moment.written.items():

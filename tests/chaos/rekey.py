@@ -133,7 +133,7 @@ EITHER = "either key"
 
 @dataclass(frozen=True)
 class Case:
-    """What is tried: a library, what is done with it, and the journal mode."""
+    """A case: a library, the operation, and the journal mode."""
 
     library: Library
     kind: str
@@ -168,7 +168,7 @@ class Case:
 
 @dataclass
 class Found:
-    """What one case showed, in numbers of tries.
+    """The results of one case, in numbers of tries.
 
     Attributes:
         outcomes: by the key that opens what is left.
@@ -279,7 +279,7 @@ def _copied(made: Path, path: Path) -> Path:
 
 
 def _refused(case: Case, made: Mapping[str, Path]) -> str:
-    """What the library says against it; empty where it does it."""
+    """The library's refusal; empty where it does it."""
     cipher, path = next(iter(made.items()))
     with tempfile.TemporaryDirectory() as place:
         return str(_in_a_child(lambda: _said(case, cipher, _copied(path, Path(place) / "a.db"))))

@@ -62,7 +62,7 @@ Files = dict[str, bytes]
 
 
 class Invalid(Exception):
-    """What no file may lead to."""
+    """Ends that no file may lead to."""
 
 
 class InProcess:

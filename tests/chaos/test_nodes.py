@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.timeout(1200), pytest.mark.live, pytest.mark.long]
 AGENTS = 2
 VARIABLE = "OWN_SERVERS_PASSWORD"
 OURS = ("tdelta.", "ray::Agent")
-"""What is in the command lines of tdelta's processes on a node."""
+"""A part of the command lines of tdelta's processes on a node."""
 
 RUN = (
     *("run", "--json", "--agents", str(AGENTS), "--threads", "2", "--rate", "50"),
@@ -55,7 +55,7 @@ rounds = "1..1"
 no-aa = true
 no-bb = true
 """
-"""What stands in an inventory of small runs ahead of its targets."""
+"""The head of an inventory of small runs, above its targets."""
 
 ON_HOSTS = (
     *("--engine", "mariadb", "--hosts", "2", "--workload", "point-select", "--size", "1MB"),

@@ -1,4 +1,4 @@
-"""What people read, character by character. ``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew.
+"""Texts that people read, character by character. ``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew.
 
 Of an HTML page it is what is read there, block by block, and of a figure its description; a browser test looks at the
 drawings.

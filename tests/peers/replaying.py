@@ -44,7 +44,7 @@ sqlite3.register_converter(_PADDED, lambda value: f"{value.decode()} ")
 
 
 class Peer:
-    """What is the same of both drivers; ``errors`` makes a exception of a kind."""
+    """The common part of both drivers; ``errors`` makes an exception of a kind."""
 
     def __init__(self, conversation: str, dialect: str, errors: Any) -> None:
         self.entries = json.loads((SYNTHETIC / f"{conversation}.synthetic.json").read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""What tests of several folders share: samples, fake twins, private servers, and plug-ins of pytest."""
+"""Helpers of several test folders: samples, fake twins, private servers, and plug-ins of pytest."""

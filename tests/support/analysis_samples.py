@@ -129,7 +129,7 @@ def one_run() -> AnalysisResult:
 
 
 def named() -> AnalysisResult:
-    """What two runs alone would call slower, and two runs of one system may well show."""
+    """A difference that two runs alone would call slower, and that two runs of one system may show."""
     notes = (
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "plain", "1"),
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "tde", "1"),

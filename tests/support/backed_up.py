@@ -1,4 +1,4 @@
-"""What backups must show on whatever engine: what compression makes of them, what lies in the clear, rows compared."""
+"""Properties of backups on any engine: compression, plaintext, rows compared."""
 
 from collections.abc import Iterable, Mapping
 

@@ -16,7 +16,7 @@ _OPERATIONS = 400
 
 @dataclass(frozen=True)
 class BesideTrial:
-    """What was measured, what was read of the twin before and after it, and the classes of files in the clear."""
+    """The measurement, the twin's readings before and after it, and the classes of files in the clear."""
 
     measured: Measurement
     before: tuple[Checksums, Mapping[str, str]]

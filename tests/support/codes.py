@@ -1,4 +1,4 @@
-"""What a ``--json`` document says, as messages: tests look at their codes and parameters, not at their English."""
+"""The messages of a ``--json`` document: tests look at their codes and parameters, not at their English."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol

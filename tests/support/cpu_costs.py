@@ -1,4 +1,4 @@
-"""What the tests of each file took: the clock's seconds and those of CPUs, children's included. ``--costs N`` prints N.
+"""The cost of the tests of each file: wall-clock and CPU seconds, children's included. ``--costs N`` prints N.
 
 Processes beside each other make the clock say little: where a suite's minutes go, its CPU seconds show. Of children
 only those count that were waited for.

@@ -199,4 +199,4 @@ class ExternalRuns(KilledRuns):
         assert self.objects(servers) == left_as_they_were
 
     def check_interrupted(self, place: Place) -> None:
-        """What else is seen of the run that was interrupted."""
+        """Further checks of the run that was interrupted."""

@@ -85,7 +85,7 @@ class ExternalServers(OnTwoServers):
     """Whether the user has to vouch for the encryption, which the server knows nothing of."""
 
     encryption: ClassVar[tuple[bool | None, bool | None]]
-    """What the tables of tdelta's schemas are on the two servers; None where they cannot tell."""
+    """The state of the tables of tdelta's schemas on the two servers; None where they cannot tell."""
 
     marks: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[tuple[str, ...]]
@@ -100,7 +100,7 @@ class ExternalServers(OnTwoServers):
 
     precious: ClassVar[tuple[str, str]]
     half_made: ClassVar[tuple[str, ...]] = ()
-    """What a run has done that is killed as it makes schema tdelta_r6, where that is not all or nothing."""
+    """The traces of a run that is killed as it makes schema tdelta_r6, where that is not all or nothing."""
 
     left_half_made: ClassVar[tuple[str, ...]] = ()
 

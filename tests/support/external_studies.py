@@ -44,7 +44,7 @@ class TracedStudy(RunsOnTwoServers):
         self.check_traces(document)
 
     def check_traces(self, document: Mapping[str, Any]) -> None:
-        """What else is seen of them on this engine."""
+        """Further checks of them on this engine."""
 
 
 class ExternalStudies(TracedStudy):

@@ -183,7 +183,7 @@ def markers_where_plain(settings: TwinSettings) -> tuple[MarkerHit, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What fake twins do.
+    """The behavior of fake twins.
 
     ``rows`` is told how many trials a twin has run (0 for a loaded file); ``before_trial`` may raise what a statement
     would, or send this process a signal; ``page_us`` is what a page's cipher costs in a twin's process;

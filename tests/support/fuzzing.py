@@ -44,7 +44,7 @@ class Invalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the mutations of one importer; ``failures`` are empty if all is well."""
+    """The outcomes of the mutations of one importer; ``failures`` are empty if all is well."""
 
     importer: str
     results: int

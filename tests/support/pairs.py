@@ -1,4 +1,4 @@
-"""What holds for the replica of any private server: at every level, compared with its primary, and lost."""
+"""Tests for the replica of any private server: at every level, compared with its primary, and lost."""
 
 import os
 import signal

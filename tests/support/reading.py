@@ -67,7 +67,7 @@ def read(page: str) -> Reading:
 
 
 def outline(page: str) -> str:
-    """What is read on a page, one block a line: headings, paragraphs, rows of tables; of figures their descriptions."""
+    """The text of a page, one block a line: headings, paragraphs, rows of tables; of figures their descriptions."""
     reading = read(page)
     lines = []
     for e in reading.elements:

@@ -33,7 +33,7 @@ Expected = Any
 
 @dataclass(frozen=True)
 class Coded:
-    """What a message must be: its code, and the parameters that matter."""
+    """An expected message: its code, and the parameters that matter."""
 
     code: str
     parameters: Mapping[str, Expected]
@@ -51,7 +51,7 @@ def refused(
     shows: str = "",
     **parameters: Expected | tuple[Expected | None, ...],
 ) -> Iterator[pytest.ExceptionInfo[TdeltaError]]:
-    """What is inside raises this error, with exactly these refusals.
+    """The block raises this error, with exactly these refusals.
 
     ``shows`` are words of another program; of several refusals ``parameters`` have a tuple (None: not looked at).
     """

@@ -1,4 +1,4 @@
-"""What holds of a restored dump, on every engine."""
+"""Tests of a restored dump, on every engine."""
 
 from collections.abc import Mapping
 from typing import Any

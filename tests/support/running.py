@@ -216,7 +216,7 @@ def read_until(process: subprocess.Popen[str], start: str) -> list[str]:
 
 
 def waited_for(process: subprocess.Popen[str], seconds: float) -> Ran:
-    """What it ended with. One that does not end in time fails its own test and no later one: it is ended here."""
+    """Its exit code and output. One that does not end in time fails its own test and no later one: it is ended here."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

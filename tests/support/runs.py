@@ -28,7 +28,7 @@ BRIEF = ("--workload", "point-select", "--trial-time", "0.05s", "--blocks", "2",
 ALONE = ("--no-aa", "--no-bb")
 PATIENCE_SECONDS = 60.0
 MOST_SECONDS = 300.0
-"""What a run may take; a tenth more and one's patience is at its end."""
+"""The time that a run may take; a tenth more is too long."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ServerPlace(Place):
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def _left(self) -> list[str]:
-        """What is not to outlive a run: all but whole templates."""
+        """Files that must not outlive a run: all but whole templates."""
         templates = self.twins / "templates"
         folders = [folder for base in (self.twins, self.sockets) if base.exists() for folder in base.iterdir()]
         folders = [*(folder for folder in folders if folder != templates), *templates.glob(".new-*")]
@@ -155,7 +155,7 @@ def detail(document: Any, name: str) -> str:
 
 
 def states(document: Any, **levels: object) -> dict[str, str]:
-    """What the search found of each class of files on the twins of these levels; they must agree."""
+    """The findings on each class of files on the twins of these levels, which must agree."""
     found: dict[str, set[str]] = {}
     for item in document["evidence"]:
         if all(item["condition"].get(factor) == level for factor, level in levels.items()):
@@ -183,7 +183,7 @@ class ServerRuns:
     factors: ClassVar[Mapping[str, tuple[Any, ...]]]
     options: ClassVar[tuple[str, ...]]
     log: ClassVar[str]
-    """What the class of files is called that holds the redo log."""
+    """The name of the class of files that holds the redo log."""
 
     @pytest.fixture(scope="class")
     @classmethod

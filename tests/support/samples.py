@@ -420,7 +420,7 @@ def file_evidence(of: Condition, file_class: str, state: EvidenceState, found: i
 
 
 def evidence(in_temp: EvidenceState, found: int) -> tuple[FileEvidence, ...]:
-    """What a search of three twins found: markers in all files of the plain ones; the encrypted one's temp may vary."""
+    """A search of three twins: markers in all files of the plain ones; the encrypted one's temp may vary."""
     plain, hidden, other = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, EvidenceState.NOT_TESTED
     return (
         *(
@@ -642,7 +642,7 @@ def served_sweep() -> RunResult:
 
 
 def scopes() -> RunResult:
-    """What a server encrypts, as a factor, on inserts: one stratum, contrasts, and no sweep."""
+    """The scope of encryption as a factor, on inserts: one stratum, contrasts, and no sweep."""
 
     def of(cipher: str, scope: str, role: Role = Role.TREATMENT) -> Condition:
         return Condition((("cipher", cipher), ("scope", scope), ("threads", 1)), role)

@@ -1,4 +1,4 @@
-"""What holds for every private server of the MySQL family. One class of tests an engine; SQL goes by ``mariadb``."""
+"""Tests for every private server of the MySQL family. One class of tests an engine; SQL goes by ``mariadb``."""
 
 import dataclasses
 import errno

@@ -14,7 +14,7 @@ BATCH, CALL, ATTENTION, TRANSACTION = 1, 3, 6, 14
 """Types of messages of a client's ([MS-TDS] 2.2.3.1.1)."""
 
 CANNOT_ENCRYPT, ENCRYPTS = 2, 1
-"""What a server says of encryption ([MS-TDS] 2.2.6.5)."""
+"""A server's answers on encryption ([MS-TDS] 2.2.6.5)."""
 
 _DONE, _ERROR, _INFO, _CHANGE, _LET_IN, _COLUMNS, _ROW = 0xFD, 0xAA, 0xAB, 0xE3, 0xAD, 0x81, 0xD1
 _TEXT, _TEXT_BYTES, _CAN_BE_NULL, _NULL = 0xE7, 8000, 9, b"\xff\xff"

@@ -13,11 +13,11 @@ import tdelta.store
 
 PACKAGES = (tdelta.processes, tdelta.inference, tdelta.session, tdelta.store)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
-"""What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
+"""Modules for planning, judging and searching alone; ``tdelta.records`` alone takes as long as all a worker needs."""
 
 
 def names_for_type_checkers(package: ModuleType) -> list[str]:
-    """What a package imports under ``if TYPE_CHECKING``: the names that it promises."""
+    """The imports of a package under ``if TYPE_CHECKING``: the names that it promises."""
     (block,) = (node for node in ast.parse(Path(package.__file__ or "").read_text()).body if isinstance(node, ast.If))
     return [alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
 
@@ -52,7 +52,7 @@ NOT_FOR_WORKERS = (
     *("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "importlib.metadata", "numpy", "sqlglot"),
     *("tdelta.errors", "tdelta.messages", "sqlite3"),
 )
-"""What takes as long together as all that a worker needs, or is a SQLite other than the one under test."""
+"""Modules that take as long together as all that a worker needs, or a SQLite other than the one under test."""
 
 
 @pytest.mark.parametrize("module", [*WORKERS, "tdelta.processes.cipher_cost_worker"])

@@ -1,4 +1,4 @@
-"""What other tests look at refusals with does not pass whatever was raised."""
+"""The helpers for refusals do not accept any error."""
 
 from typing import Any
 

@@ -160,6 +160,13 @@ class Heading:
     medium: Medium = Medium.PAGE
 
 
+def headed(title: str, items: Iterable[tuple[str, str]], kind: str = "plain") -> Iterator[Heading | Listing]:
+    """A list below its heading; nothing without items."""
+    if listed := list(items):
+        yield Heading(title, Medium.BOTH)
+        yield Listing(listed, kind)
+
+
 Block: TypeAlias = Paragraph | Listing | Lines | Code | Table | Figure | Heading
 
 

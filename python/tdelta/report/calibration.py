@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
-from tdelta.document.blocks import Block, Heading, Line, Lines, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.blocks import Block, Line, Lines, Paragraph, Table, columns, headed
 from tdelta.document.labels import METRICS
 from tdelta.document.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.inference.decisions import ENOUGH_ROUNDS, Held, held
@@ -48,10 +48,8 @@ def calibration_blocks(found: MachineCalibration) -> Iterator[Block]:
         yield from _injected(found)
     if found.noise:
         yield from _noise(found)
-    for title, kind, messages in (("Faults", "faults", found.faults), ("Cautions", "cautions", found.cautions)):
-        if messages:
-            yield Heading(title, Medium.BOTH)
-            yield Listing([("", str(message)) for message in messages], kind)
+    yield from headed("Faults", (("", str(fault)) for fault in found.faults), "faults")
+    yield from headed("Cautions", (("", str(caution)) for caution in found.cautions), "cautions")
     runs = f"{counted(len(found.run_ids), 'run')} of {counted(found.rounds_per_run, 'round')}"
     where = f"{found.key.engine}, workload {found.key.workload}"
     yield Lines(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import groupby
 
-from tdelta.document.blocks import Block, Cell, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.document.blocks import Block, Cell, Column, Paragraph, Table, headed
 from tdelta.document.effect import edges, limits
 from tdelta.document.labels import (
     condition_label,
@@ -81,18 +81,17 @@ def details(result: RunResult) -> Iterator[Block]:
         yield from verdict_blocks(result)
     shown = sum(line.title == FOUND for line in run_answer(result).lines)
     if len(facts_found := found(result)) > shown:
-        yield Heading("Found", Medium.BOTH)
-        yield Listing([("", text) for text in facts_found])
+        yield from headed("Found", (("", text) for text in facts_found))
     yield from notes(result)
     yield from blocks_of(result)
-    if checks := [(mark, with_labels(text, result.settings)) for mark, text in summed_up(result.validity)]:
-        yield Heading("Checks", Medium.BOTH)
-        yield Listing(checks, "checks")
-    if result.cautions:
-        yield Heading("Cautions", Medium.BOTH)
-        yield Listing([("", with_labels(str(one), result.settings)) for one in result.cautions], "cautions")
-    yield Heading("This run", Medium.BOTH)
-    yield Listing([("", text) for text in facts(result)], "facts")
+    checks = ((mark, with_labels(text, result.settings)) for mark, text in summed_up(result.validity))
+    yield from headed("Checks", checks, "checks")
+    yield from caution_blocks(result)
+    yield from headed("This run", (("", text) for text in (*facts(result), *_commands(result))), "facts")
+
+
+def caution_blocks(result: RunResult) -> Iterator[Block]:
+    return headed("Cautions", (("", with_labels(str(one), result.settings)) for one in result.cautions), "cautions")
 
 
 def notes(result: RunResult) -> Iterator[Block]:
@@ -224,7 +223,7 @@ def _shown(estimate: Estimate, bounds: tuple[float, ...]) -> str:
 
 
 def facts(result: RunResult) -> Iterator[str]:
-    """How it was run, and the commands that repeat and show it."""
+    """How it was run."""
     settings, made = result.settings, result.counts
     counts = ", ".join(
         counted(number, noun)
@@ -253,6 +252,10 @@ def facts(result: RunResult) -> Iterator[str]:
     )
     yield from filter(None, [open_loop_words(result)])
     yield from (f"retried: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items())
+
+
+def _commands(result: RunResult) -> Iterator[str]:
+    settings = result.settings
     if result.interrupted:
         yield f"continue: {next_command('run --resume', settings)}"
     yield f"repeat: {repeat_command(settings)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tdelta import __version__
-from tdelta.document.blocks import MARKER, Block, Column, Heading, Listing, Medium, Page, Paragraph, Section, Table
+from tdelta.document.blocks import MARKER, Block, Column, Medium, Page, Paragraph, Section, Table, headed
 from tdelta.document.blocks import Cell as TableCell
 from tdelta.document.effect import limits
 from tdelta.document.labels import condition_label, decision_word
@@ -76,9 +76,7 @@ def fleet_blocks(runs: Sequence[Answered]) -> Iterator[Block]:
     rows = [row for run, result in runs for row in _cells(run, result)]
     yield Table("Targets and their answers", [*shown, Column("node", is_brief=False)], rows, sortable=True)
     faults = [("", f"{printable(run.target)}: {printable(on_one_line(run.fault))}") for run, _ in runs if run.fault]
-    if faults:
-        yield Heading("Without an answer", Medium.BOTH)
-        yield Listing(faults, "faults")
+    yield from headed("Without an answer", faults, "faults")
 
 
 def _cells(run: TargetRun, result: RunResult | None) -> Iterator[tuple[str | TableCell, ...]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tdelta.document.blocks import Block, Column, Heading, Listing, Medium, Paragraph, Table, columns
+from tdelta.document.blocks import Block, Column, Heading, Listing, Medium, Paragraph, Table, columns, headed
 from tdelta.document.labels import database_text, decision_word, is_called
 from tdelta.document.quantities import amounts, counted, decimals, duration, percent, points, printable
 from tdelta.engines.profile import EngineInfo
@@ -122,9 +122,7 @@ def _own_database(plan: DryRun, database: DatabaseFacts) -> Iterator[Block]:
         yield Paragraph(f"{100 * transaction.share:5.1f}%  {transaction.name}: {title}")
         lines = (line for line in transaction.script.splitlines() if line and not line.startswith("--"))
         yield Listing([("", f"{_DEEP}{line}") for line in lines], "facts")
-    if plan.notes:
-        yield Heading("not proposed", Medium.BOTH)
-        yield Listing([("", printable(note)) for note in plan.notes], "cautions")
+    yield from headed("not proposed", (("", printable(note)) for note in plan.notes), "cautions")
     if plan.written is not None:
         origin = "--restore" if database.restored else "--database"
         yield Paragraph(f"Written to {plan.written}: edit it, then use it with {origin} and --workload {plan.written}.")

@@ -149,7 +149,7 @@ def outline(given: Mapping[str, Any], observe: Observer, *, rerun: bool = False)
     steps, impossible = _steps(given)
     request = RunRequest(**given)
     path = request.store or default_path()
-    with TemporaryDirectory() as empty, Store.open(path if path.exists() else Path(empty) / "none.sqlite") as store:
+    with TemporaryDirectory() as empty, Store.open(path if path.exists() else Path(empty) / "none") as store:
         sitting = _Sitting(store, request, lambda _step: nullcontext(observe), time.monotonic, rerun=rerun)
         sitting.name = f"decide-dry-run-{os.getpid()}"  # another process may be at the decision itself
         timed = sitting.timed(steps)

@@ -88,5 +88,5 @@ def _within(passed: Iterable[Any]) -> Iterator[Any]:
 
 
 def environment(folder: Path, level: str) -> Mapping[str, str]:
-    """What the environment of a process has that traces itself."""
+    """The environment of a process that traces itself."""
     return {VARIABLE: f"{folder}:{level}", "PYTHONPATH": str(Path(__file__).parent)}

@@ -16,7 +16,7 @@ OWN = "server"
 
 
 class Folder:
-    """What SQL can ask of the server: each public method is a function of its sessions."""
+    """The SQL functions of the server: each public method is a function of its sessions."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

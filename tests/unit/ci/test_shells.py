@@ -1,4 +1,4 @@
-"""What the shells in ``ci/`` ask of tdelta, and what they end with, with a stand-in that ends as it is asked to."""
+"""Commands and exit codes of the shells in ``ci/``, with a stand-in for tdelta that ends as requested."""
 
 import re
 from pathlib import Path

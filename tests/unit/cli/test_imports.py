@@ -32,7 +32,7 @@ NOT_TO_SHOW = {
     "tdelta.inference.fits",
     "tdelta.processes.workers",
 }
-"""What a run has taken and its answer does not need again. On the same CPU ``show`` takes 0.35 CPU seconds."""
+"""Modules that a run loads and its answer does not need. On the same CPU ``show`` takes 0.35 CPU seconds."""
 OF_HELP = {
     "tdelta",
     "tdelta._native",
@@ -51,7 +51,7 @@ OF_HELP = {
     "tdelta.session",
     "tdelta.session.groups",
 }
-"""What ``tdelta --help`` may load of tdelta; of `tdelta.messages` all modules, which are tables."""
+"""Modules of tdelta that ``tdelta --help`` may load; of `tdelta.messages` all modules, which are tables."""
 
 
 def loaded(*commands: str) -> set[str]:

@@ -58,7 +58,7 @@ def measurement(
 def stage_1(
     means: np.ndarray, blocks: np.ndarray, variance: float, df: float, kinds: np.ndarray | None = None
 ) -> InstanceMeans:
-    """What stage 1 leaves of normal noise; twins of one kind unless said otherwise, which share ``df``."""
+    """The result of stage 1 for normal noise; twins of one kind unless said otherwise, which share ``df``."""
     own = np.zeros(means.shape[1], dtype=np.intp) if kinds is None else kinds
     count = int(own.max()) + 1
     nothing = np.zeros((0, means.shape[1]))

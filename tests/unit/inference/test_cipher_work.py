@@ -27,7 +27,7 @@ SERVER = {"client_cpu_user_seconds": 0.01}
 
 
 def found(counters: Mapping[str, int], *, response_us: float = 5_000.0, scope: str = "all", **changes: float) -> dict:
-    """What is found of trials of 1000 operations with these counters, alike on all twins."""
+    """Findings on trials of 1000 operations with these counters, alike on all twins."""
     spans = {"mix": SpanTotals(OPERATIONS, round(OPERATIONS * response_us * 1e3))}
     measured: Measurement = changed(
         measurement(), transactions=spans, engine_counters=dict(counters), syscall_written_bytes=0, **changes

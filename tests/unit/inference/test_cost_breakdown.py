@@ -36,7 +36,7 @@ PLAIN_CPU = 80.0
 
 
 def price(true: float, random: np.random.Generator, spread: float = 0.04) -> Price:
-    """What is measured of a price that is ``true``: off by its spread, and told so."""
+    """A measured price whose true value is ``true``: off by its spread, which is stated."""
     us, half = true * (1.0 + spread * random.standard_normal()), 0.6745 * spread * true
     return Price(us, (us - half, us + half))
 
@@ -194,7 +194,7 @@ def test_a_server_whose_calls_were_not_timed_has_a_residual_alone() -> None:
 
 
 CALLS_US = 9.5
-"""What an operation's calls of the cipher take where they happen, whatever a page is priced at."""
+"""The time of an operation's cipher calls where they happen, whatever a page is priced at."""
 
 
 def timed(random: np.random.Generator, moment: float = 0.0, **changed: object) -> Timed:

@@ -222,7 +222,7 @@ def test_a_gate_keeps_the_range_that_includes_its_budget() -> None:
     assert wide.reasons[-1].code == TOO_LITTLE
 
 
-# What answers say of themselves is what the grid of simulated runs has.
+# Figures in answers are those of the grid of simulated runs.
 
 GRID = Path(__file__).parents[3] / "benches" / "results" / "grid.md"
 ANSWERED_AT = 3

@@ -125,7 +125,7 @@ def test_blocks_are_tested_within_their_rounds() -> None:
 
 
 def wandering(ar: float, sd: float, seed: int) -> float:
-    """What an overhead that changes over the blocks of five rounds leaves open, trials scattering by 1 %."""
+    """The uncertainty of an overhead that changes over the blocks of five rounds, trials scattering by 1 %."""
     rng = np.random.default_rng(seed)
     rounds = np.repeat(np.arange(5), 6)
     level = rng.normal(0.0, sd)

@@ -1,4 +1,4 @@
-"""What is made of the batches that the processes answer. The processes here are fakes; tests/live has real ones."""
+"""Results from the processes' batches. The processes here are fakes; tests/live has real ones."""
 
 import os
 

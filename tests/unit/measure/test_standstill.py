@@ -1,4 +1,4 @@
-"""What stands still: seen in this process, and in the state of another."""
+"""Pauses: seen in this process, and in the state of another."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What agents measured, added up, and which trials do not count."""
+"""Sums of agents' measurements, and trials that do not count."""
 
 from dataclasses import astuple
 from typing import Any

@@ -27,7 +27,7 @@ def order(operations: int, discard: int = 0) -> dict[str, Any]:
 
 
 def ran(trial: Mapping[str, Any], agents: int) -> dict[str, dict[str, Any]]:
-    """What the load loop says of each agent's segment, without a database."""
+    """The load loop's answer on each agent's segment, without a database."""
     parts = segments(agents, agents)
     runs = (_native.loop_cost(SCRIPT, "{}", json.dumps({**trial, "segment": one.as_json()})) for one in parts)
     return {str(number): one for number, one in enumerate(runs, 1)}
@@ -64,7 +64,7 @@ def digest(operation: int) -> int:
 
 
 def handed_out(first: int, last: int, agents: int, draw: Any) -> dict[int, list[int]]:
-    """What agents are handed out that ask in a drawn order, at drawn times."""
+    """The operations handed out to agents that ask in a random order, at random times."""
     times = iter_times(draw)
     chunks = HandOut(first, last, dict.fromkeys(range(1, agents + 1), 2), clock=lambda: next(times))
     found: dict[int, list[Chunk]] = {number: chunks.first(number) for number in range(1, agents + 1)}

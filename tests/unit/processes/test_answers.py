@@ -1,4 +1,4 @@
-"""What a worker's answers are made into: whose delay is whose, and what stood still."""
+"""Measurements from a worker's answers: whose delay is whose, and pauses."""
 
 from typing import Any
 

@@ -145,7 +145,7 @@ UPDATES, LENGTH = 500, 1 << 16
 
 
 def preloaded(path: Path, program: str) -> tuple[str, Counts]:
-    """What a Python program prints with the preload, and what that counted."""
+    """The output of a Python program with the preload, and the preload's counts."""
     if not preload_path().is_file():
         if os.environ.get("TDELTA_REQUIRE_ENGINES"):
             pytest.fail("the preload is not built: make setup builds it")

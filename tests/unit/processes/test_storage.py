@@ -1,4 +1,4 @@
-"""What storage a machine can make, and which of the kernel's drivers would encrypt; without making any."""
+"""The storage that a machine can make, and which of the kernel's drivers would encrypt; without making any."""
 
 from pathlib import Path
 

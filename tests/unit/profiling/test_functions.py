@@ -1,4 +1,4 @@
-"""What functions are for. The symbols of tests/data/functions.csv were seen by perf, or libraries export them."""
+"""The purposes of functions. The symbols of tests/data/functions.csv were seen by perf, or libraries export them."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from tdelta.profiling.perf import Perf, Recording, added, find_perf, parse_repor
 from tdelta.profiling.sampling import Gone, Samples, may_look_at_cpus, why
 from tdelta.records import Sampled
 
-# What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
+# The output of perf 6.1 on a SQLite twin, tabulators and blanks as they were.
 PRINTED = text_of("printed/perf-report.txt")
 
 

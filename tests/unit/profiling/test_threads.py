@@ -1,7 +1,7 @@
 from support.data import text_of
 from tdelta.profiling.perf import threads_of
 
-# What perf 6.1 printed of a machine: 11, its child 14 and others.
+# The output of perf 6.1 on a machine: 11, its child 14 and others.
 OF_CPUS = text_of("printed/perf-forks.txt")
 LOST = "   11/11    [000]    20.008000000: PERF_RECORD_LOST lost 6\n"
 

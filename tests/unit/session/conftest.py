@@ -30,7 +30,7 @@ def signals_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other programs do on the machine of the tests decides nothing here."""
+    """Other programs on the machine of the tests decide nothing here."""
     monkeypatch.setattr(Clock, "slowdown", lambda _clock: 1.0)
 
 

@@ -170,7 +170,7 @@ def test_memory_is_asked_for_the_twins_of_one_round(sitting: Sitting) -> None:
 
 
 def test_files_are_searched_once_those_of_the_bb_twin_of_that_round_with_them(sitting: Sitting) -> None:
-    """What is done to one twin of a round is done to all, or its rows would differ from theirs at the end."""
+    """Every operation on one twin of a round is done on all, or its rows would differ from theirs at the end."""
     result = sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)
     assert len({found.condition for found in result.of(FileEvidence) if found.condition.role is Role.BB}) == 1
     assert sum(len(twin.searched) for twin in sitting.twins.started) == 6

@@ -42,7 +42,7 @@ def faults_of(request: RunRequest) -> tuple[Refusal, ...]:
     return raised.value.refusals
 
 
-# What is planned
+# Plans
 
 
 def planned(folder: Path, *, layout: Layout | None = None, **options: object):
@@ -103,7 +103,7 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
     assert len(prints) == 1 + len(others)
 
 
-# What is refused, before a byte is copied
+# Refusals before a byte is copied
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_workload_is_written_only_where_one_is_proposed(tmp_path: Path) -> Non
         dry_run(RunRequest(database=tmp_path / "a.db"), write_workload=tmp_path / "full")
 
 
-# What a run does with it
+# Runs
 
 
 def test_a_run_on_a_database_answers_says_what_it_was_and_keeps_what_it_did(sitting: Sitting, database: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
         again.resume()
 
 
-# What a dry run tells of it
+# Dry runs
 
 
 def test_a_dry_run_tells_tables_transactions_and_what_was_left_out(sitting: Sitting, database: Path) -> None:

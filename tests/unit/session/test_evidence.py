@@ -33,7 +33,7 @@ def searched(sitting: Sitting) -> list[str]:
     return [twin.settings.cipher for twin in sitting.twins.started if twin.searched]
 
 
-# What it brings
+# Its results
 
 
 def test_a_sound_run_says_of_every_class_what_was_shown(sitting: Sitting) -> None:

@@ -159,7 +159,7 @@ def test_fewer_rounds_than_were_asked_for_are_said_before_the_run() -> None:
     assert has([said], "time-short", rounds=30)
 
 
-# What a run leaves out
+# Parts that a run leaves out
 
 
 def test_a_first_load_that_is_too_slow_ends_the_run_with_the_least_time_and_keeps_nothing(sitting: Sitting) -> None:

@@ -124,7 +124,7 @@ def test_an_effect_far_above_the_steps_of_the_clock_is_found(tmp_path: Path) -> 
 
 
 def test_runs_whose_times_are_all_0_are_not_dropped_from_their_condition(tmp_path: Path) -> None:
-    """What is left of the condition would be its slower runs."""
+    """Only the slower runs of the condition would be left."""
     for run in range(1, 4):
         for condition, times in (("plain", [0.0] * 50 if run == 1 else [1.0] * 50), ("tde", [1.0] * 50)):
             write(

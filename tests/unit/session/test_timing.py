@@ -23,7 +23,7 @@ US = 12.0
 
 
 def calls(_twin: FakeTwin, job: Any, path: Path) -> None:
-    """What a preload would count: one page an operation, added to what is there."""
+    """The counts of a preload: one page an operation, added to what is there."""
     found = read(path).tallies.get(("AES-256-CBC", "cipher", "decrypt"))
     before, ns = (found[0], found[6]) if found else (0, 0)  # starts, and the time of updates
     done = before + job.operations

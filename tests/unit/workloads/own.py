@@ -16,7 +16,7 @@ from .rows import Runner
 
 
 def query_of(connection: sqlite3.Connection):
-    """What `tdelta.engines.sqlite.describing` asks by."""
+    """The connection by which `tdelta.engines.sqlite.describing` asks."""
 
     def query(sql: str) -> str:
         row = connection.execute(sql).fetchone()

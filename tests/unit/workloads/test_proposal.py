@@ -1,4 +1,4 @@
-"""What is proposed for a user's database: fit to run on any schema that SQLite takes, and the same every time."""
+"""Proposals for a user's database: fit to run on any schema that SQLite takes, and the same every time."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ def names(proposal: Proposal) -> set[str]:
     return {choice.name for choice in proposal.choices}
 
 
-# What each kind of key gets
+# Transactions by the kind of key
 
 
 def test_a_table_with_dense_numbers_is_drawn_from_directly() -> None:
@@ -127,7 +127,7 @@ def test_row_numbers_that_a_rebuild_keeps_are_the_same_in_the_key_table_after_it
     assert connection.execute("SELECT count(*) FROM tdelta_key_t").fetchone() == (200,)
 
 
-# What is written
+# Written workloads
 
 
 def test_an_update_changes_the_bytes_of_one_row_and_keeps_their_number() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
-from tdelta.document.blocks import Block, Cell, Code, Column, Heading, Listing, Medium, Paragraph, Table
+from tdelta.document.blocks import Block, Cell, Code, Column, Listing, Medium, Paragraph, Table, headed
 from tdelta.document.quantities import (
     MISSING,
     counted,
@@ -221,9 +221,8 @@ _SPELLED_OUT = 3
 
 def support_blocks(result: AnalysisResult) -> Iterator[Block]:
     """Blocks about the support of these results, and how much the prior matters."""
-    if reasons := support_lines(result):
-        yield Heading("What these results can support", Medium.BOTH)
-        yield Listing([("", printable(reason)) for reason in reasons], "cautions")
+    reasons = (("", printable(reason)) for reason in support_lines(result))
+    yield from headed("What these results can support", reasons, "cautions")
     for line in prior_lines(result):
         yield Paragraph(line, "note")
 
@@ -382,12 +381,8 @@ def decision_words(comparison: Comparison) -> str:
 
 
 def caution_blocks(result: AnalysisResult) -> Iterator[Block]:
-    if result.cautions:
-        yield Heading("Cautions", Medium.BOTH)
-        yield Listing([("", printable(str(caution))) for caution in result.cautions], "cautions")
-    if result.left_out:
-        yield Heading("Left out", Medium.BOTH)
-        yield Listing([("", printable(str(words))) for words in result.left_out], "facts")
+    yield from headed("Cautions", (("", printable(str(caution))) for caution in result.cautions), "cautions")
+    yield from headed("Left out", (("", printable(str(words))) for words in result.left_out), "facts")
 
 
 def source_blocks(result: AnalysisResult) -> Iterator[Block]:

@@ -24,7 +24,7 @@ from tdelta.document.blocks import (
 )
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.document.labels import condition_label, metric_name, sides_of, surroundings
-from tdelta.document.quantities import MISSING, amounts, counted, duration, percent
+from tdelta.document.quantities import MISSING, amounts, counted, percent
 from tdelta.document.wording import UNRELIABLE, date_text, has_amount, is_invalid, label, limit_words, run_words
 from tdelta.findings import placed
 from tdelta.findings import sections as finding_sections
@@ -33,7 +33,7 @@ from tdelta.findings.stalls import parting
 from tdelta.records import Decision, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.answer import found, run_answer
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.details import ended, notes, open_loop_words, trial_words
+from tdelta.report.details import facts, notes
 from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import (
@@ -81,8 +81,8 @@ def compose(data: RunData) -> Page:
 def answer_section(result: RunResult) -> Section:
     """The lines of the answer, one picture of them, and what else they rest on."""
     lines = [line for line in run_answer(result, result.settings.run_id).lines if line.title != FOUND]
-    facts = [Line(FOUND, text) for text in found(result)]
-    blocks: list[Block] = [Lines([*facts, *(one for one in lines if not one.text.startswith("tdelta report "))])]
+    found_lines = [Line(FOUND, text) for text in found(result)]
+    blocks: list[Block] = [Lines([*found_lines, *(one for one in lines if not one.text.startswith("tdelta report "))])]
     if result.primary:
         blocks.append(primary_forest(result))
     blocks += [] if is_invalid(result) else notes(result)
@@ -163,7 +163,7 @@ def repeat_section(data: RunData) -> Section:
         Code(repeat_command(settings), "Repeat"),
         Code(next_command("export", settings, "--format", "csv"), "Raw data: one row per trial"),
         Code(citation(data), "Cite"),
-        _run_table(data),
+        Listing([("", text) for text in facts(result)], "facts"),
         _twins_table(result),
         _mapping_table("Options of the run", settings.options),
         _mapping_table("Machine", result.machine),
@@ -185,28 +185,6 @@ def citation(data: RunData) -> str:
         f"tdelta {version}, run {settings.run_id} of {date_text(data.created_unix_seconds)}, seed {settings.seed}:"
         f" {settings.engine}{under_test}, workload {settings.workload}."
     )
-
-
-def _run_table(data: RunData) -> Table:
-    result = data.result
-    settings = result.settings
-    each = f"{counted(result.counts.operations_per_trial, 'operation')}"
-    rows = [
-        ("run", run_words(result)),
-        ("planned at", date_text(data.created_unix_seconds)),
-        ("seed", str(settings.seed)),
-        ("measured", f"{counted(result.counts.rounds, 'round')}, {counted(result.counts.blocks, 'block')}"),
-        ("trials", f"{result.counts.trials:,} of {trial_words(result)}, at least {each} each"),
-        ("took", f"{duration(result.counts.elapsed_seconds)}, {ended(result)}"),
-        ("loop", open_loop_words(result) or "closed loop: as fast as the clients can"),
-        ("tried again", _kinds(result.loop.retries)),
-        ("errors", _kinds(result.loop.errors)),
-    ]
-    return Table("The run", [Column(""), Column("")], rows)
-
-
-def _kinds(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} ({kind})" for kind, count in counts.items()) or "none"
 
 
 def _twins_table(result: RunResult) -> Table:

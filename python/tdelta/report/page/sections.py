@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from tdelta.document.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table, columns
+from tdelta.document.blocks import Block, Column, Figure, Paragraph, Section, Table, columns, headed
 from tdelta.document.effect import limits
 from tdelta.document.forest import Row, forest, limits_of, verdict_row
-from tdelta.document.labels import kind_label, listed, metric_name, sides_of, surroundings, with_labels
+from tdelta.document.labels import kind_label, listed, metric_name, sides_of, surroundings
 from tdelta.document.quantities import MINUS, interval_of, share, small_share
 from tdelta.document.wording import (
     UNRELIABLE,
@@ -22,14 +22,13 @@ from tdelta.document.wording import (
 )
 from tdelta.findings import placed
 from tdelta.records import (
-    Condition,
     Estimate,
     Metric,
     Role,
     RunResult,
     Verdict,
 )
-from tdelta.report.details import values_note
+from tdelta.report.details import caution_blocks, values_note
 from tdelta.report.outcome import shown_ratio
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.latency import TAILS, latency_curves
@@ -120,19 +119,11 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
     found = [v for v in result.verdicts if v.transaction == _ALL and not v.primary]
     if not found:
         return
-    rows: list[Row] = []
-    is_single = len({v.condition.key for v in found}) == 1
-    for metric in dict.fromkeys(v.metric for v in found):
-        of_metric = [v for v in found if v.metric is metric]
-        if is_single:
-            rows.append(verdict_row(of_metric[0], metric_name(metric, result.settings)))
-        else:
-            rows.append(Row(metric_name(metric, result.settings)))
-            rows += [verdict_row(v, label(v.condition, result.settings)) for v in of_metric]
+    settings = result.settings
     yield forest(
         "metrics",
         "Other costs per operation",
-        rows,
+        _grouped(found, lambda v: metric_name(v.metric, settings), lambda v: label(v.condition, settings)),
         limits_of(result.settings, is_primary=False),
         axis=f"compared with {sides_of(result.settings).copies}",
         caption=(
@@ -142,6 +133,16 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
         ),
         noted="verdict",
     )
+
+
+def _grouped(found: Sequence[Verdict], group: Callable[[Verdict], str], name: Callable[[Verdict], str]) -> list[Row]:
+    """A row for each group of verdicts, and its verdicts below it; of a single condition each group is one row."""
+    if len({v.condition.key for v in found}) == 1:
+        return [verdict_row(v, group(v)) for v in found]
+    rows: list[Row] = []
+    for title in dict.fromkeys(map(group, found)):
+        rows += [Row(title), *(verdict_row(v, name(v)) for v in found if group(v) == title)]
+    return rows
 
 
 def sweep_section(result: RunResult) -> Section | None:
@@ -186,29 +187,16 @@ def _parts(found: list[Verdict], result: RunResult) -> list[tuple[str, str, list
 
 
 def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult) -> Figure:
-    rows: list[Row] = []
-    is_single = len({v.condition.key for v in found}) == 1
-    for transaction in dict.fromkeys(v.transaction for v in found):
-        of_type = [v for v in found if v.transaction == transaction]
-        if is_single:
-            rows.append(verdict_row(of_type[0], transaction))
-        else:
-            rows.append(Row(transaction))
-            rows += [verdict_row(v, _within(v.condition, place, result)) for v in of_type]
+    naming = kind_label if place else label  # the figure's title has the place of all of them
     return forest(
         name,
         f"Overhead in response time, by transaction type{f': {place}' if place else ''}",
-        rows,
+        _grouped(found, lambda v: v.transaction, lambda v: naming(v.condition, result.settings)),
         limits_of(result.settings, is_primary=False),
         axis=f"response time, compared with {sides_of(result.settings).copies}",
         caption="Circle: best estimate after partial pooling; thick bar: 95% interval; thin bar: 99% interval.",
         noted="verdict",
     )
-
-
-def _within(condition: Condition, place: str, result: RunResult) -> str:
-    """A condition's label, without what the figure's title says of all of them."""
-    return kind_label(condition, result.settings) if place else label(condition, result.settings)
 
 
 def _type_table(found: list[Verdict], result: RunResult) -> Table:
@@ -233,29 +221,15 @@ def trust_section(data: RunData) -> Section:
     nothing = "" if result.settings.compares_builds else "This run did not search its files for plaintext. "
     blocks: list[Block] = [
         *(tuple(placed("trust", result)) or (Paragraph(f"{nothing}The checks below show what is known.", "note"),)),
-        *_checks(result),
-        *_cautions(result),
+        *headed("Checks", listed(result.validity), "checks"),
+        *(caution_blocks(result) if result.cautions else [Paragraph("No caution was raised.", "note")]),
+        Paragraph(
+            f"tdelta's own loop uses {small_share(result.loop.client_overhead_share)} of the measured time; overheads"
+            " are underestimated by that share.",
+            "note",
+        ),
         *placed("settings", result),
     ]
     pressure = pressure_table(data.trials)
     blocks += [pressure] if pressure else []
     return Section("trust", "Checks and cautions", blocks)
-
-
-def _checks(result: RunResult) -> Iterator[Block]:
-    if result.validity:
-        yield Heading("Checks")
-        yield Listing(listed(result.validity), "checks")
-
-
-def _cautions(result: RunResult) -> Iterator[Block]:
-    yield Heading("Cautions")
-    if result.cautions:
-        yield Listing([("", with_labels(str(caution), result.settings)) for caution in result.cautions], "cautions")
-    else:
-        yield Paragraph("No caution was raised.", "note")
-    yield Paragraph(
-        f"tdelta's own loop uses {small_share(result.loop.client_overhead_share)} of the measured time; overheads are"
-        " underestimated by that share.",
-        "note",
-    )

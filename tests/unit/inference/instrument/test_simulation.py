@@ -88,7 +88,7 @@ def test_a_round_of_one_block_leaves_the_noise_to_its_prior() -> None:
 
 
 def said(found: Prediction, effect: float, tolerance: float, *, is_odd: bool) -> list[list[Decision]]:
-    """What the decision of a run makes of each simulated interval."""
+    """The decision of a run on each simulated interval."""
 
     def decision(hdi95: tuple[float, float], hdi99: tuple[float, float], rounds: int) -> Decision:
         estimate = Estimate(1.0 + effect, hdi95, hdi99, 0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What real tools printed, recorded with their versions, in the units of a trial."""
+"""The output of real tools, recorded with their versions, in the units of a trial."""
 
 import re
 import shutil

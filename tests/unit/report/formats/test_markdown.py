@@ -14,7 +14,7 @@ from .conftest import NASTY, answered
 
 
 class Shown(HTMLParser):
-    """What a reader sees of HTML: its tables' cells, its tags, its text."""
+    """The visible part of HTML: its tables' cells, its tags, its text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -85,7 +85,7 @@ def brief(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MachineCalibr
 
 @pytest.fixture
 def known(place: Place, brief: tuple[Path, MachineCalibration]) -> MachineCalibration:
-    """What the store of ``place`` has before the test begins."""
+    """The content of ``place``'s store before the test begins."""
     store, found = brief
     shutil.copy(store, place.sitting.store)
     return found
