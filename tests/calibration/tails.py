@@ -82,7 +82,7 @@ class TailTally:
 
 @dataclass(frozen=True)
 class Slow:
-    """Transactions longer than a threshold: ``clump`` come together (1: a slow path), lasting for ``lasting`` trials."""
+    """Transactions beyond a threshold: ``clump`` come together (1: a slow path), lasting for ``lasting`` trials."""
 
     share: float
     clump: int = 1
