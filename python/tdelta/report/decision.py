@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from tdelta import __version__
@@ -14,7 +13,7 @@ from tdelta.design.storages import storage_of
 from tdelta.design.takes import Takes
 from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
 from tdelta.document.labels import compared_label
-from tdelta.document.quantities import MINUS, MISSING, counted, duration, share
+from tdelta.document.quantities import MINUS, MISSING, counted, cut, duration, share
 from tdelta.document.wording import label
 from tdelta.engines.registry import profile
 from tdelta.findings import answer_lines
@@ -300,7 +299,7 @@ def _sections(found: Decided, load: Load) -> Iterator[Section]:
     yield Section("readable", "Still readable without the key", [_readable_block(found)])
     yield Section("cautions", "Cautions", list(_caution_blocks(found)))
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
-    left = [(one.question.title, shorten(one.why.text, _LONGEST_REASON, placeholder=" …")) for one in found.open]
+    left = [(one.question.title, cut(one.why.text, _LONGEST_REASON)) for one in found.open]
     columns = [Column("question"), Column("why")]
     yield Section("open", "Not measured", [Table("Open questions", columns, left)] if left else [])
     yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)], "facts")])

@@ -269,7 +269,8 @@ class _Sitting:
             if isinstance(fault, TimeFault) and can_last and step.question.name not in longer:
                 longer.add(step.question.name)
                 most.pop(step.question.name, None)
-                waiting.insert(at + 1 if step.question is QUESTIONS[0] else len(waiting), _needing(step, fault))
+                again = _taking(step, fault.least_seconds, fault.least_seconds)
+                waiting.insert(at + 1 if step.question is QUESTIONS[0] else len(waiting), again)
                 continue
             if fault is not None and step.question is QUESTIONS[0]:
                 raise fault
@@ -384,11 +385,6 @@ def _timed(
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
         return [_taking(step, *_seconds(step, inputs if step.has_own_rows else generated)) for step in steps]
-
-
-def _needing(step: Step, fault: TimeFault) -> Step:
-    """The step with the time that its run, once begun, found to need."""
-    return _taking(step, fault.least_seconds, fault.least_seconds)
 
 
 def _taking(step: Step, least: float, whole: float) -> Step:

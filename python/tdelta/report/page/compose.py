@@ -21,6 +21,7 @@ from tdelta.document.blocks import (
     Paragraph,
     Section,
     Table,
+    headed,
 )
 from tdelta.document.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.document.labels import condition_label, metric_name, sides_of, surroundings
@@ -168,10 +169,7 @@ def repeat_section(data: RunData) -> Section:
         _mapping_table("Options of the run", settings.options),
         _mapping_table("Machine", result.machine),
         _mapping_table("Versions", result.versions),
-        Heading("Scope"),
-        Listing([("", words) for words in _can_show(result.settings)]),
-        Heading("Limits"),
-        Listing([("", words) for words in _cannot_show(result)]),
+        *headed("Limits", (("", words) for words in _cannot_show(result))),
     ]
     return Section("repeat", "Repeat this run", blocks)
 
@@ -214,19 +212,6 @@ def value_text(name: str, value: object) -> str:
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
-
-
-def _can_show(settings: RunSettings) -> Iterator[str]:
-    what = (
-        "The difference between these builds for this workload, size and machine"
-        if settings.compares_builds
-        else "The cost of encryption for this workload, size, machine and versions, compared with the same library"
-        " without a key"
-    )
-    is_in_place = settings.database is not None and settings.database.in_place
-    yield f"{what}: all copies have {'the same tables' if is_in_place else 'identical rows'} and do identical work."
-    yield "The difference between identical copies, and so the smallest difference that this run could detect."
-    yield "Rows, settings, work and files were checked, as listed above."
 
 
 def _cannot_show(result: RunResult) -> Iterator[str]:
