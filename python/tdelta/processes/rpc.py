@@ -31,7 +31,6 @@ Reply: TypeAlias = dict[str, Any]
 """Its answer, as JSON values."""
 
 _TICK_SECONDS = 0.01
-_INPUT = 0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -48,8 +47,9 @@ class Failed(Exception):
 class Input:
     """Lines of requests, read without ever blocking past a time limit."""
 
-    def __init__(self, descriptor: int = _INPUT) -> None:
-        self.descriptor = descriptor
+    descriptor = 0
+
+    def __init__(self) -> None:
         self._buffer = b""
 
     @property

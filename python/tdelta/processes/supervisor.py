@@ -28,7 +28,7 @@ from tdelta.processes import process_tree as tree
 from tdelta.processes.rpc import Failed, Host, Reply, Request, serve
 
 _STDERR = 2
-_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _USER = 1000
 _POLITE_SECONDS = 2.0
 _LINGER_SECONDS = 1.0
@@ -61,15 +61,18 @@ class ProgramsHost(Supervisor):
         """Run programs, each of which reads what the one before it writes; nothing of them runs afterwards.
 
         They end by themselves, or are asked to, or their time is over. The last one writes to ``target``; without that
-        the end of what it writes is kept, as of all they say, and written to ``out`` and ``err``.
+        the end of what it writes is kept, as of all they say, and written to ``out`` and ``err``, which may be one.
+        With ``most_bytes`` no file of theirs grows beyond that, and they leave the network.
         """
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began_ns = time.monotonic_ns()
-        said = {"err": _Tail()} | ({} if request.get("target") else {"out": _Tail()})
+        said = {"err": _Tail()}
+        if not request.get("target"):
+            said["out"] = said["err"] if request["out"] == request["err"] else _Tail()
         try:
             processes = _started(request, said)
         finally:
-            for tail in said.values():
+            for tail in {*said.values()}:
                 tail.begin()  # not earlier: programs are started by a process of one thread
         ended_by = self._wait([process.pid for process in processes], request["deadline_seconds"])
         elapsed_ns = time.monotonic_ns() - began_ns
@@ -151,7 +154,7 @@ def _started(request: Request, said: Mapping[str, _Tail]) -> list[subprocess.Pop
     """The programs of a pipeline, which hold the ends of their pipes, and nobody else."""
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as files:
-        for tail in said.values():
+        for tail in {*said.values()}:
             files.callback(os.close, tail.target)
         source: IO[bytes] | None = None
         if request.get("source"):
@@ -163,7 +166,13 @@ def _started(request: Request, said: Mapping[str, _Tail]) -> list[subprocess.Pop
             to = subprocess.PIPE if len(processes) < len(stages) - 1 else out
             try:
                 process = launch(
-                    tuple(argv), request["environment"], to, said["err"].target, source=source, folder=folder
+                    tuple(argv),
+                    request["environment"],
+                    to,
+                    said["err"].target,
+                    source=source,
+                    folder=folder,
+                    most_bytes=request.get("most_bytes"),
                 )
             except OSError as error:
                 tree.kill(os.getpid(), _KILL_SECONDS)
@@ -211,10 +220,12 @@ def launch(
     folder: Path | None = None,
     secret: str | None = None,
     leaves_root: bool = False,
+    most_bytes: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a program, in a process group of its own, tied to this process's life.
 
     It reads ``source``, or ``secret``, or nothing. ``leaves_root``: run as another user, for programs that refuse root.
+    ``most_bytes``: no file of its own grows beyond that, and it leaves the network.
     """
     process = subprocess.Popen(
         argv,
@@ -224,7 +235,7 @@ def launch(
         cwd=folder,
         env=environment,
         process_group=0,
-        preexec_fn=_prepared(leaves_root=leaves_root and os.geteuid() == 0),
+        preexec_fn=_prepared(leaves_root=leaves_root and os.geteuid() == 0, most_bytes=most_bytes),
     )
     if secret is not None and process.stdin is not None:
         with process.stdin as standard_input:
@@ -232,7 +243,7 @@ def launch(
     return process
 
 
-def _prepared(*, leaves_root: bool) -> Callable[[], None]:
+def _prepared(*, leaves_root: bool, most_bytes: int | None) -> Callable[[], None]:
     die_with_this = dying_with(os.getpid())
 
     def prepare() -> None:
@@ -240,6 +251,9 @@ def _prepared(*, leaves_root: bool) -> Callable[[], None]:
             signal.signal(number, signal.SIG_DFL)
         if leaves_root:
             _leave_root()
+        if most_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+            _leave_network()
         die_with_this()  # after the above: a change of credentials takes it back
 
     return prepare
@@ -247,13 +261,28 @@ def _prepared(*, leaves_root: bool) -> Callable[[], None]:
 
 def _leave_root() -> None:
     """Enter a user namespace in which this user has the id of nobody in particular, for programs that refuse root."""
-    user, group = os.geteuid(), os.getegid()  # within the namespace they are nobody's until they are mapped
-    if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
+    if not _unshared(_CLONE_NEWUSER, _USER, _USER):
         os.write(_STDERR, b"cannot leave root: no user namespaces here; run tdelta as another user\n")
         os._exit(1)
+
+
+def _leave_network() -> None:
+    """Have no network, if the kernel permits it; a user other than root needs a user namespace for that."""
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        ctypes.CDLL(None).unshare(_CLONE_NEWNET)
+    else:
+        _unshared(_CLONE_NEWUSER | _CLONE_NEWNET, user, group)
+
+
+def _unshared(namespaces: int, user_within: int, group_within: int) -> bool:
+    user, group = os.geteuid(), os.getegid()  # within the namespace they are nobody's until they are mapped
+    if ctypes.CDLL(None).unshare(namespaces) != 0:
+        return False
     Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{_USER} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{_USER} {group} 1")
+    Path("/proc/self/uid_map").write_text(f"{user_within} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group_within} {group} 1")
+    return True
 
 
 if __name__ == "__main__":

@@ -6,23 +6,17 @@ Commands are tried on a copy of its stopped data, which is thrown away, so that 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import os
 import re
-import resource
 import shlex
 import shutil
 import signal
-import subprocess
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from tdelta import own_folders
 from tdelta.engines.server.actions import allocated_bytes
@@ -39,11 +33,11 @@ from tdelta.processes.own_data import Additions, Completed, Inventory, Observer,
 from tdelta.processes.protocol import Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, populate
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place_for
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, last_of, place_for
 from tdelta.processes.servers.server import Server
 from tdelta.processes.signals import held
 from tdelta.processes.templates import NO_FOLDER, digest_of
-from tdelta.processes.workers import Refused, Worker
+from tdelta.processes.workers import Refused, Supervisor, Worker
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 
@@ -113,11 +107,10 @@ def restore_dump(engine: ServerEngine, recipe: Recipe, command: str) -> RestoreT
 _PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
 _LAST_LINES = 15
 _LONGEST_LINE = 300
-_GRACE_SECONDS = 2.0
-_PAUSE_SECONDS = 0.05
-_CHUNK_BYTES = 1 << 14
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_GRACE_SECONDS = 60.0
+_END_SECONDS = 20.0
 _LEAST_FILE_BYTES = 1 << 30
+_SAID = "tdelta-said"
 
 
 def restore_command(command: str, target: RestoreTarget) -> str:
@@ -132,8 +125,7 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     A shell runs it, and in a pipe every part of it must succeed: a dump that ends early must not pass for a whole one
     (bash's ``pipefail``; without bash only the last part counts, which is told). It finds the server by placeholders,
     by the variables that the engines' own clients read, or by a home folder made for it, and no other server: it has no
-    network (where the kernel lets a process leave it). It runs in a process group of its own, no longer than a
-    deadline, and nothing of it is left, whatever ends it.
+    network (where the kernel lets a process leave it). A supervisor ends it at its deadline, and leaves nothing of it.
 
     Raises:
         RestoreFault: it failed or took too long; with its last lines.
@@ -141,48 +133,30 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     folder = Path(target.placeholders["folder"])
     home = folder.with_name(f"{folder.name}-home")
     environment = {**inherited_environment(), **make_home(home, target.option_file), **target.variables}
-    status = os.statvfs(folder)
-    most_bytes = max(_LEAST_FILE_BYTES, status.f_bavail * status.f_frsize // 2)
+    status, said = os.statvfs(folder), home / _SAID
     with contextlib.ExitStack() as ending:
         ending.callback(own_folders.remove, home)
-        with held():  # a Ctrl-C before its end is arranged for would leave it running
-            process = subprocess.Popen(
-                [*_shell(), restore_command(command, target)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                process_group=0,
-                preexec_fn=_confined(most_bytes),
-            )
-            assert process.stdout is not None  # noqa: S101 - it was asked for
-            tail = _Tail(process.stdout)
-            ending.callback(_end, process, tail)
-        code = _waited(process, seconds)
-    if code is None:
-        raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.last_lines()))
+        supervisor = Supervisor("the supervisor of --restore")
+        ending.callback(_end, supervisor)
+        supervisor.send(
+            "run",
+            stages=[[*_shell(), restore_command(command, target)]],
+            environment=environment,
+            out=str(said),
+            err=str(said),
+            deadline_seconds=seconds,
+            most_bytes=max(_LEAST_FILE_BYTES, status.f_bavail * status.f_frsize // 2),
+        )
+        answer = supervisor.answer(seconds + _GRACE_SECONDS)
+        tail = _last_lines(said)
+    if answer["ended_by"] == "deadline":
+        raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail))
+    (code,) = answer["statuses"]
     if code != 0:
         asks = target.encryption
-        if asks is not None and (said := re.search(asks.refusal, tail.last_lines())) is not None:
-            raise RestoreFault(asks.fault([said[0]]))
-        raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.last_lines()))
-
-
-def _confined(most_bytes: int) -> Callable[[], None]:
-    """The beginning of the command: no file of its own grows beyond a limit, and it leaves the network."""
-    unshare = ctypes.CDLL(None).unshare
-    user, group = os.geteuid(), os.getegid()
-
-    def confine() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-        if user == 0:
-            unshare(_CLONE_NEWNET)
-        elif unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:  # with the same user and group within
-            Path("/proc/self/setgroups").write_text("deny")
-            Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-            Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-
-    return confine
+        if asks is not None and (refused := re.search(asks.refusal, tail)) is not None:
+            raise RestoreFault(asks.fault([refused[0]]))
+        raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail))
 
 
 def _shell() -> list[str]:
@@ -195,79 +169,26 @@ def is_strict() -> bool:
     return shutil.which("bash") is not None
 
 
-def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    deadline = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() >= deadline:
-            return None
-        time.sleep(_PAUSE_SECONDS)
-    return process.returncode
-
-
-def _end(process: subprocess.Popen[bytes], tail: _Tail) -> None:
+def _end(supervisor: Supervisor) -> None:
     with held():  # bounded, and a second Ctrl-C is not to cut it short
-        _end_group(process)
-        tail.end()
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the command's processes: politely, then not."""
-    if _signal(process.pid, signal.SIGTERM):
-        deadline = time.monotonic() + _GRACE_SECONDS
-        while time.monotonic() < deadline and _is_there(process):
-            time.sleep(_PAUSE_SECONDS)
-        _signal(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _is_there(process: subprocess.Popen[bytes]) -> bool:
-    process.poll()  # a zombie of ours would count as there
-    return _signal(process.pid, 0)
-
-
-def _signal(group: int, number: int) -> bool:
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        return False
-    return True
+        supervisor.close(_END_SECONDS)
 
 
 def _code(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else str(code)
 
 
-class _Tail:
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._lines: deque[bytes] = deque([b""], maxlen=_LAST_LINES)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            while chunk := os.read(self._stream.fileno(), _CHUNK_BYTES):
-                first, *rest = chunk.split(b"\n")
-                self._lines[-1] = (self._lines[-1] + first)[:_LONGEST_LINE]
-                self._lines.extend(line[:_LONGEST_LINE] for line in rest)
-
-    def end(self) -> None:
-        """Stop reading; a process that left its group may hold the other end still."""
-        self._reader.join(_GRACE_SECONDS)
-        if not self._reader.is_alive():
-            self._stream.close()
-
-    def last_lines(self) -> str:
-        lines = [line.decode("utf-8", "replace").rstrip() for line in self._lines]
-        shown = [line for line in lines if line]
-        return "; it wrote nothing" if not shown else "\n  " + "\n  ".join(shown)
+def _last_lines(said: Path) -> str:
+    lines = last_of(said).decode(errors="replace").splitlines()[-_LAST_LINES:]
+    shown = [line.rstrip()[:_LONGEST_LINE] for line in lines if line.rstrip()]
+    return "; it wrote nothing" if not shown else "\n  " + "\n  ".join(shown)
 
 
 _TITLE = "restored dump"
 
 _START_SECONDS = 120.0
 _LEAST_GROWTH_BYTES = 512_000_000
-"""What the server that is tried on may grow by at least, its logs included; more only as far as it is large itself."""
+"""Growth allowed to a server on trial, logs included; a larger server may double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,13 +361,8 @@ class RestoredServer:
         place = place_for(self._folder.path / name, self._engine.socket_name)
         return self._engine.recipe(place, self._settings)
 
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        session = Session({**self._recipe.connect, "database": DATABASE})
-        try:
-            yield session
-        finally:
-            session.close()
+    def _session(self) -> contextlib.closing[Session]:
+        return contextlib.closing(Session({**self._recipe.connect, "database": DATABASE}))
 
     @contextmanager
     def _connected(self) -> Iterator[Worker]:

@@ -30,18 +30,9 @@ _END_SECONDS = 20.0
 
 
 class CommandLoad:
-    """One twin's side of trials by a load generator, with a private folder for logs and the clients' home.
+    """One twin's side of trials by a load generator, with a private folder for logs and the clients' home."""
 
-    Others can read the variables in ``environment``, so these must not be secret.
-    """
-
-    def __init__(
-        self,
-        command: LoadGenerator,
-        connection: Connection,
-        parent: Path,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, command: LoadGenerator, connection: Connection, parent: Path) -> None:
         self._command = command
         self._connection = connection
         self._folder = Path(tempfile.mkdtemp(prefix="load-", dir=parent))
@@ -53,7 +44,7 @@ class CommandLoad:
         except BaseException:
             own_folders.remove(self._folder)
             raise
-        self._environment = {**inherited_environment(), **(environment or {}), **home, **connection.environment()}
+        self._environment = {**inherited_environment(), **home, **connection.environment()}
 
     def fileno(self) -> int:
         return self._supervisor.fileno()

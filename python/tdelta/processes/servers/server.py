@@ -142,12 +142,12 @@ class Server:
                 raise self._full(Refusal.of("server-waits")) from error
             raise
 
-    def _death(self, seconds: float = _DEATH_SECONDS) -> EnvironmentFault | None:
-        """The error for a server that is gone; None if it still lives after so many seconds.
+    def _death(self) -> EnvironmentFault | None:
+        """The error for a server that is gone; None if it still lives after a while.
 
         Who loses a connection hears of it before the process has ended.
         """
-        give_up = time.monotonic() + seconds
+        give_up = time.monotonic() + _DEATH_SECONDS
         while self.alive():
             if time.monotonic() > give_up:
                 return None
