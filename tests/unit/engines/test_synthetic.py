@@ -22,12 +22,9 @@ DSNS = {
     "oracle": (f"oracle://bench@db1/PDB1?{ASKED}", f"oracle://bench@db2/PDB2?{ASKED}"),
     "sqlserver": (f"sqlserver://bench@db1/?{ASKED}", f"sqlserver://bench@db2/?{ASKED}"),
 }
-BRIEF = (
-    *("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1"),
-    *("--no-aa", "--no-bb"),
-)
-
-
+ONE = f"oracle://bench@db3/PDB1?{ASKED}"
+BRIEF = ("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1")
+ALONE = ("--no-aa", "--no-bb")
 BACKUPS = (
     "backup",
     "backup:transfer=1024",
@@ -47,8 +44,74 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("written") / "statements"
 
 
+def at(baseline: str, encrypted: str) -> tuple[str, ...]:
+    return ("--baseline", baseline, "--encrypted", encrypted)
+
+
+PLACES = at(f"{ONE}&tablespace=plain_ts", f"{ONE}&tablespace=SECRET_TS")
+
+
+class Peers:
+    """Runs on the peers, which keep the statements that they were given."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def ran(self, *words: str) -> tuple[int, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main((*words, "--json"))
+        written = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        assert written.out.startswith("{"), written.err
+        return ended.value.code, json.loads(written.out)
+
+    def answer(self, study: str, servers: tuple[str, ...], *words: str, alone: tuple[str, ...] = ALONE) -> Any:
+        """The result of a run, with the rows and the encryption that it should have."""
+        store = ("--store", str(self.folder / "runs.sqlite"))
+        code, result = self.ran("run", study, *servers, *BRIEF, *alone, *store, *words)
+        assert code in (0, 3), json.dumps(result)
+        assert state_of(result, "rows-before") == state_of(result, "files-encrypted") == "ok"
+        assert {"engine-untried", "results-licensed"} <= cautions_of(result)
+        return result
+
+    def refused(self, *words: str) -> tuple[int, list[str]]:
+        code, document = self.ran("run", *words)
+        return code, [refusal["code"] for refusal in document["refusals"]]
+
+    def check(self, servers: tuple[str, ...]) -> tuple[Any, Path]:
+        """The report of a passed check of servers, and its file."""
+        sent = self.folder / "sent.json"
+        code, report = self.ran("check-servers", *servers, "--report", str(sent))
+        assert code == 0, [step for step in report["steps"] if step["outcome"] == "failed"]
+        return report, sent
+
+    def query(self, host: str, sql: str) -> list[Any]:
+        with contextlib.closing(sqlite3.connect(self.folder / "peer" / f"{host}-notes")) as opened:
+            return [row[0] for row in opened.execute(sql)]
+
+    def said(self, host: str) -> list[str]:
+        return self.query(host, "SELECT sql FROM ran")
+
+
+def state_of(result: Any, check: str) -> str:
+    return {found["code"]: found["state"] for found in result["validity"]}[check]
+
+
+def cautions_of(result: Any) -> set[str]:
+    return {caution["code"] for caution in result["caution_codes"]}
+
+
+def changes_of(result: Any) -> dict[str, Any]:
+    """The changes of encryption by their levels, each in two trials; the rows are the same after them."""
+    assert state_of(result, "rows-after") == "ok"
+    changed = {one["action"]: one for one in result["actions"]}
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in changed.values())
+    return changed
+
+
 @pytest.fixture(autouse=True)
-def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: Path) -> None:
+def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: Path, capsys: pytest.CaptureFixture[str]) -> Peers:
     """Workers find the peers where they look for the drivers."""
     (tmp_path / "peer").mkdir()
     monkeypatch.setenv("PEER_PASSWORD", "x")
@@ -56,46 +119,28 @@ def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: Path) -> Non
     monkeypatch.setenv("TDELTA_PEER_WRITTEN", str(written))
     monkeypatch.setenv("PYTHONPATH", ":".join((str(PEERS), *filter(None, sys.path))))
     monkeypatch.delenv("TDELTA_CONVERSATION", raising=False)
-
-
-def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    with pytest.raises(SystemExit) as ended:
-        main((*words, "--json"))
-    written = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    assert written.out.startswith("{"), written.err
-    return ended.value.code, json.loads(written.out)
+    monkeypatch.setattr(steps, "LONG_SECONDS", 0)
+    return Peers(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("engine", DSNS)
 def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_server(
-    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: str, peers: Peers
 ) -> None:
-    baseline, encrypted = DSNS[engine]
-    store = ("--store", str(tmp_path / "runs.sqlite"))
-    asked = ("order-entry", "--baseline", baseline, "--encrypted", encrypted, "--threads", "1")
-    code, result = ran(capsys, "run", *asked, *BRIEF, *store)
-    assert code in (0, 3), json.dumps(result)
+    result = peers.answer("order-entry", at(*DSNS[engine]), "--threads", "1")
     assert result["settings"]["engine"] == engine
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    cautions = {caution["code"] for caution in result["caution_codes"]}
-    assert {"engine-untried", "results-licensed", "servers-cpu-accounted"} <= cautions
+    assert state_of(result, "rows-after") == "ok"
+    cautions = cautions_of(result)
+    assert "servers-cpu-accounted" in cautions
     assert ("network-open" in cautions) is ("redo-archived" in cautions) is (engine == "oracle")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup", "direct-load", "read-only-sweep"])
-def test_studies_of_sql_server_go_through_to_an_answer(
-    study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    baseline, encrypted = (dsn.replace("sqlserver:", "mssql:") for dsn in DSNS["sqlserver"])
-    store = ("--store", str(tmp_path / "runs.sqlite"))
+def test_studies_of_sql_server_go_through_to_an_answer(study: str, peers: Peers) -> None:
     varied = {"read-only-sweep": "threads=1,2", "spill": "maxdop=1,2"}
     more = ("--vary", varied[study]) if study in varied else ()
-    code, result = ran(capsys, "run", study, "--baseline", baseline, "--encrypted", encrypted, *BRIEF, *store, *more)
-    assert code in (0, 3), json.dumps(result)
-    assert {"engine-untried", "results-licensed"} <= {caution["code"] for caution in result["caution_codes"]}
+    result = peers.answer(study, at(*(dsn.replace("sqlserver:", "mssql:") for dsn in DSNS["sqlserver"])), *more)
     assert [
         check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_invalid"]
     ] == []
@@ -103,11 +148,11 @@ def test_studies_of_sql_server_go_through_to_an_answer(
     works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS), "direct-load": {"load"}}
     works["dml-trace"] = {"routine", "warm"}
     assert seen == works.get(study, {None})
+    said = peers.said("db2")
     if study == "backup":
         ratios = {one["condition"]["cipher"]: one["ratio"] for one in result["backups"]}
         assert ratios == {"none": 4.0, "encrypted": pytest.approx(4194304 / 4190208)}
         assert not any(one["markers"] for one in result["backups"])
-        said = statements_of(tmp_path / "peer" / "db2-notes")
         restoring = [one for one in said if "_restored]" in one or "dumpdevice" in one or "dropdevice" in one]
         steps = ("sp_addumpdevice", "RESTORE DATABASE", "COUNT_BIG", "DROP DATABASE [", "sp_dropdevice") * 2
         assert [step in one for step, one in zip(steps, restoring, strict=True)] == [True] * len(steps)
@@ -115,41 +160,29 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert {verdict["condition"]["threads"] for verdict in result["verdicts"]} == {1, 2}
     if study == "direct-load":
         load_shown(result)
-    copied = "bulk copy into fact_sales" in statements_of(tmp_path / "peer" / "db2-notes")
-    assert copied is (study in {"direct-load", "warehouse"})
+    assert ("bulk copy into fact_sales" in said) is (study in {"direct-load", "warehouse"})
     if study == "dml-trace":
         assert all(one["calls"] and one["cpu_us"] > 0 for one in result["traces"]["statements"])
     if study == "spill":
         assert all(one["counters"]["temporary_bytes"] > 0 for one in result["temporary"])
-        limits = [one for one in statements_of(tmp_path / "peer" / "db2-notes") if "SET MAXDOP" in one]
-        assert {one.rpartition(" ")[2] for one in limits} == {"1", "2"}
+        assert {one.rpartition(" ")[2] for one in said if "SET MAXDOP" in one} == {"1", "2"}
 
 
 @pytest.mark.long
-def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_load_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    baseline, encrypted = DSNS["sqlserver"]
-    on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
+def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_load_goes_on(peers: Peers) -> None:
     levels = ("encrypt", "encrypt:pause=1", "rekey", "decrypt")
     asked = ("--vary", f"during={','.join(levels)}", "--warmup", "0s")
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, *asked)
-    assert code in (0, 3), json.dumps(result)
-    changed = {one["action"]: one for one in result["actions"]}
+    changed = changes_of(peers.answer("convert", at(*DSNS["sqlserver"]), *asked))
     assert tuple(changed) == levels
-    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in changed.values())
     assert {one["counted"]["file_bytes"] for one in changed.values()} == {1 << 20}
     assert changed["encrypt:pause=1"]["counted"]["suspended_at_percent"] == 42
     assert changed["encrypt:pause=1"]["seconds"]["median"] > 1
     assert {one["condition"]["cipher"] for one in changed.values()} == {"none"}
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    said = statements_of(tmp_path / "peer" / "db2-notes")
+    said, elsewhere = peers.said("db2"), peers.said("db1")
     altered = [one for one in said if "_rekey]" in one and "DROP DATABASE [" not in one]
     rekeyed = [one for one in altered if "KEY" in one or "SET ENCRYPTION" in one]
     steps = ("CREATE DATABASE ENCRYPTION KEY", "ENCRYPTION ON", "REGENERATE", "ENCRYPTION OFF", "DROP DATABASE ENC") * 2
     assert [step in one for step, one in zip(steps, rekeyed, strict=True)] == [True] * len(steps)
-    elsewhere = statements_of(tmp_path / "peer" / "db1-notes")
     assert not any("SET ENCRYPTION O" in one for one in elsewhere)
     assert all(any("Batch Requests/sec" in one for one in notes) for notes in (said, elsewhere)), "work is counted"
 
@@ -165,13 +198,8 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
         ("restart", "unsupported"),
     ],
 )
-def test_a_backup_that_sql_server_does_not_make_is_refused(
-    level: str, code: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    baseline, encrypted = DSNS["sqlserver"]
-    servers = ("--baseline", baseline, "--encrypted", encrypted)
-    ended, document = ran(capsys, "run", "backup", *servers, "--vary", f"work={level}")
-    assert (ended, [refusal["code"] for refusal in document["refusals"]]) == (2, [code])
+def test_a_backup_that_sql_server_does_not_make_is_refused(level: str, code: str, peers: Peers) -> None:
+    assert peers.refused("backup", *at(*DSNS["sqlserver"]), "--vary", f"work={level}") == (2, [code])
 
 
 STUDIES = ("read-only-sweep", "warehouse", "direct-load", "dml-trace", "spill", "capacity", "soak")
@@ -180,40 +208,26 @@ FEW = ("--vary", "threads=1", "--vary", "fetch_size=10,1000")
 
 @pytest.mark.long
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_study_of_oracles_goes_through_to_an_answer(
-    study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    baseline, encrypted = DSNS["oracle"]
-    on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
+def test_every_study_of_oracles_goes_through_to_an_answer(study: str, peers: Peers) -> None:
     more = FEW if study == "read-only-sweep" else ("--vary", "rate=60%") if study == "capacity" else ()
-    code, result = ran(capsys, "run", study, *on, *BRIEF, "--warmup", "0s", *more)
-    assert code in (0, 3), json.dumps(result)
+    result = peers.answer(study, at(*DSNS["oracle"]), "--warmup", "0s", *more)
     assert result["settings"]["study"] == study
     assert result["errors"] == {}
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["files-encrypted"] == "ok"
-    cautions = {caution["code"] for caution in result["caution_codes"]}
-    assert {"engine-untried", "results-licensed"} <= cautions
-    assert not {"other-plan", "trace-without-cpu"} & cautions
+    assert not {"other-plan", "trace-without-cpu"} & cautions_of(result)
     SHOWN.get(study, lambda _: None)(result)
-    ran_there = statements_of(tmp_path / "peer" / "db2-notes")
-    assert all(any(text in statement for statement in ran_there) for text in SAID.get(study, ()))
+    said = peers.said("db2")
+    assert all(any(text in statement for statement in said) for text in SAID.get(study, ()))
     if study == "warehouse":
         marks = ("path load of FACT_SALES", "INDEX fact_sales_pk REBUILD")
-        loads = [mark is marks[0] for said in ran_there for mark in marks if mark in said]
+        loads = [mark is marks[0] for one in said for mark in marks if mark in one]
         assert loads.count(True) >= 2
         assert not any(one and other for one, other in pairwise([*loads, True])), "every load is followed by a rebuild"
-
-
-def statements_of(notes: Path) -> list[str]:
-    with contextlib.closing(sqlite3.connect(notes)) as opened:
-        return [row[0] for row in opened.execute("SELECT sql FROM ran")]
 
 
 def warehouse_shown(result: Any) -> None:
     works = {verdict["condition"]["work"] for verdict in result["verdicts"]}
     assert works == {"load", "rebuild", "warm", "cold"}
-    assert {check["code"]: check["state"] for check in result["validity"]}["rows-after"] == "ok"
+    assert state_of(result, "rows-after") == "ok"
 
 
 def load_shown(result: Any) -> None:
@@ -234,7 +248,7 @@ def trace_shown(result: Any) -> None:
 
 
 def spill_shown(result: Any) -> None:
-    assert {check["code"]: check["state"] for check in result["validity"]}["temporary-data"] == "ok"
+    assert state_of(result, "temporary-data") == "ok"
 
 
 SHOWN = {
@@ -244,8 +258,6 @@ SHOWN = {
     "read-only-sweep": sweep_shown,
     "spill": spill_shown,
 }
-
-
 SAID = {
     "warehouse": ("FLUSH BUFFER_CACHE", "MOVE ROW STORE", "INDEX fact_sales_pk REBUILD", "path load of FACT_SALES"),
     "direct-load": ("direct path load of FACT_SALES",),
@@ -254,38 +266,27 @@ SAID = {
 }
 
 
-ONE = f"oracle://bench@db3/PDB1?{ASKED}"
-PLACES = ("--baseline", f"{ONE}&tablespace=plain_ts", "--encrypted", f"{ONE}&tablespace=SECRET_TS")
-
-
 @pytest.mark.long
-def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("order-entry", *PLACES, "--threads", "1", *BRIEF, "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", *asked)
-    assert code in (0, 3), json.dumps(result)
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+def test_two_tablespaces_of_one_oracle_database_are_twins(peers: Peers) -> None:
+    result = peers.answer("order-entry", PLACES, "--threads", "1")
+    assert state_of(result, "rows-after") == "ok"
     (shared,) = (one for one in result["caution_codes"] if one["code"] == "one-server-two-places")
     assert (shared["parameters"]["baseline"], shared["parameters"]["encrypted"]) == ("PLAIN_TS", "SECRET_TS")
     assert all(word in shared["parameters"]["shared"] for word in ("buffer", "redo", "undo", "temporary"))
-    made = [said.split() for said in statements_of(tmp_path / "peer" / "db3-notes") if said.startswith("CREATE USER")]
+    made = [said.split() for said in peers.said("db3") if said.startswith("CREATE USER")]
     (plain, encrypted) = ((words[2], words[7]) for words in made)
     assert encrypted[0] == f"{plain[0]}_encrypted"
     assert (plain[1], encrypted[1]) == ('"PLAIN_TS"', '"SECRET_TS"')
-    assert sum("'DROP USER " in said for said in statements_of(tmp_path / "peer" / "db3-notes")) == 2
+    assert sum("'DROP USER " in said for said in peers.said("db3")) == 2
 
 
 @pytest.mark.long
 def test_sql_loader_loads_a_file_that_is_written_once_and_its_log_says_how_long_it_took(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{PEERS}:{os.environ['PATH']}")
-    baseline, encrypted = DSNS["oracle"]
-    on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", "direct-load", *on, *BRIEF, "--vary", "load_by=sqlldr")
-    assert code in (0, 3), json.dumps(result)
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == "ok"
+    result = peers.answer("direct-load", at(*DSNS["oracle"]), "--vary", "load_by=sqlldr")
+    assert state_of(result, "rows-after") == "ok"
     assert {step["condition"]["load_by"] for step in result["actions"]} == {"sqlldr"}
     assert all(1.5 <= step["seconds"]["median"] < 1.7 for step in result["actions"])
 
@@ -295,27 +296,20 @@ def test_sql_loader_loads_a_file_that_is_written_once_and_its_log_says_how_long_
     [("oracle", "", "program-missing"), ("oracle", "&client=thick", "conflict"), ("sqlserver", "", "unsupported")],
 )
 def test_loads_that_cannot_be_had_are_refused(
-    engine: str, client: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: str, client: str, code: str, peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    baseline, encrypted = (f"{dsn}{client}" for dsn in DSNS[engine])
     load = () if client else ("--vary", "load_by=sqlldr")
-    ended, refused = ran(capsys, "run", "direct-load", "--baseline", baseline, "--encrypted", encrypted, *load)
-    assert (ended, [refusal["code"] for refusal in refused["refusals"]]) == (2, [code])
+    assert peers.refused("direct-load", *at(*(f"{dsn}{client}" for dsn in DSNS[engine])), *load) == (2, [code])
 
 
 @pytest.mark.long
-def test_several_encrypted_tablespaces_are_compared_with_one_baseline(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_encrypted_tablespaces_are_compared_with_one_baseline(peers: Peers) -> None:
     several = (*PLACES[:-1], f"{ONE}&tablespace=SMALL_TS,secret_ts")
-    asked = ("order-entry", *several, "--threads", "1", *BRIEF[:-2], "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", *asked)
-    assert code in (0, 3), json.dumps(result)
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    result = peers.answer("order-entry", several, "--threads", "1", alone=())
+    assert state_of(result, "rows-after") == "ok"
     assert {verdict["condition"]["cipher"] for verdict in result["verdicts"]} == {"small_ts", "secret_ts"}
-    said = statements_of(tmp_path / "peer" / "db3-notes")
+    said = peers.said("db3")
     made = {words[2]: words[7] for words in map(str.split, said) if words[:2] == ["CREATE", "USER"]}
     schema = next(iter(made))
     places = {"": "PLAIN", "_aa": "PLAIN", "_encrypted": "SMALL", "_bb": "SMALL"}
@@ -324,85 +318,59 @@ def test_several_encrypted_tablespaces_are_compared_with_one_baseline(
     assert {found[1] for one in said if (found := re.search(r"'DROP USER (\w+) ", one))} == made.keys()
 
 
-def tablespace_of(level: str, said: list[str]) -> str:
-    """The tablespace of the schema that a level converts."""
-    (made,) = (found[1] for one in said if (found := re.match(rf"CREATE USER (\w+_{level}) ", one)))
-    return own_tablespace(made)
+def altered(said: list[str], level: str) -> list[str]:
+    """The changes of the tablespace of the schema that a level converts."""
+    (schema,) = (found[1] for one in said if (found := re.match(rf"CREATE USER (\w+_{level}) ", one)))
+    start = f"ALTER TABLESPACE {own_tablespace(schema)} "
+    return [one.removeprefix(start) for one in said if one.startswith(start)]
 
 
 OFFLINE_SECONDS = 0.3
 
 
 @pytest.mark.long
-def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_load_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s")
-    assert code in (0, 3), json.dumps(result)
-    changed = {one["action"]: one for one in result["actions"]}
+def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_load_goes_on(peers: Peers) -> None:
+    changed = changes_of(peers.answer("convert", PLACES, "--warmup", "0s"))
     assert tuple(changed) == ("encrypt", "rekey", "decrypt")
-    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in changed.values())
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    said = statements_of(tmp_path / "peer" / "db3-notes")
-    altered = [one.split() for one in said if one.startswith("ALTER TABLESPACE")]
-    how = {name: [words[-1] for words in altered if words[2] == tablespace_of(name, said)] for name in changed}
-    assert how == {
+    said = peers.said("db3")
+    assert {name: [one.split()[-1] for one in altered(said, name)] for name in changed} == {
         "encrypt": ["ENCRYPT", "DECRYPT"] * 2,
         "rekey": ["ENCRYPT", "REKEY", "DECRYPT"] * 2,
         "decrypt": ["ENCRYPT", "DECRYPT"] * 2,
     }
-    with contextlib.closing(sqlite3.connect(tmp_path / "peer" / "db3-notes")) as notes:
-        sessions = notes.execute("SELECT session FROM ran WHERE sql LIKE 'ALTER TABLESPACE%'").fetchall()
+    sessions = peers.query("db3", "SELECT session FROM ran WHERE sql LIKE 'ALTER TABLESPACE%'")
     assert len(set(sessions)) == 6  # one for each trial, which waits without a limit
-    made = [re.search(r"CREATE TABLESPACE (\w+)", one) for one in said]
-    dropped = [re.search(r"DROP TABLESPACE (\w+)", one) for one in said]
-    assert {one[1] for one in made if one} < {one[1] for one in dropped if one}
-    assert len([one for one in made if one]) == 3
+    made, dropped = (
+        [found[1] for one in said if (found := re.search(rf"{what} TABLESPACE (\w+)", one))]
+        for what in ("CREATE", "DROP")
+    )
+    assert {*made} < {*dropped}
+    assert len(made) == 3
 
 
 @pytest.mark.long
-def test_a_tablespace_is_converted_offline_and_its_load_waits(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on = (
-        *PLACES,
-        "--store",
-        str(tmp_path / "runs.sqlite"),
-        "--vary",
-        "during=encrypt:mode=offline,decrypt:mode=offline",
-    )
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s", "--trial-time", "0.5s")
-    assert code in (0, 3), json.dumps(result)
-    changed = {one["action"]: one for one in result["actions"]}
-    assert tuple(changed) == ("encrypt:mode=offline", "decrypt:mode=offline")
-    assert all(one["trials"] == 2 and one["seconds"]["median"] > OFFLINE_SECONDS for one in changed.values())
+def test_a_tablespace_is_converted_offline_and_its_load_waits(peers: Peers) -> None:
+    levels = ("encrypt:mode=offline", "decrypt:mode=offline")
+    asked = ("--vary", f"during={','.join(levels)}", "--warmup", "0s", "--trial-time", "0.5s")
+    result = peers.answer("convert", PLACES, *asked)
+    changed = changes_of(result)
+    assert tuple(changed) == levels
+    assert all(one["seconds"]["median"] > OFFLINE_SECONDS for one in changed.values())
     assert result["errors"] == {}
     assert result["retries"]["offline"] > 0
-    checks = {check["code"]: check["state"] for check in result["validity"]}
-    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    said = statements_of(tmp_path / "peer" / "db3-notes")
-    altered = [one.split() for one in said if one.startswith("ALTER TABLESPACE")]
-    offline = [" ".join(words[3:]) for words in altered if words[2] == tablespace_of("decrypt_mode_offline", said)]
     measured = ["OFFLINE NORMAL", "ENCRYPTION OFFLINE DECRYPT", "ONLINE"]
-    assert offline == ["ENCRYPTION ONLINE USING 'AES256' ENCRYPT", *measured] * 2
+    converted = altered(peers.said("db3"), "decrypt_mode_offline")
+    assert converted == ["ENCRYPTION ONLINE USING 'AES256' ENCRYPT", *measured] * 2
 
 
 @pytest.mark.long
-def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"), "--vary", "during=rekey:mode=offline")
-    code, refused = ran(capsys, "run", "convert", *on, *BRIEF)
-    assert (code, [refusal["code"] for refusal in refused["refusals"]]) == (2, ["unknown"])
+def test_another_key_is_for_tablespaces_that_are_online(peers: Peers) -> None:
+    assert peers.refused("convert", *PLACES, *BRIEF, "--vary", "during=rekey:mode=offline") == (2, ["unknown"])
 
 
 @pytest.mark.long
-def test_the_check_is_passed_by_two_tablespaces_of_one_database(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steps, "LONG_SECONDS", 0)
-    code, report = ran(capsys, "check-servers", *PLACES, "--report", str(tmp_path / "sent.json"))
-    assert code == 0, [step for step in report["steps"] if step["outcome"] == "failed"]
+def test_the_check_is_passed_by_two_tablespaces_of_one_database(peers: Peers) -> None:
+    report, _ = peers.check(PLACES)
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED["oracle"]
 
 
@@ -416,22 +384,14 @@ def test_the_check_is_passed_by_two_tablespaces_of_one_database(
     ],
 )
 def test_two_places_that_are_no_twins_are_refused(
-    baseline: str, encrypted: str, ended: int, refused: str, capsys: pytest.CaptureFixture[str]
+    baseline: str, encrypted: str, ended: int, refused: str, peers: Peers
 ) -> None:
-    servers = ("--baseline", ONE + baseline, "--encrypted", ONE + encrypted)
-    code, document = ran(capsys, "run", "order-entry", *servers)
-    assert (code, [refusal["code"] for refusal in document["refusals"]]) == (ended, [refused])
+    assert peers.refused("order-entry", *at(ONE + baseline, ONE + encrypted)) == (ended, [refused])
 
 
 @pytest.mark.parametrize("engine", DSNS)
-def test_the_check_is_passed_and_its_file_has_what_was_said_without_names(
-    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    baseline, encrypted = DSNS[engine]
-    monkeypatch.setattr(steps, "LONG_SECONDS", 0)
-    sent = tmp_path / "sent.json"
-    code, report = ran(capsys, "check-servers", "--baseline", baseline, "--encrypted", encrypted, "--report", str(sent))
-    assert code == 0, [step for step in report["steps"] if step["outcome"] == "failed"]
+def test_the_check_is_passed_and_its_file_has_what_was_said_without_names(engine: str, peers: Peers) -> None:
+    report, sent = peers.check(at(*DSNS[engine]))
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED[engine]
     changed = {s["ability"]: [*s["found"]] for s in report["steps"]}["encryption changed"]
     assert changed == CHANGES[engine]
@@ -440,7 +400,6 @@ def test_the_check_is_passed_and_its_file_has_what_was_said_without_names(
     assert any(entry.get("error", [""])[0] == "constraint" for entry in said)
     assert any(entry.get("rows") for entry in said)
     text = sent.read_text(encoding="utf-8").lower()
-    assert (
-        re.findall(r"\bbench\b|\bdb[12]\b|/opt/wallets", text) == []
-    )  # whole words: names of sessions are drawn, in hex
+    names = r"\bbench\b|\bdb[12]\b|/opt/wallets"  # whole words: names of sessions are drawn, in hex
+    assert re.findall(names, text) == []
     assert "TDELTA_CONVERSATION" not in os.environ

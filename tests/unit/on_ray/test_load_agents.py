@@ -129,6 +129,12 @@ def opened(made: LoadAgents, agents: int) -> dict[str, Any]:
     return made.open("t", "p", {}, agents, {}, 5.0)
 
 
+def connected(ray: FakeRay, agents: int) -> LoadAgents:
+    made = started(ray, agents)
+    opened(made, agents)
+    return made
+
+
 OPEN: dict[str, Any] = {"seed": 1, "discard": 0, "operations": 1000, "pace": {"kind": "poisson"}}
 CLOSED: dict[str, Any] = {**OPEN, "discard": 100, "pace": {"kind": "closed"}}
 
@@ -182,8 +188,7 @@ def test_of_agents_that_a_living_node_does_not_take_none_stays(monkeypatch: pyte
 
 def test_every_agent_is_given_its_segment_of_one_trial() -> None:
     ray = FakeRay(["a", "b"])
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     assert [one["node"] for one in trial(made).values()] == ["a", "b"]
     assert [actor.trials for actor in ray.actors] == [
         [{**OPEN, "segment": {"from": 0, "to": 1, "of": 2}}],
@@ -198,8 +203,7 @@ def operations(chunks: list[tuple[int, int]]) -> list[int]:
 
 def test_the_operations_of_a_closed_loop_are_handed_out_but_those_that_are_not_recorded() -> None:
     ray = FakeRay(["a", "b"])
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     trial(made, CLOSED)
     assert operations([chunk for actor in ray.actors for chunk in actor.done]) == list(range(100, 1000))
     assert all(actor.done for actor in ray.actors)
@@ -210,8 +214,7 @@ def test_the_operations_of_a_closed_loop_are_handed_out_but_those_that_are_not_r
 
 def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
     ray = FakeRay(["a"], waited_ns=50_000_000)
-    made = started(ray, 1)
-    opened(made, 1)
+    made = connected(ray, 1)
     trial(made, CLOSED)
     assert made._chunk_seconds == 2 * LEAST_SECONDS
     for _ in range(5):
@@ -225,8 +228,7 @@ def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
 
 def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
     ray = FakeRay(["a", "b"], lost_in_trial={"a"}, loses_first=True)
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     assert "lost" in trial(made, CLOSED)["1"]
     assert 0 < len(operations([chunk for actor in ray.actors for chunk in actor.done])) < 900
     assert 1 not in made._per_second, "another agent will be placed for it"
@@ -240,8 +242,7 @@ def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
 
 def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> None:
     ray = FakeRay(["a", "b"], own_machine={"a"}, late_ns=7)
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     here, there = trial(made).values()
     assert (here["ok"]["began_ns"], here["ok"]["clock_error_ns"]) == (7, 0)
     assert there["ok"]["began_ns"] == 7
@@ -251,8 +252,7 @@ def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> Non
 
 def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> None:
     ray = FakeRay(["a"], own_machine={"a"}, late_ns=300_000_000)
-    made = started(ray, 1)
-    opened(made, 1)
+    made = connected(ray, 1)
     before = made._lead_ns
     trial(made)
     assert made._lead_ns >= 2 * before + 300_000_000
@@ -263,8 +263,7 @@ def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> N
 
 def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_it() -> None:
     ray = FakeRay(["a", "b"], lost_in_trial={"b"})
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     found = trial(made)
     assert "ok" in found["1"]
     assert found["2"] == {"lost": "its worker was killed", "node": "b"}
@@ -276,8 +275,7 @@ def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_i
 
 def test_the_agents_of_a_node_that_died_go_to_another() -> None:
     ray = FakeRay(["a", "b"])
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     ray.alive.remove("b")
     assert "the actor on b is dead" in trial(made)["2"]["lost"]
     assert [one["node"] for one in trial(made).values()] == ["a", "a"]
@@ -285,8 +283,7 @@ def test_the_agents_of_a_node_that_died_go_to_another() -> None:
 
 def test_no_node_that_is_left_is_refused_as_such() -> None:
     ray = FakeRay(["a"])
-    made = started(ray, 1)
-    opened(made, 1)
+    made = connected(ray, 1)
     ray.alive.clear()
     trial(made)
     with pytest.raises(NoNode):
@@ -295,8 +292,7 @@ def test_no_node_that_is_left_is_refused_as_such() -> None:
 
 def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay(["a"], lost_in_trial={"a"})
-    made = started(ray, 1)
-    opened(made, 1)
+    made = connected(ray, 1)
     trial(made)
 
     def silent() -> None:
@@ -309,8 +305,7 @@ def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.Monk
 
 def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
     ray = FakeRay(["a", "b"])
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     made.close("t")
     assert [actor.opened for actor in ray.actors] == [[], []]
     made.close("t")  # once more does nothing
@@ -318,8 +313,7 @@ def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
 
 def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost() -> None:
     ray = FakeRay(["a", "b"], lost_in_trial={"b"})
-    made = started(ray, 2)
-    opened(made, 2)
+    made = connected(ray, 2)
     assert "lost" in trial(made)["2"]
     made.close("t")
     assert ray.actors[0].opened == []
