@@ -85,13 +85,13 @@ def load_into(
 ) -> dict[str, Any]:
     """Have another load it into a twin's file, as twins are loaded."""
     engine, threads = DuckdbEngine(), len(os.sched_getaffinity(0))
-    settings = DuckdbSettings(arguments.cipher, 1, threads, arguments.memory_mib)
+    settings = DuckdbSettings(arguments.cipher, engine_threads=threads, working_mib=arguments.memory_mib)
     key = secrets.token_hex(32) if engine.needs_key(arguments.cipher) else None
     order = {"tables_sql": job.tables_sql, "tables": job.tables, "files": rows.files()}
     with Worker(program=PROGRAM) as worker:
         worker.ask("open", seconds=SECONDS, options=engine.options(path, settings, key))
         found, _ = timed(worker, count, "load", **order)
-        facts = worker.ask("facts", queries=dict(engine.facts))
+        facts = worker.ask("facts", queries=engine.fact_queries())
         table, _ = job.tables[0]
         loaded = worker.ask("facts", seconds=SECONDS, queries={"rows": f"SELECT count(*) FROM {table}"})["rows"]
         assert int(loaded) == count, f"expected {count:,} rows, found {loaded}"

@@ -31,15 +31,15 @@ SEED = 20_26
 def prepared_twin(folder: str) -> tuple[_native.SqliteTwin, _native.BarePointSelects]:
     """A loaded table under both loops, each with a connection of its own and a cache that holds it all."""
     engine, workload = SqliteEngine(), load("point-select", dialects())
-    settings = TwinSettings("none", 4096, "wal", "normal", 0, 1, 256_000_000)
-    path = str(Path(folder) / "bench.db")
+    settings = TwinSettings("none", cache_bytes=256_000_000)
+    path = Path(folder) / "bench.db"
     scale = workload.scale_for(20_000_000)
     dialect = dialects()["sqlite"]
     schema = workload.tables_sql(dialect), workload.indexes_sql(dialect)
-    maker = _native.SqliteTwin(json.dumps(engine.create_options(path, settings, None)), 1)
+    maker = _native.SqliteTwin(json.dumps(engine.making(path, settings, None)["options"]), 1)
     maker.load(json.dumps(workload.plan(scale)), SEED, 2, *schema)
     maker.close()
-    options = json.dumps(engine.open_options(path, settings, None))
+    options = json.dumps(engine.opening(path, settings, None)["options"])
     twin = _native.SqliteTwin(options, 1)
     twin.prepare(*mix(workload.rows(scale)))
     table = workload.tables[0]

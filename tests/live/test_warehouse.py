@@ -28,7 +28,7 @@ class Asked:
     trials: list[dict[str, Any]]
 
     def read(self, caches: str) -> list[float]:
-        """What each trial on such caches read beyond the engine's own cache, an operation: bytes, a server's pages."""
+        """Reads per operation beyond the engine's cache, by trial: bytes, or a server's pages."""
         return [
             _read(self.engine, trial) / trial["total_operations"] for trial in self.trials if trial["work"] == caches
         ]

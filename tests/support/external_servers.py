@@ -16,6 +16,7 @@ from support.refused import refused
 from tdelta import _native
 from tdelta.engines.server.discovery import FoundServer, connect, examine
 from tdelta.engines.server.dsn import Dsn, parse_dsn
+from tdelta.engines.server.external_twins import ENCRYPTED_PLACE
 from tdelta.engines.server.pairs import Pair, own_schemas, pair
 from tdelta.engines.server.passwords import Passwords
 from tdelta.engines.server.schemas import RunSchema, leftovers
@@ -57,7 +58,7 @@ class HostileGlobals(OnTwoServers):
                 opened = stack.enter_context(contextlib.closing(Session(dsn.options(self.password))))
                 found.append(examine(option, dsn, opened))
             schemas = stack.enter_context(own_schemas(pair(found[0], found[1], "tdelta_r8"), "tdelta_r8", "r8"))
-            yield schemas[1]
+            yield schemas[ENCRYPTED_PLACE]
 
     def test_sessions_set_otherwise_what_would_break_them(self, spoilt: RunSchema) -> None:
         options = json.dumps(spoilt.options(self.password))
@@ -137,7 +138,8 @@ class ExternalServers(OnTwoServers):
     ) -> None:
         before = self.objects(servers)
         found = self.paired(looked_at, "tdelta_r1")
-        with own_schemas(found, "tdelta_r1", "r1") as schemas:
+        with own_schemas(found, "tdelta_r1", "r1") as made:
+            schemas = [*made.values()]
             for schema in schemas:
                 with contextlib.closing(Session(schema.options(PASSWORD))) as load:
                     assert load.text(self.schema_sql) == "tdelta_r1"

@@ -13,6 +13,7 @@ class Takes(Enum):
 
     INSTANCES = "for databases that tdelta creates"
     LIBRARY = "for SQLite"
+    SETTING = "for engines that have this setting in their profiles"
     SERVER = "for servers that tdelta starts"
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
     KEY_SERVICE = "for MariaDB, which can have its keys from a service"

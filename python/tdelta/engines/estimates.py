@@ -25,7 +25,7 @@ _FILE_GROWTH = 1.3
 """A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
 
 _REWRITTEN_FILES = 3
-"""What one twin's rewrite has at once: a copy of the file, the new file or the pages that it takes, and the journal."""
+"""Files of one twin's rewrite: a copy of the file, the new file or the pages that it takes, and the journal."""
 _BACKUPS = 4.0
 """A backup as it is written, compressed, decompressed and restored: dumps of small rows are larger than their file."""
 
@@ -40,7 +40,7 @@ _ANALYTIC_LOADING_BYTES = 1_300_000_000
 _ANALYTIC_WORKER_BYTES = 150_000_000
 _ANALYTIC_WORKER_SECONDS = 1.0
 _BLOCK_PRICE_SECONDS = 5.0
-"""What blocks of one cipher take to be priced, a worker's start and their files included."""
+"""Measuring the unit costs of one cipher's blocks, with a worker's start and the files."""
 
 _BLOCK_PRICE_BYTES = 400_000_000
 _SPILL_BYTES = 300_000_000
@@ -53,7 +53,7 @@ _SERVER_STEP_BYTES_PER_SECOND = 20e6
 """A load or rebuild by itself: two million facts took MariaDB 10 to 28 s."""
 
 _LOADING_BYTES = 600_000_000
-"""What a server that is being loaded has for its caches, one at a time."""
+"""The caches of the one server that is being loaded."""
 
 _TWIN_BYTES = 20_000_000
 _THREAD_BYTES = 12_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ from tdelta.profiling.functions import Names
 from tdelta.workloads.dialect import Dialect
 
 Headings: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
-"""What an engine has under the customary headings of a statement trace: counters to add up, and the words for them."""
+"""By the customary headings of a statement trace: an engine's counters to add up, and the words for them."""
 
 CLIENT_FACTORS = ("threads", "rate", "replication")
 """Factors that a server is not made by: conditions that differ in these only share an instance."""
@@ -85,6 +85,27 @@ class ServerAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of an embedded engine, which its workers apply and each twin is checked for.
+
+    Attributes:
+        sql: the statement that sets ``{value}``.
+        query: reads it back.
+        levels: its values, each with what the query returns for it; empty: any value.
+        reported: what the query returns for a value without levels.
+    """
+
+    sql: str
+    query: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    reported: Callable[[Any], str] = str
+
+    def expected(self, value: Any) -> str:
+        """The query's answer while the value is in force."""
+        return self.levels[value] if self.levels else self.reported(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One engine.
 
@@ -93,6 +114,7 @@ class Profile:
         product: the product, for people.
         dialect: whose SQL it speaks.
         takes: the groups of options that it takes.
+        settings: the settings of an embedded engine's twins by name; an option of the same name gives its value.
         defaults: the options of a run that have another default here than elsewhere, by their names.
         is_server: whether twins are servers, started by tdelta or by the user; else each is a file and a process.
         client_factors: factors that a twin does not see.
@@ -116,6 +138,7 @@ class Profile:
     product: str
     dialect: Dialect
     takes: frozenset[Takes] = frozenset({Takes.INSTANCES, Takes.CACHE})
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     is_server: bool = False
     client_factors: tuple[str, ...] = ()
@@ -132,6 +155,10 @@ class Profile:
     not_timed: str = ""
     program: ServerProgram | None = None
     address: ServerAddress | None = None
+
+    def accepts(self, option: str, takes: Takes | None) -> bool:
+        """Whether it takes an option, or a factor, of that group."""
+        return option in self.settings if takes is Takes.SETTING else takes is None or takes in self.takes
 
     @property
     def cache_setting(self) -> str:

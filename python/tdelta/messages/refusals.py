@@ -48,10 +48,6 @@ REQUESTS = {
     "key-without-cipher": "--key {key}: {library} is plain {engine}, which has no keys; omit --key",
     "key-kind": "--key {key}: {product} accepts a {kinds} here; --library {other} accepts a raw key",
     "plain-library": "cipher {cipher!r}: {library} is plain {engine}; use another --library, or --self-test",
-    "smallest-page": (
-        "page_size={page_size} is too small: a cipher of this run reserves {reserved} bytes of each page, and {engine}"
-        " can spare {most}; use 1024 or more"
-    ),
     "narrow-page": (
         "pages of {page_size} bytes are too small: with {reserved} reserved for ciphers, {usable} of at least {least}"
         " bytes are usable; use a larger --page-size"
@@ -180,6 +176,7 @@ MACHINE = {
     # files
     "twin-not-searchable": "files of a copy cannot be searched for plaintext: {faults}",
     "twins-differ": "the copies contain different rows: {differences}",
+    "settings-not-applied": "{product} did not apply the settings of a copy: {fault}",
     "files-not-readable": "cannot read {files} {files:file|files}, so the result would be incomplete\n{listed}",
     "open-files-hidden": "open files of process {process} are hidden ({folder}: {fault}); tdelta needs /proc",
     # load generators

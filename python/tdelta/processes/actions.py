@@ -136,6 +136,38 @@ class Halt:
                 raise EnvironmentFault(Refusal.of("action-stopped", what=f"{what}, for {seconds:.0f} s"))
 
 
+class Peak:
+    """The most by which a quantity rises within a block; a rise between two looks is missed."""
+
+    def __init__(self, now: Callable[[], int], look_seconds: float) -> None:
+        self._now = now
+        self._look_seconds = look_seconds
+        self._is_over = threading.Event()
+        self._before = self._most = 0
+
+    @property
+    def rise(self) -> int:
+        return self._most - self._before
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        self._before = self._most = self._now()
+        watcher = threading.Thread(target=self._watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            watcher.join()
+
+    def _watch(self) -> None:
+        while True:
+            is_over = self._is_over.wait(self._look_seconds)
+            self._most = max(self._most, self._now())
+            if is_over:
+                return
+
+
 @contextlib.contextmanager
 def prepared(act: Act, halt: Halt) -> Iterator[None]:
     """Prepares an action, and undoes it after the block; after a failure or a halt a fault of that does not matter."""

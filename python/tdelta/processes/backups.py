@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -93,9 +93,12 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
     return {"tool": tuple(tools), "compress": COMPRESSIONS if has_own else (NONE, ZSTD)}
 
 
-def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Iterator[Callable[[], object]]:
-    """Checks that must not raise ``UsageError`` for a run with these levels of ``work`` and ``during``."""
-    for level in acts:
+def backup_checks(
+    actions: Mapping[str, EngineAction], levels: Mapping[str, Sequence[Level]]
+) -> Iterator[Callable[[], object]]:
+    """Checks that must not raise ``UsageError`` for a run of these levels."""
+    tools = {name: tool for action in actions.values() for name, tool in action.tools.items()}
+    for level in (*levels.get("work", ()), *levels.get("during", ())) if tools else ():
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)
         if asked.name not in ("backup", "restore") or name not in tools:
@@ -106,6 +109,47 @@ def backup_checks(tools: Mapping[str, BackupTool], acts: Iterable[Level]) -> Ite
         yield from (program.require for program in tool.programs)
         if compress == ZSTD:
             yield ZSTD_PROGRAM.require
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAction:
+    """An action of an engine, and its knobs.
+
+    Attributes:
+        make: makes it for a twin, or a schema of a user's server.
+        knobs: parameters that take numbers: any, or those in ``numbers``.
+        choices: parameters that take one of some words, the default first.
+        tools: the tools that make its backups, one of which is a choice.
+        tools_beside: those beside a load, if not all.
+        is_work: whether it can be a trial by itself, ``is_during``: go on beside a load.
+    """
+
+    make: Callable[..., Act]
+    knobs: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, range] = field(default_factory=dict)
+    tools: Mapping[str, BackupTool] = field(default_factory=dict)
+    tools_beside: Mapping[str, BackupTool] | None = None
+    is_work: bool = False
+    is_during: bool = False
+
+    def parameters(self, factor: str) -> dict[str, tuple[str, ...]]:
+        """Its knobs as a level of that factor; see `tdelta.engines.base.Engine.actions`."""
+        beside = None if factor == "work" else self.tools_beside
+        return {
+            **dict.fromkeys(self.knobs, ()),
+            **self.choices,
+            **choices_of(self.tools if beside is None else beside),
+        }
+
+
+def knobs_of(actions: Mapping[str, EngineAction], factor: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The actions that are levels of a factor, by name, with their knobs."""
+    return {
+        name: one.parameters(factor)
+        for name, one in actions.items()
+        if (one.is_during if factor == "during" else one.is_work)
+    }
 
 
 def _refuse_own(tool: str) -> None:

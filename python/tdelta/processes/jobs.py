@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tdelta.evidence import TABLE
 from tdelta.processes.load_generator.command import LoadGenerator
 
 _SECOND_NS = 1_000_000_000
@@ -95,6 +96,20 @@ class OwnTablesJob:
 
     tables: tuple[tuple[str, tuple[str, ...]], ...]
     checksums: Mapping[str, tuple[int, str]]
+
+
+_NEEDLE_BYTES, _NEEDLES_APART = 16, 16
+
+
+def needles_of(job: PopulateJob | RestoreJob) -> tuple[bytes, ...]:
+    """The beginnings of some planted rows, which searches look for."""
+    if isinstance(job, RestoreJob):
+        rows = job.needles
+    else:
+        tables: Any = job.plan["tables"]
+        marker = next(table for table in tables if table["name"] == TABLE)
+        rows = tuple(map(bytes.fromhex, marker["columns"][1]["hex"]))
+    return tuple(row[:_NEEDLE_BYTES] for row in rows[::_NEEDLES_APART])
 
 
 AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob | OwnTablesJob

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from tdelta import own_folders
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.messages import Refusal
-from tdelta.processes.process_tree import living
+from tdelta.processes import process_tree as tree
 from tdelta.processes.rpc import Host, ParentGone, Reply, Request, serve
 from tdelta.ray.bridge import (
     AGAIN_SECONDS,
@@ -45,7 +44,6 @@ NODE_SECONDS = 30.0
 
 _PAUSE_SECONDS = 0.5
 LOOK_SECONDS = 0.5
-_REAP_SECONDS = 0.02
 
 
 class NodeRefused(Exception):
@@ -332,23 +330,9 @@ class BridgeHost(Host):
             self.leave()
             self._held.stop()
             self._held.cluster.end(self._held.handles(), self._held.gentle_seconds)
-        end_all()
+        tree.kill(os.getpid(), STOP_SECONDS)
         if self._folder:
             own_folders.remove(Path(self._folder))
-
-
-def end_all() -> None:
-    give_up = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < give_up:
-        for pid in living(os.getpid()):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        time.sleep(_REAP_SECONDS)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from tdelta.design.factors import FACTORS, VERSIONS, require_few
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.design.takes import Takes
 from tdelta.engines.base import Engine
+from tdelta.engines.registry import profiles
 from tdelta.engines.server.external_twins import reads_own_tables
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.measure.aes import CryptoKind, cannot_hide
@@ -162,15 +163,21 @@ def _taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Refusa
     """Options and factors that a product, or servers of the user's, do not take."""
     factors = {name: factor.takes for name, factor in FACTORS.items()}
     factors |= {option.factor or option.name: option.takes for option in OPTIONS.values() if option.takes}
-    given = [(option.flag, option.takes) for option in request.changed()]
-    given += [(f"--vary {name}", factors.get(name)) for name in vary]
-    wrong: dict[Takes, list[str]] = {}
-    for typed, takes in given:
-        if takes is not None and takes not in chosen.profile.takes:
-            wrong.setdefault(takes, []).append(typed)
+    given = [(option.flag, option.name, option.takes) for option in request.changed()]
+    given += [(f"--vary {name}", name, factors.get(name)) for name in vary]
+    wrong: dict[str, list[str]] = {}
+    for typed, name, takes in given:
+        if takes is not None and not chosen.profile.accepts(name, takes):
+            wrong.setdefault(_takers(name, takes), []).append(typed)
     by = chosen.product if request.baseline is None else "your own servers"
-    for takes, options in wrong.items():
-        yield Refusal.of("not-supported", what=", ".join(options), by=by, only=takes.value)
+    for takers, options in wrong.items():
+        yield Refusal.of("not-supported", what=", ".join(options), by=by, only=takers)
+
+
+def _takers(option: str, takes: Takes) -> str:
+    if takes is not Takes.SETTING:
+        return str(takes.value)
+    return "for " + " and ".join(one.product for one in profiles() if option in one.settings)
 
 
 def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:

@@ -312,7 +312,7 @@ class Options:
         values.Value("LEVEL"),
         "off, normal, full or extra.",
         "normal",
-        takes=Takes.LIBRARY,
+        takes=Takes.SETTING,
         decides_trial=True,
         group=Group.SETTINGS,
     )
@@ -322,7 +322,7 @@ class Options:
         "Where temporary tables and sorts go.",
         "default",
         shown="library default",
-        takes=Takes.LIBRARY,
+        takes=Takes.SETTING,
         decides_trial=True,
         group=Group.SETTINGS,
     )

@@ -1,4 +1,4 @@
-"""What goes wrong with DuckDB's encryption is seen, and no key is: wrong secrets make plain files without a word."""
+"""Faults of DuckDB's encryption are seen, keys are not: wrong secrets make plain files without a word."""
 
 import os
 from pathlib import Path
@@ -38,13 +38,13 @@ def request(folder: Path, **options: Any) -> RunRequest:
     return RunRequest(**{**given, **options})
 
 
-def changed(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
-    """Have encrypted twins be opened with other options than they are to have."""
+def applying(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    """Have encrypted twins run one more statement before they are opened."""
     options = DuckdbEngine.options
 
     def given(self: DuckdbEngine, path: Path, settings: DuckdbSettings, key: str | None) -> dict:
         made = options(self, path, settings, key)
-        return made if key is None else {**made, **changes}
+        return made if key is None else {**made, "settings": [*made["settings"], statement]}
 
     monkeypatch.setattr(DuckdbEngine, "options", given)
 
@@ -54,7 +54,7 @@ def checks(result: RunResult) -> dict[str, bool]:
 
 
 def test_temporary_files_in_the_clear_make_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed(monkeypatch, encrypts_temp=False)
+    applying(monkeypatch, "SET temp_file_encryption = false")
     result = conduct(request(tmp_path), lambda _event: None)
     assert result.decision is Decision.INVALID
     leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
@@ -64,7 +64,7 @@ def test_temporary_files_in_the_clear_make_the_run_invalid(tmp_path: Path, monke
 
 
 def opened(path: Path, key: str | None, cipher: str = "aes-256-gcm") -> None:
-    options = DuckdbEngine().options(path, DuckdbSettings(cipher, 1, 2, 160), key)
+    options = DuckdbEngine().options(path, DuckdbSettings(cipher, engine_threads=2, working_mib=160), key)
     with Worker(program=PROGRAM) as worker:
         worker.ask("open", options=options)
 

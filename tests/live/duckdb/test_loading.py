@@ -1,4 +1,4 @@
-"""What DuckDB holds after a load is what the generator made: every kind of value, in order, whatever the memory."""
+"""DuckDB has the generator's rows after a load: every kind of value, in order, with any memory limit."""
 
 import ast
 import json
@@ -60,9 +60,9 @@ database.close()
 
 def generated(folder: Path) -> list[tuple[Any, ...]]:
     """The rows by way of SQLite, whose columns hold whatever they are given, as it is."""
-    path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
+    path, settings = folder / "rows.sqlite", TwinSettings("none")
     with Worker(program=WORKER) as worker:
-        options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
+        options = SqliteEngine(SQLITE3MC).making(path, settings, None)["options"]
         worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
         worker.ask("load", plan=PLAN, seed=SEED, threads=1, tables=[f"CREATE TABLE t ({', '.join(TYPES)})"], indexes=[])
     with closing(sqlite3.connect(path)) as source:
@@ -72,7 +72,9 @@ def generated(folder: Path) -> list[tuple[Any, ...]]:
 def test_every_value_comes_into_a_table_as_it_was_made_and_in_its_order(tmp_path: Path) -> None:
     files = {"t": str(tmp_path / "0.csv")}
     write_files(PLAN, SEED, files)
-    options = DuckdbEngine().options(tmp_path / "twin.db", DuckdbSettings("none", 1, 2, LOADING_MIB), None)
+    options = DuckdbEngine().options(
+        tmp_path / "twin.db", DuckdbSettings("none", engine_threads=2, working_mib=LOADING_MIB), None
+    )
     columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
     order = {"tables_sql": [f"CREATE TABLE t ({columns})"], "tables": [("t", tuple(TYPES))], "files": files}
     with Worker(program=PROGRAM) as worker:

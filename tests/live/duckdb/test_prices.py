@@ -13,7 +13,7 @@ from .conftest import ENGINE
 def asked(base: Path, cipher: str) -> dict[str, float]:
     with TwinFolder(base, "prices") as folder:
         before = set(folder.path.iterdir())
-        found = ask_prices(DuckdbEngine(), folder, {}, DuckdbSettings(cipher, 1, 2, 64))
+        found = ask_prices(DuckdbEngine(), folder, {}, DuckdbSettings(cipher, engine_threads=2, working_mib=64))
         assert set(folder.path.iterdir()) == before
     assert found is not None
     assert found["page_bytes"] == BLOCK_BYTES
@@ -44,7 +44,7 @@ def test_software_ciphers_are_what_a_cold_scan_pays_for(place: Place) -> None:
     low, high = (us / breakdown["cpu"]["us"] for us in lines["residual"]["amount"]["hdi95"])
     assert low < 0.4, lines
     assert high > -0.4, lines
-    # What a block costs does not depend on these trials.
+    # A block's cost does not depend on these trials.
     alone = asked(place.base / "prices", "aes-256-gcm-mbedtls")
     both = sum(lines[kind]["amount"]["us"] for kind in ("cipher", "integrity")) / decrypted["count"]
     assert 1 / 3 < both / (alone["read"] - alone["plain_read"]) < 3  # the machine computes at two speeds and more

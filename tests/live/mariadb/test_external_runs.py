@@ -79,7 +79,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesS
         assert self.objects(servers) == left_as_they_were
 
     def told_left(self, place: Place, servers: tuple[Any, Any]) -> list[str]:
-        """What removes each schema that a dry run finds left, once both servers have seen the run's sessions go."""
+        """The remedy for each schema that a dry run finds left, once both servers have seen the sessions go."""
         give_up = time.monotonic() + 30.0
         left: list[str] = []
         while len(left) < len(servers) and time.monotonic() < give_up:

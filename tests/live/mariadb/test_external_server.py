@@ -7,6 +7,7 @@ from support.external_servers import ExternalServers, HostileGlobals, LookedAt
 from support.own_engines import PASSWORD
 from support.refused import Part, has, refused
 from tdelta.engines.server.discovery import FoundServer, examine, schema_name
+from tdelta.engines.server.external_twins import ENCRYPTED_PLACE
 from tdelta.engines.server.pairs import own_schemas, pair
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Session
@@ -64,7 +65,8 @@ class TestMariadbExternalServers(HostileGlobals, ExternalServers):
 
     def test_a_table_that_is_not_as_it_has_to_be_is_found_in_the_catalog(self, looked_at: LookedAt) -> None:
         found = pair(*looked_at, "tdelta_r2")
-        with own_schemas(found, "tdelta_r2", "r2") as (_, encrypted):
+        with own_schemas(found, "tdelta_r2", "r2") as made:
+            encrypted = made[ENCRYPTED_PLACE]
             with contextlib.closing(Session(encrypted.options(PASSWORD))) as load:
                 load.run("CREATE TABLE plain (id INT PRIMARY KEY) ENCRYPTED=NO")
             with refused(InvalidTwins, "tables-otherwise", tables="plain"):

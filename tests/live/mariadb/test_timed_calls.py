@@ -50,7 +50,7 @@ def burning(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def page_calls(engine: MariaDb, folder: Path, behind: str = "") -> tuple[TimedCalls, int]:
-    """What MariaDB's calls for pages took while it read a table from the disk, and how many pages it was."""
+    """Times of MariaDB's calls for pages while it read a table from the disk, and the number of pages."""
     folder.mkdir()
     counts = folder / "calls"
     with filled(engine, folder / "server", "data", environment(counts, {"LD_PRELOAD": behind})) as working:

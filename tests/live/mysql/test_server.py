@@ -61,7 +61,7 @@ class TestMysql(PrivateServers):
             self.check_halt(engine, server)
 
     def data_facts(self, engine: Engine, server: Server) -> dict[str, str]:
-        """What the server says; new tables are plain, since nobody has asked for another default."""
+        """The server's answers; new tables are plain by default."""
         return cipher_facts(engine, server, settings("data")) | {"default_table_encryption": "1"}
 
     def check_halt(self, engine: Engine, server: Server) -> None:

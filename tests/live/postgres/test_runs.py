@@ -33,7 +33,7 @@ class TestPostgresRuns(ServerRuns):
         assert not clear
 
     def test_bytes_that_pass_through_the_file_system_are_counted_once(self, place: ServerPlace) -> None:
-        """What PostgreSQL asks gocryptfs for, gocryptfs asks for again: counted twice it was 2 to 4 times as much."""
+        """gocryptfs repeats PostgreSQL's requests: counted twice, they were 2 to 4 times as much."""
         place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-time", "0.3s")
         read: dict[str, list[float]] = {}
         for trial in place.trials():

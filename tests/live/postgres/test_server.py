@@ -95,7 +95,7 @@ def processes_of(server: Server) -> dict[str, int]:
 
 
 def shown_by(server: Server, source: str) -> list[bytes]:
-    """What ``/proc`` shows of each of a server's processes; some may have ended meanwhile."""
+    """The content of ``/proc`` for each process of a server that has not ended."""
     shown = []
     for pid in server.pids():
         with contextlib.suppress(OSError):
@@ -376,7 +376,7 @@ def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_pat
     assert MARKER not in image
 
 
-# What follows writes and recycles the log, in which the tests above look for markers.
+# The tests below write and recycle the log, in which those above look for markers.
 
 
 def test_a_server_is_started_anew_after_a_crash_and_stormed(engine: Postgres, request: pytest.FixtureRequest) -> None:

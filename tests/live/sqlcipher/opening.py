@@ -11,17 +11,7 @@ KEY = "5e" * 32
 
 
 def settings(cipher: str, **changes: Any) -> TwinSettings:
-    given = {
-        "cipher": cipher,
-        "page_size": 4096,
-        "journal_mode": "wal",
-        "synchronous": "normal",
-        "reserved_bytes": 0,
-        "threads": 1,
-        "cache_bytes": 1_000_000,
-        "key_kind": RAW,
-    }
-    return TwinSettings(**{**given, **changes})
+    return TwinSettings(cipher, **{"cache_bytes": 1_000_000, "key_kind": RAW, **changes})
 
 
 class Opened:
@@ -37,7 +27,7 @@ def made(
     engine: SqliteEngine, path: Path, wanted: TwinSettings, *, reserve: bool = True, **changes: Any
 ) -> Iterator[Opened]:
     """A new file; with ``reserve`` off, the library decides what it reserves. ``changes`` are to the options."""
-    options = engine.create_options(str(path), wanted, _key(engine, wanted)) | changes
+    options = engine.making(path, wanted, _key(engine, wanted))["options"] | changes
     if not reserve:
         del options["reserve"]
     with Worker(program=WORKER) as worker:
@@ -47,7 +37,7 @@ def made(
 
 @contextmanager
 def opened(engine: SqliteEngine, path: Path, wanted: TwinSettings, *, key: str = KEY) -> Iterator[Opened]:
-    options = engine.open_options(str(path), wanted, _key(engine, wanted, key))
+    options = engine.opening(path, wanted, _key(engine, wanted, key))["options"]
     with Worker(program=WORKER) as worker:
         worker.ask("open", library=engine.library.name, options=options, connections=1)
         yield Opened(worker)

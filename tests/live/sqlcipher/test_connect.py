@@ -112,7 +112,7 @@ def test_a_connection_that_cannot_be_opened_again_ends_its_trial_and_the_worker_
     with made(engine, path, wanted) as file:
         file.text("CREATE TABLE t (a)")
     with Worker(program=WORKER) as worker:
-        options = engine.open_options(str(path), wanted, KEY)
+        options = engine.opening(path, wanted, KEY)["options"]
         worker.ask("open", library="sqlcipher", options=options, connections=1)
         worker.ask("prepare", transactions=[RECONNECT], constants={})
         trial = TrialJob(seed=1, stream=1, operations=5, first_op=1, deadline_seconds=30.0).as_json()

@@ -54,7 +54,7 @@ ASK = """
         page.write(b"\\x0f\\x0b\\xc3")
         ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
 """
-"""What the programs below begin with. The library asks CPUID once in a process, at its first encrypted page."""
+"""The beginning of the programs below. The library asks CPUID once in a process, at its first encrypted page."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -121,11 +121,11 @@ def test_the_variable_for_openssl_does_not_move_a_library_that_asks_itself(folde
 
 
 def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_way_round(tmp_path: Path) -> None:
-    settings = TwinSettings("aes-256", 4096, "wal", "normal", 0, 1, 64 * 1024)
+    settings = TwinSettings("aes-256", cache_bytes=64 * 1024)
     for number, (writes, reads) in enumerate([(HIDDEN, {}), ({}, HIDDEN)]):
-        path = str(tmp_path / f"{number}.db")
+        path = tmp_path / f"{number}.db"
         with Worker(writes, WORKER) as worker:
-            worker.ask("open", library="sqlite3mc", options=ENGINE.create_options(path, settings, KEY), connections=1)
+            worker.ask("open", **ENGINE.making(path, settings, KEY))
             make = "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)"
             rows = (
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
@@ -133,7 +133,7 @@ def test_rows_written_without_the_instructions_are_read_with_them_and_the_other_
             )
             worker.ask("facts", queries={"make": make, "rows": rows})
         with Worker(reads, WORKER) as worker:
-            worker.ask("open", library="sqlite3mc", options=ENGINE.open_options(path, settings, KEY), connections=4)
+            worker.ask("open", **ENGINE.opening(path, settings, KEY) | {"connections": 4})
             queries = {str(row): f"SELECT body FROM t WHERE id = {row}" for row in (1, 999, 2000)}
             found = worker.ask("facts", queries=queries)
             intact = worker.ask("facts", queries={"check": "PRAGMA integrity_check"})

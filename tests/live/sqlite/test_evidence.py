@@ -1,4 +1,4 @@
-"""What a run's search finds on a real database: honest twins, planted leaks, every journal, temporary files."""
+"""The search of a run on a real database: honest twins, planted leaks, every journal, temporary files."""
 
 import os
 from collections.abc import Sequence

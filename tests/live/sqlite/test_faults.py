@@ -1,4 +1,4 @@
-"""What a user can mend: one clear message, exit code 2, no traceback, nothing left running."""
+"""Faults that a user can fix: one clear message, exit code 2, no traceback, no process left."""
 
 import contextlib
 import os

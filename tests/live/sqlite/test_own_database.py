@@ -257,7 +257,7 @@ def test_a_conversion_keeps_rows_numbers_encoding_and_versions(
             "DELETE FROM bare WHERE x % 5 = 0; DELETE FROM indexed WHERE x % 5 = 0;"
             "INSERT INTO kinds VALUES ('n', NULL), ('i', 1), ('r', 1.0), ('t', 'ü' || char(0) || 'x'), ('b', x'00ff');"
         )  # fmt: skip
-    engine, settings = SqliteEngine(), TwinSettings(cipher, page_size, "wal", "normal", reserved_bytes, 1, 1_000_000)
+    engine, settings = SqliteEngine(), TwinSettings(cipher, page_size=page_size, reserved_bytes=reserved_bytes)
     with sourced(tmp_path, path) as source, TwinFolder(tmp_path / "twins", "run") as folder:
         made, twins = folder.file("load-0"), CopiedTwins(engine, folder, source.job(), WorkloadSpec((), {}))
         _, sums = twins.fill(engine, made, settings)
@@ -291,7 +291,7 @@ def test_twins_of_all_ciphers_have_as_many_pages_where_they_share_a_reserve(tmp_
     with sourced(tmp_path, small) as source, TwinFolder(tmp_path / "twins", "run") as folder:
         sizes = {}
         for cipher in CIPHERS:
-            settings = TwinSettings(cipher, 4096, "wal", "normal", 80, 1, 1_000_000)
+            settings = TwinSettings(cipher, reserved_bytes=80)
             path = folder.file(f"load-{cipher}")
             CopiedTwins(engine, folder, source.job(), WorkloadSpec((), {})).fill(engine, path, settings)
             head = path.read_bytes()[:100]

@@ -1,4 +1,4 @@
-"""What drivers make of peers on the wire that are no servers: refused, cut off, no TLS; and of servers' numbers."""
+"""Drivers against faulty peers on the wire (refusals, cut connections, no TLS), and servers' numbers."""
 
 import gc
 import re

@@ -10,6 +10,7 @@ from tdelta.processes.backups import (
     Backup,
     BackupRequest,
     BackupTool,
+    EngineAction,
     Restore,
     backup_checks,
     choices_of,
@@ -132,10 +133,12 @@ def test_tools_and_compressions_are_the_engines(monkeypatch: pytest.MonkeyPatch)
     assert tool_of({}, TOOLS) == ("copy", "none")
     packing = {**TOOLS, "own": BackupTool("its own", compresses=True)}
     assert choices_of(packing)["compress"] == ("none", "zstd", "own")
-    (check,) = backup_checks(packing, ("warm", "restart", "backup:compress=own", "nothing"))
+    actions = {"backup": EngineAction(Toy, tools=packing)}
+    levels = {"work": ("warm", "restart", "backup:compress=own"), "during": ("nothing",)}
+    (check,) = backup_checks(actions, levels)
     with refused(UsageError, "unsupported", by=Part("copy"), what="compress=own"):
         check()
     monkeypatch.setenv("PATH", "/nowhere")
-    (check,) = backup_checks(packing, ("backup:tool=own:compress=zstd",))
+    (check,) = backup_checks(actions, {"work": ("backup:tool=own:compress=zstd",)})
     with refused(UsageError, "program-missing", program="zstd", remedy=Part("zstd")):
         check()

@@ -20,7 +20,7 @@ from tdelta.processes.dbapi import ClientError, NoDatabase, explained, loop_cost
 from tdelta.workloads import Workload, load
 
 SCALE = 0.2
-SETTINGS = TwinSettings("none", 4096, "wal", "normal", 0, threads=1, cache_bytes=1_000_000)
+SETTINGS = TwinSettings("none", cache_bytes=1_000_000)
 JOB = TrialJob(seed=7, stream=3, operations=120, first_op=11, deadline_seconds=120.0, discard=12)
 TRIAL = {"seed": 1, "stream": 2, "operations": 1, "first_op": 5, "deadline_ns": 60_000_000_000}
 DRAWN = """
@@ -307,7 +307,7 @@ def both(path: Path, mix: dict[str, Any], tables: Any) -> None:
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
     with Worker(program=WORKER) as worker:
-        options = SqliteEngine().open_options(str(path), SETTINGS, None)
+        options = SqliteEngine().opening(path, SETTINGS, None)["options"]
         worker.ask("open", library="sqlite3mc", options=options, connections=1)
         worker.ask("prepare", **mix)
         native = worker.ask("trial", trial=JOB.as_json())

@@ -10,9 +10,9 @@ from tdelta.engines.mariadb.actions import ACTIONS as OF_MARIADB
 from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
-from tdelta.engines.server.actions import ServerAction, knobs_of
 from tdelta.engines.server.base import ServerBinary
 from tdelta.errors import UsageError
+from tdelta.processes.backups import EngineAction, knobs_of
 from tdelta.processes.jobs import TRACE
 from tdelta.session import RunRequest
 from tdelta.session.check_request import faults_of_actions
@@ -26,14 +26,14 @@ _GOCRYPTFS = Gocryptfs(_POSTGRES, Path("/no/bin/gocryptfs")).actions
 _RESTARTS = {"restart", "recovery", "storm"}
 
 
-def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, ServerAction]) -> None:
+def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, EngineAction]) -> None:
     known = {factor: knobs_of(actions, factor) for factor in ("work", "during")}
     if faults := tuple(faults_of_actions(RunRequest(), levels, known, "it")):
         raise UsageError(*faults)
 
 
 @pytest.mark.parametrize("of_postgres", [_GOCRYPTFS, EncryptedFolder(_POSTGRES, Path("/safe"), "fscrypt").actions])
-def test_what_an_engine_has_is_taken(of_postgres: Mapping[str, ServerAction]) -> None:
+def test_what_an_engine_has_is_taken(of_postgres: Mapping[str, EngineAction]) -> None:
     restarts = ("restart", "recovery:mb=1", "storm:connections=3", "warm")
     for actions in (OF_MYSQL, of_postgres):
         check({"work": restarts}, actions)

@@ -173,7 +173,7 @@ def test_a_run_on_duckdb_answers_for_its_default_cipher(tmp_path: Path) -> None:
 
 
 def test_a_twin_that_is_plain_without_a_word_makes_the_run_invalid(tmp_path: Path) -> None:
-    result = sitting(tmp_path, cipher_facts=lambda _: told(DuckdbSettings("none", 1, 1, 1))).conduct(engine="duckdb")
+    result = sitting(tmp_path, cipher_facts=lambda _: told(DuckdbSettings("none"))).conduct(engine="duckdb")
     assert result.decision is Decision.INVALID
     assert has(check(result, "cipher-in-force").details, "cipher-fault", condition="cipher=aes-256-gcm,threads=1")
 

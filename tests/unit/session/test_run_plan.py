@@ -200,12 +200,12 @@ def test_several_faults_are_named_at_once() -> None:
         (
             {"page_size": 512, "vary": {"cipher": ("aegis",)}},
             UsageError,
-            coded("smallest-page", page_size=512, reserved=64, most=32),
+            coded("narrow-page", page_size=512, usable=448, reserved=64),
         ),
         (
             {"vary": {"cipher": ("aegis",), "page_size": (512, 4096)}},
             UsageError,
-            coded("smallest-page", page_size=512, reserved=64, most=32),
+            coded("narrow-page", page_size=512, usable=448, reserved=64),
         ),
         (
             {"study": "order-entri"},

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.engines.duckdb.backups import BESIDE, TOOLS, backup_act
-from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
+from tdelta.engines.embedded.actions import REWRITES, Reopen, RewriteFile
 from tdelta.processes.actions import ACTION_SECONDS
-from tdelta.processes.backups import choices_of
+from tdelta.processes.backups import EngineAction
 
 
 class CopyFile(RewriteFile):
@@ -36,10 +36,9 @@ class CopyFile(RewriteFile):
         return str(answer["text"])
 
 
-_CHOICES = choices_of(TOOLS)
-ACTIONS: Mapping[str, FileAction] = {
-    "restart": FileAction(Reopen),
-    "backup": FileAction(backup_act, choices=_CHOICES, beside=choices_of(BESIDE)),
-    "restore": FileAction(backup_act, choices=_CHOICES),
-    **dict.fromkeys(REWRITES, FileAction(CopyFile)),
+ACTIONS: Mapping[str, EngineAction] = {
+    "restart": EngineAction(Reopen, is_work=True),
+    "backup": EngineAction(backup_act, tools=TOOLS, tools_beside=BESIDE, is_work=True, is_during=True),
+    "restore": EngineAction(backup_act, tools=TOOLS, is_work=True),
+    **dict.fromkeys(REWRITES, EngineAction(CopyFile, is_work=True)),
 }

@@ -21,7 +21,7 @@ from tdelta.processes.dbapi import ClientError, explained
 Options: TypeAlias = Mapping[str, Any]
 
 BLOCK_BYTES = 1 << 18
-"""What is encrypted at once, and read at once; a block's header with nonce and tag is in it."""
+"""The unit of encryption and of reads, with a header for nonce and tag."""
 
 CATALOG = "twin"
 """By what name a twin's file is attached."""
@@ -56,7 +56,7 @@ _FORMAT = (
 """How the rows are written (`write_files`): NULL is what stands there without quotes only."""
 
 _NO_ROOM = ("No space left", "Disk quota")
-"""What the system says of a full disk, within an ``IOException``."""
+"""Errors of a full disk within an ``IOException``."""
 
 
 class Database:
@@ -74,7 +74,7 @@ class Database:
         self._cursors: list[Any] = []
         try:
             with self.translated_errors():
-                for statement in setting_statements(options):
+                for statement in options["settings"]:
                     self._main.execute(statement)
             if options["path"] is not None:
                 self.attach()
@@ -272,20 +272,3 @@ def attach_sql(options: Mapping[str, object], name: str = CATALOG) -> str:
     if key is not None:
         given += [f"ENCRYPTION_KEY {literal(str(key))}", f"ENCRYPTION_CIPHER {literal(str(mode))}"]
     return f"ATTACH {literal(str(options['path']))} AS {name} ({', '.join(given)})"
-
-
-def setting_statements(options: Mapping[str, object]) -> tuple[str, ...]:
-    """Statements before attaching: nothing is ever fetched from a network, the module comes from its wheel."""
-    statements = [
-        "SET autoinstall_known_extensions = false",
-        "SET autoload_known_extensions = false",
-        f"SET threads = {options['threads']}",
-        f"SET memory_limit = '{options['memory_mib']}MiB'",
-        f"SET temp_directory = {literal(str(options['temporary']))}",
-        f"LOAD {literal(str(options['module']))}",
-    ]
-    if options["is_mbedtls"]:
-        statements.append("SET force_mbedtls_unsafe = true")
-    # Behind the module: it is what encrypts temporary files, too.
-    statements.append(f"SET temp_file_encryption = {'true' if options['encrypts_temp'] else 'false'}")
-    return tuple(statements)

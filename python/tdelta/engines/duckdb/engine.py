@@ -23,14 +23,13 @@ from typing import Any
 
 from tdelta.engines.base import settings_fault
 from tdelta.engines.duckdb.actions import ACTIONS
-from tdelta.engines.duckdb.backups import TOOLS
 from tdelta.engines.duckdb.database import BLOCK_BYTES, CATALOG, CRYPTO_SQL, OF_DATABASE
 from tdelta.engines.duckdb.exposure import DuckdbExposure
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.duckdb.twins import DuckdbTwins
-from tdelta.engines.embedded.actions import FileAction
-from tdelta.engines.embedded.engine import Embedded
+from tdelta.engines.embedded.engine import Embedded, EmbeddedSettings
 from tdelta.engines.embedded.pricing import Pricing, new_key
+from tdelta.engines.embedded.sql import literal
 from tdelta.engines.estimates import of_analytic_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.errors import EngineUnavailable, UsageError
@@ -43,13 +42,8 @@ from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.records import Condition, Level
 
 PROGRAM = "tdelta.engines.duckdb.worker"
-"""What its workers run."""
-
 STORAGE_VERSION = "v1.5.0"
 """The format of every twin's file; encryption of a file asks for a new one, and twins share it."""
-
-PLAIN_SCOPE = "none"
-"""The scope of a plain twin where encrypted ones have one."""
 
 WITH_TEMP = "+temp"
 SCOPES = ("data", WITH_TEMP)
@@ -59,7 +53,6 @@ _DISTRIBUTION = "duckdb"
 _MODULE_DISTRIBUTION = "duckdb-extension-httpfs"
 _MODULE_FILE = "httpfs.duckdb_extension"
 _INSTALL = "pip install 'tdelta[duckdb]'"
-_SETTINGS = ("threads", "memory_limit", "checkpoint_threshold", "preserve_insertion_order")
 _HEAD_BYTES = 4096
 _VERSION_PLACE = 12
 """Where the main header has the version of the storage: eight bytes behind its checksum and magic."""
@@ -74,7 +67,7 @@ _PRICING_MIB = 512
 _MIB = 1 << 20
 _WORKING_MIB = 96
 _WORKING_MIB_A_THREAD = 32
-"""What queries work in, beside cached blocks: DuckDB has one limit for both, and fails where it is too small."""
+"""Working memory of queries. DuckDB has one limit for it and cached blocks, and fails if that is too small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +94,22 @@ CIPHERS: Mapping[str, DuckdbCipher] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DuckdbSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuckdbSettings(EmbeddedSettings):
     """The settings of a twin's file and connections.
 
-    ``threads`` are connections at work at once, ``engine_threads`` the threads that DuckDB spreads each query over.
-    ``memory_mib`` is its limit of memory, for cached blocks and for what queries work in. ``is_cold``: the file is
-    attached anew before each operation, with nothing of it in any cache. ``scope`` is empty where none was asked for:
-    then temporary files are encrypted on every twin.
+    ``engine_threads`` are the threads that DuckDB spreads each query over, ``working_mib`` is the memory in which
+    queries work. ``scope`` is empty where none was asked for: then temporary files are encrypted on every twin.
     """
 
-    cipher: str
-    threads: int
-    engine_threads: int
-    memory_mib: int
-    aes_instructions: str = "on"
-    is_cold: bool = False
+    engine_threads: int = 1
+    working_mib: int = 0
     scope: str = ""
+
+    @property
+    def memory_mib(self) -> int:
+        """DuckDB's limit of memory, under which so much of the file stays cached while queries are at work."""
+        return self.working_mib + -(-self.cache_bytes // _MIB)
 
     @property
     def encrypts_temp(self) -> bool:
@@ -131,15 +123,17 @@ class DuckdbEngine(Embedded):
     ciphers = CIPHERS
     proof_cipher = "aes-256-gcm"
     checkpoint = f"CHECKPOINT {CATALOG}"
-    tools = TOOLS
+    file_actions = ACTIONS
     has_folders = True
     cools_each_operation = True
     acts_in_worker = True
     install = _INSTALL
+    settings_type = DuckdbSettings
     facts = MappingProxyType(
         {
             "version": "SELECT version()",
-            **{name: f"SELECT current_setting('{name}')" for name in _SETTINGS},
+            "checkpoint_threshold": "SELECT current_setting('checkpoint_threshold')",
+            "preserve_insertion_order": "SELECT current_setting('preserve_insertion_order')",
         }
     )
     cipher_queries = MappingProxyType(
@@ -183,14 +177,10 @@ class DuckdbEngine(Embedded):
         return ", ".join(f"{name} {version}" for name, version in self.versions().items())
 
     @staticmethod
-    def memory_mib(cache_bytes: int, threads: int, engine_threads: int, session_bytes: int = 0) -> int:
-        """The limit of memory under which ``cache_bytes`` of blocks can stay cached beside the queries' work.
-
-        ``session_bytes`` is what each connection has for that; 0 where that is not set.
-        """
+    def working_mib(threads: int, engine_threads: int, session_bytes: int = 0) -> int:
+        """The memory of all queries at work; ``session_bytes`` is each connection's, 0 where that is not set."""
         usual = _WORKING_MIB + _WORKING_MIB_A_THREAD * max(threads, engine_threads)
-        working = threads * -(-session_bytes // _MIB) if session_bytes else usual
-        return working + -(-cache_bytes // _MIB)
+        return threads * -(-session_bytes // _MIB) if session_bytes else usual
 
     @staticmethod
     def engine_threads(cores: int, session_bytes: int) -> int:
@@ -202,35 +192,36 @@ class DuckdbEngine(Embedded):
 
         They hold the key (64 hexadecimal digits), so they go through the worker's pipe and are never printed.
         """
-        cipher = self.ciphers[settings.cipher]
         return {
             "path": str(path),
             "key": key,
-            "mode": cipher.mode,
-            "is_mbedtls": cipher.is_mbedtls,
+            "mode": self.ciphers[settings.cipher].mode,
             "storage_version": STORAGE_VERSION,
-            "module": str(self.module_path()),
-            "threads": settings.engine_threads,
-            "memory_mib": settings.memory_mib,
-            "temporary": f"{path}.tmp",
-            "encrypts_temp": settings.encrypts_temp,
+            "settings": self._preparing(path, settings),
             "read_only": False,
         }
 
-    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
-        levels = dict(condition.levels)
-        threads, session_bytes = int(levels["threads"]), layout.options["session_memory"] or 0
+    def own_settings(self, layout: RunLayout, condition: Condition) -> dict[str, Any]:
+        session_bytes = layout.options["session_memory"] or 0
         spread = self.engine_threads(len(os.sched_getaffinity(0)), session_bytes)
-        cache_bytes = layout.cache_bytes(condition, data_bytes)
-        return DuckdbSettings(
-            cipher=str(levels["cipher"]),
-            threads=threads,
-            engine_threads=spread,
-            memory_mib=self.memory_mib(cache_bytes, threads, spread, session_bytes),
-            aes_instructions=str(levels.get("aes_instructions", "on")),
-            is_cold=layout.is_cold(condition),
-            scope=_scope(layout, condition),
-        )
+        working = self.working_mib(int(condition.level("threads")), spread, session_bytes)
+        return {"engine_threads": spread, "working_mib": working, "scope": _scope(layout, condition)}
+
+    def values(self, settings: DuckdbSettings) -> Mapping[str, Any]:
+        own = {"threads": settings.engine_threads, "memory_limit": settings.memory_mib * _MIB}
+        return {**super().values(settings), **own}
+
+    def _preparing(self, path: Path, settings: DuckdbSettings) -> list[str]:
+        """Statements before attaching: nothing is ever fetched from a network, the module comes from its wheel."""
+        return [
+            "SET autoinstall_known_extensions = false",
+            "SET autoload_known_extensions = false",
+            f"SET temp_directory = {literal(f'{path}.tmp')}",
+            f"LOAD {literal(str(self.module_path()))}",
+            *(["SET force_mbedtls_unsafe = true"] if self.ciphers[settings.cipher].is_mbedtls else []),
+            f"SET temp_file_encryption = {settings.encrypts_temp}",  # by the module
+            *self.statements(settings),
+        ]
 
     def database_threads(self, settings: DuckdbSettings) -> int:
         return settings.engine_threads
@@ -282,9 +273,6 @@ class DuckdbEngine(Embedded):
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield from super().option_checks(options, levels)
 
-    def file_actions(self) -> Mapping[str, FileAction]:
-        return ACTIONS
-
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:
             known = ", ".join(SCOPES)
@@ -298,8 +286,9 @@ class DuckdbEngine(Embedded):
 
     def loading(self, path: Path, settings: DuckdbSettings | None = None, key: str | None = None) -> dict[str, object]:
         """How a worker opens a file to load it, with all CPUs."""
-        given = DuckdbSettings("none", 1, 1, LOADING_MIB) if settings is None else settings
-        given = dataclasses.replace(given, engine_threads=len(os.sched_getaffinity(0)), memory_mib=LOADING_MIB)
+        given = DuckdbSettings("none") if settings is None else settings
+        cores = len(os.sched_getaffinity(0))
+        given = dataclasses.replace(given, engine_threads=cores, cache_bytes=0, working_mib=LOADING_MIB)
         return self.options(path, given, key)
 
     def opening(self, path: Path, settings: DuckdbSettings, key: str | None) -> dict[str, Any]:
@@ -353,7 +342,7 @@ class DuckdbEngine(Embedded):
         )
 
     def _priced(self, home: Path, settings: DuckdbSettings, levels: Mapping[str, str]) -> Mapping[str, object]:
-        given = dataclasses.replace(settings, memory_mib=_PRICING_MIB)
+        given = dataclasses.replace(settings, cache_bytes=0, working_mib=_PRICING_MIB)
         return {
             name: self.options(
                 home / name, dataclasses.replace(given, cipher=level), new_key() if self.needs_key(level) else None
@@ -371,7 +360,7 @@ def _scope(layout: RunLayout, condition: Condition) -> str:
     scope = layout.level(condition, "scope")
     if scope is None:
         return ""
-    return PLAIN_SCOPE if condition.level("cipher") == "none" else str(scope)
+    return "none" if condition.level("cipher") == "none" else str(scope)
 
 
 def _head(path: Path) -> bytes:

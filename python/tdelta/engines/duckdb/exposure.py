@@ -56,7 +56,7 @@ _REMOVE = f"DELETE FROM {TABLE} WHERE id > {_APART}"
 _HELD = ("BEGIN", f"SELECT count(*) FROM {TABLE}")
 
 CONTROL = " (control: temporary files not encrypted)"
-"""What is added to the name of a file that only shows that a search finds what is in files of its kind."""
+"""Ends the name of a file that only shows that a search finds markers in files of its kind."""
 
 
 class DuckdbExposure(Exposure):

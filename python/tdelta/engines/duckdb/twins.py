@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdelta import own_folders
 from tdelta.engines.duckdb.exposure import spilled
-from tdelta.engines.embedded.actions import markers_of
 from tdelta.engines.embedded.twins import EmbeddedTwin, EmbeddedTwins
 from tdelta.errors import Defect
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.processes.answers import as_checksums, checksums
 from tdelta.processes.files import TwinFolder
-from tdelta.processes.jobs import AnyJob, PopulateJob, WorkloadSpec
+from tdelta.processes.jobs import AnyJob, PopulateJob, WorkloadSpec, needles_of
 from tdelta.processes.protocol import NOTHING, Checksums
 from tdelta.processes.workers import Worker
 
@@ -64,7 +64,7 @@ class DuckdbTwins(EmbeddedTwins):
         """Whether DuckDB says so, the file's header does, and none of the planted rows can be read in the file."""
         found = path.stat()
         file = TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))
-        is_hidden = not any(one.markers_found for one in search([file], markers_of(self.rows_job)))
+        is_hidden = not any(one.markers_found for one in search([file], needles_of(self.rows_job)))
         return path in self._encrypted and super().is_encrypted(path) and is_hidden
 
     def start(self, settings: Any, name: str, environment: Mapping[str, str] = NOTHING) -> EmbeddedTwin:
@@ -83,8 +83,8 @@ class DuckdbTwins(EmbeddedTwins):
         if self.engine.needs_key(settings.cipher) or not settings.encrypts_temp:
             return ()
         if self._shown is None:
-            options = self.engine.loading(self.plain(settings), settings)
-            options |= {"read_only": True, "encrypts_temp": False}
+            readable = dataclasses.replace(settings, scope="none")
+            options = self.engine.loading(self.plain(settings), readable) | {"read_only": True}
             self._shown = spilled(self.engine.program, options, needles)
         return self._shown
 

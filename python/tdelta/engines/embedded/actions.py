@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,14 @@ from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.engines.embedded.pricing import new_key
 from tdelta.errors import EnvironmentFault
-from tdelta.evidence import TABLE, FileClass, TwinFile, search
+from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
 from tdelta.messages import Refusal
-from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
+from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome, Peak
 from tdelta.processes.answers import checksums
-from tdelta.processes.backups import NONE, Backup, BackupRequest, BackupTool, Restore, tool_of, unpacked
-from tdelta.processes.jobs import PopulateJob
+from tdelta.processes.backups import NONE, Backup, BackupRequest, BackupTool, Maker, Restore, tool_of, unpacked
+from tdelta.processes.jobs import needles_of
 from tdelta.processes.pipelines import Programs
 from tdelta.processes.process_tree import entries
 from tdelta.processes.protocol import Checksums
@@ -40,23 +39,6 @@ REWRITES = ("encrypt", "rekey", "decrypt")
 _LOOK_SECONDS = 0.01
 _BLOCK_BYTES = 512
 """The unit of `st_blocks`."""
-
-_NEEDLE_BYTES = 16
-_NEEDLES_APART = 16
-
-
-@dataclass(frozen=True, slots=True)
-class FileAction:
-    """An action of an engine: what makes it for a twin, and its knobs.
-
-    ``knobs`` take numbers, ``choices`` one of the words that are given, the default first. ``beside`` are the choices
-    where it goes on beside a load; None where it cannot.
-    """
-
-    make: Callable[[EmbeddedTwin, AskedAction], Act]
-    knobs: tuple[str, ...] = ()
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    beside: Mapping[str, tuple[str, ...]] | None = None
 
 
 class Reopen(Act):
@@ -112,9 +94,10 @@ class RewriteFile(Act):
         self._rows = self.brought()
 
     def perform(self) -> Outcome:
-        with PeakDisk(self.place, self.site.worker.pid) as peak:
+        peak = Peak(partial(disk_bytes, self.place, self.site.worker.pid), _LOOK_SECONDS)
+        with peak.watched():
             made, answer = self.rewritten()
-        counted = {**left_by(made, markers_of(self.site.job)), "peak_disk_bytes": peak.bytes}
+        counted = {**left_by(made, needles_of(self.site.job)), "peak_disk_bytes": peak.rise}
         require_rows(self.rows_of(made), self._rows)
         return Outcome(counted, seconds=answer["elapsed_ns"] / 1e9)
 
@@ -123,59 +106,22 @@ class RewriteFile(Act):
         own_folders.remove(self.place)
 
 
-class PeakDisk:
-    """The most bytes of disk that a folder takes beyond what was there.
-
-    With it files without a name that a process has open. It looks every 10 ms: a file that comes and goes in between is
-    missed.
-    """
-
-    def __init__(self, folder: Path, pid: int) -> None:
-        self._folder = folder
-        self._descriptors = Path(f"/proc/{pid}/fd")
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._before = self._peak = 0
-
-    def __enter__(self) -> PeakDisk:
-        self._before = self._now()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    @property
-    def bytes(self) -> int:
-        return max(0, self._peak - self._before)
-
-    def _look(self) -> None:
-        while True:
-            is_done = self._done.wait(_LOOK_SECONDS)
-            self._peak = max(self._peak, self._now())
-            if is_done:
-                return
-
-    def _now(self) -> int:
-        return sum({(one.st_dev, one.st_ino): one.st_blocks * _BLOCK_BYTES for one in self._files()}.values())
-
-    def _files(self) -> Iterator[os.stat_result]:
-        for path in self._folder.iterdir():
-            with suppress(OSError):
-                yield path.stat()
-        for link in entries(self._descriptors):
-            with suppress(OSError):
-                found, is_memory = link.stat(), str(link.readlink()).startswith("/memfd:")
-                if stat.S_ISREG(found.st_mode) and not found.st_nlink and not is_memory:
-                    yield found
+def disk_bytes(folder: Path, pid: int) -> int:
+    """The disk blocks of a folder's files and of files without a name that a process has open."""
+    descriptors = Path(f"/proc/{pid}/fd")
+    found = {(one.st_dev, one.st_ino): one.st_blocks * _BLOCK_BYTES for one in _on_disk(folder, descriptors)}
+    return sum(found.values())
 
 
-def markers_of(job: PopulateJob) -> list[bytes]:
-    """How planted rows begin, out of the plan that the rows are made by."""
-    tables: Any = job.plan["tables"]
-    marker = next(table for table in tables if table["name"] == TABLE)
-    return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
+def _on_disk(folder: Path, descriptors: Path) -> Iterator[os.stat_result]:
+    for path in folder.iterdir():
+        with suppress(OSError):
+            yield path.stat()
+    for link in entries(descriptors):
+        with suppress(OSError):
+            found, is_memory = link.stat(), str(link.readlink()).startswith("/memfd:")
+            if stat.S_ISREG(found.st_mode) and not found.st_nlink and not is_memory:
+                yield found
 
 
 def left_by(file: Path, needles: Sequence[bytes]) -> Mapping[str, int]:
@@ -198,8 +144,8 @@ def require_rows(found: str, expected: str) -> None:
 NAME = "backup.db"
 
 
-class FileMaker(ABC):
-    """Makes and restores backups of one twin; see `tdelta.processes.backups.Maker`."""
+class FileMaker(Maker):
+    """Makes and restores backups of one twin."""
 
     def __init__(self, site: EmbeddedTwin, tool: str) -> None:
         self.site = site
@@ -210,7 +156,7 @@ class FileMaker(ABC):
     def act(cls, site: EmbeddedTwin, asked: AskedAction, tools: Mapping[str, BackupTool]) -> Act:
         tool, compress = tool_of(asked.choices, tools)
         folder = site.path.parent / f"{site.path.name}-backup"
-        request = BackupRequest(tools[tool], compress, folder, tuple(markers_of(site.job)))
+        request = BackupRequest(tools[tool], compress, folder, needles_of(site.job))
         return (Backup if asked.name == "backup" else Restore)(cls(site, tool), request, site.halt)
 
     @property
@@ -220,12 +166,6 @@ class FileMaker(ABC):
 
     def start(self) -> None:
         self._helper = Worker(self.site.environment, self.site.engine.program)
-
-    @abstractmethod
-    def make(self, into: Path, compress: str, programs: Programs) -> Usage: ...
-
-    @abstractmethod
-    def class_of(self, name: str) -> FileClass: ...
 
     @abstractmethod
     def restore_files(self, made: Path, target: Path, programs: Programs) -> Usage:

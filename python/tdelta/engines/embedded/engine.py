@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.base import Engine, Template
-from tdelta.engines.embedded.actions import FileAction
+from tdelta.engines.base import Engine, Template, settings_fault
 from tdelta.engines.embedded.exposure import Exposure
 from tdelta.engines.embedded.pricing import Pricing
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.estimates import of_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.errors import UnknownName
+from tdelta.messages import Detail
 from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
-from tdelta.processes.backups import BackupTool, backup_checks
-from tdelta.records import Level
+from tdelta.processes.backups import EngineAction, backup_checks, knobs_of
+from tdelta.records import Condition, Level
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSettings:
+    """The settings of a twin's file and connections.
+
+    ``threads`` are connections at work at once, and ``cache_bytes`` the cache of all of them. ``given`` are values of
+    `Profile.settings` that options set. ``is_cold``: trials begin with nothing of the file in any cache.
+    """
+
+    cipher: str
+    threads: int = 1
+    cache_bytes: int = 0
+    aes_instructions: str = "on"
+    is_cold: bool = False
+    given: tuple[tuple[str, Any], ...] = ()
 
 
 class Embedded(Engine):
-    """One embedded engine. Its settings have at least ``cipher``, ``threads``, ``aes_instructions`` and ``is_cold``."""
-
     program: str
     """The module that its workers run; a host of it answers the requests of `tdelta.engines.embedded.twins`."""
 
+    settings_type: type[EmbeddedSettings] = EmbeddedSettings
+
     facts: Mapping[str, str] = {}
-    """Queries for the settings that all twins share, by name."""
+    """Queries for what twins share besides the settings of its profile, by name."""
 
     checkpoint = ""
     """The statement that moves what is in the log into the file; empty where there is no log."""
@@ -45,11 +64,40 @@ class Embedded(Engine):
     proof_cipher = ""
     """The cipher that shows whether a process has the AES instructions; empty where none does."""
 
-    tools: Mapping[str, BackupTool] = {}
-    """The tools that make backups, by name, the default first."""
-
     times_calls = False
     """Whether calls of its cipher can be timed."""
+
+    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> Any:
+        given = ((name, layout.level(condition, name)) for name in self.profile.settings)
+        return self.settings_type(
+            cipher=str(condition.level("cipher")),
+            threads=int(condition.level("threads")),
+            cache_bytes=layout.cache_bytes(condition, data_bytes),
+            aes_instructions=str(condition.get("aes_instructions", "on")),
+            is_cold=layout.is_cold(condition),
+            given=tuple((name, value) for name, value in given if value is not None),
+            **self.own_settings(layout, condition),
+        )
+
+    def own_settings(self, _layout: RunLayout, _condition: Condition) -> dict[str, Any]:
+        """The further fields of its ``settings_type``."""
+        return {}
+
+    def values(self, settings: Any) -> Mapping[str, Any]:
+        """The values of its profile's settings on a twin; an engine's own replace options of the same name."""
+        return dict(settings.given)
+
+    def statements(self, settings: Any) -> list[str]:
+        """The statements that apply these values on a connection."""
+        return [self.profile.settings[name].sql.format(value=value) for name, value in self.values(settings).items()]
+
+    def fact_queries(self) -> dict[str, str]:
+        return {**self.facts, **{name: setting.query for name, setting in self.profile.settings.items()}}
+
+    def unapplied(self, settings: Any, facts: Mapping[str, str]) -> Detail | None:
+        """Settings of its profile that are not in force on a twin; None where all are."""
+        known = self.profile.settings
+        return settings_fault(facts, {name: known[name].expected(v) for name, v in self.values(settings).items()})
 
     def opening(self, path: Path, settings: Any, key: str | None) -> dict[str, Any]:
         """The request ``open`` to a worker: a loaded file, for trials.
@@ -102,24 +150,27 @@ class Embedded(Engine):
         """How the unit costs of a twin's cipher are measured with files in a folder; None where they are not."""
         return None
 
-    def file_actions(self) -> Mapping[str, FileAction]:
-        """Actions on its files, by the names of `tdelta.design.actions`."""
-        return {}
+    file_actions: Mapping[str, EngineAction] = {}
+    """Actions on its files, by the names of `tdelta.design.actions`."""
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        actions = self.file_actions()
-        if factor == "work":
-            return {name: {**dict.fromkeys(one.knobs, ()), **one.choices} for name, one in actions.items()}
-        return {name: one.beside for name, one in actions.items() if one.beside is not None}
+        return knobs_of(self.file_actions, factor)
 
     def option_checks(
-        self, _options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterable[Callable[[], object]]:
-        acts = (*levels.get("work", ()), *levels.get("during", ()))
-        yield from backup_checks(self.tools, acts) if self.tools else ()
+        for name, setting in self.profile.settings.items():
+            if setting.levels:
+                yield partial(_require, name, options[name], setting.levels)
+        yield from backup_checks(self.file_actions, levels)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         return of_files(self, layout, times_calls=self.times_calls)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> EmbeddedTwins:
         return EmbeddedTwins(self, folder, job, mix)
+
+
+def _require(name: str, level: str, levels: Iterable[str]) -> None:
+    if level not in levels:
+        raise UnknownName(name.replace("_", " "), level, levels)

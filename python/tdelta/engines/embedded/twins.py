@@ -13,7 +13,7 @@ from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
 from tdelta.engines.embedded.sql import quoted
-from tdelta.errors import Defect, StorageFault
+from tdelta.errors import Defect, InvalidTwins, StorageFault
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.messages import Refusal
@@ -88,7 +88,15 @@ class EmbeddedTwin(Twin):
         return self.engine.opening(path, dataclasses.replace(settings, **changed), key)
 
     def facts(self) -> dict[str, str]:
-        return self.worker.ask("facts", queries=dict(self.engine.facts)) | self.engine.file_facts(self.path)
+        """What it has in common with other twins.
+
+        Raises:
+            InvalidTwins: a setting of its own is not in force.
+        """
+        found = self.worker.ask("facts", queries=self.engine.fact_queries())
+        if fault := self.engine.unapplied(self.settings, found):
+            raise InvalidTwins(Refusal.of("settings-not-applied", product=self.engine.product, fault=fault))
+        return found | self.engine.file_facts(self.path)
 
     def cipher_facts(self) -> dict[str, str]:
         """Facts that the connection reports about its cipher, and under ``header`` how the file begins."""
@@ -143,7 +151,7 @@ class EmbeddedTwin(Twin):
 
     def _act(self, asked: AskedAction, *, is_beside: bool) -> acting.Act:
         self.is_beside = is_beside
-        return self.engine.file_actions()[asked.name].make(self, asked)
+        return self.engine.file_actions[asked.name].make(self, asked)
 
     def _beside(self, job: TrialJob) -> Measurement:
         """A trial beside whose load something goes on, or nothing does. The checkpoint after it is in no figure.

@@ -1,24 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from tdelta.engines.server.actions import (
     DELETED_TABLE,
-    DiskPeak,
     LeavesRows,
     LogSql,
     RemainsSql,
-    ServerAction,
     Site,
+    allocated_bytes,
+    kept,
     restarts,
 )
 from tdelta.engines.server.backups import ServerTool, Tools, Words, backups
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import OPTION_FILE, dumps
-from tdelta.processes.actions import Outcome
-from tdelta.processes.backups import BackupTool
+from tdelta.processes.actions import Outcome, Peak
+from tdelta.processes.backups import BackupTool, EngineAction
 from tdelta.processes.key_service import add_versions
 from tdelta.processes.pipelines import Program
 
@@ -74,6 +75,7 @@ _OLDER = (
 )
 _BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
 _BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
+_LOOK_AT_DISK_SECONDS = 0.2
 _LOOK_AGAIN_SECONDS = 0.05
 """Polling more often would itself be a load."""
 
@@ -98,11 +100,10 @@ class _Conversion(LeavesRows):
         self._begin()
 
     def perform(self) -> Outcome:
-        """Do it, and say how much more than before the data took on the disk at most."""
-        peak = DiskPeak(self.site.recipe)
+        peak = Peak(partial(allocated_bytes, kept(self.site.recipe)), _LOOK_AT_DISK_SECONDS)
         with peak.watched():
             counted = self._convert()
-        return Outcome({**counted, "disk_more_bytes": peak.more_bytes})
+        return Outcome({**counted, "disk_more_bytes": peak.rise})
 
     def _begin(self) -> None:
         """Have the twin as it is to be before."""
@@ -226,12 +227,12 @@ class Rekey(_Altered):
 
 _KNOBS = ("threads", "iops")
 
-ACTIONS: Mapping[str, ServerAction] = {
+ACTIONS: Mapping[str, EngineAction] = {
     **restarts(_LOG),
     **backups(TOOLS),
-    "encrypt": ServerAction(Encrypt, _KNOBS, is_during=True),
-    "decrypt": ServerAction(Decrypt, _KNOBS, is_during=True),
-    "alter": ServerAction(Alter, is_during=True),
-    "rekey": ServerAction(Rekey, is_during=True),
-    "rotate": ServerAction(Rotate, _KNOBS, is_during=True),
+    "encrypt": EngineAction(Encrypt, _KNOBS, is_during=True),
+    "decrypt": EngineAction(Decrypt, _KNOBS, is_during=True),
+    "alter": EngineAction(Alter, is_during=True),
+    "rekey": EngineAction(Rekey, is_during=True),
+    "rotate": EngineAction(Rotate, _KNOBS, is_during=True),
 }

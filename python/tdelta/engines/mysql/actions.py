@@ -8,7 +8,6 @@ from tdelta.engines.server.actions import (
     LeavesRows,
     LogSql,
     RemainsSql,
-    ServerAction,
     Site,
     SiteAct,
     restarts,
@@ -19,7 +18,7 @@ from tdelta.engines.server.evidence import Settling
 from tdelta.engines.server.mysql_family import SETTLED, dumps, flushing
 from tdelta.errors import EnvironmentFault
 from tdelta.processes.actions import Outcome
-from tdelta.processes.backups import BackupTool
+from tdelta.processes.backups import BackupTool, EngineAction
 from tdelta.processes.pipelines import Program
 
 # Backups of a MySQL server: the clone plugin, by which the server copies its own files, and mysqldump.
@@ -124,9 +123,9 @@ class Rotate(SiteAct):
         return Outcome({"rotations": times, "tables": self.number(_ENCRYPTED)})
 
 
-ACTIONS: Mapping[str, ServerAction] = {
+ACTIONS: Mapping[str, EngineAction] = {
     **restarts(_LOG),
     **backups(TOOLS),
-    "encrypt": ServerAction(Encrypt, is_during=True),
-    "rotate": ServerAction(Rotate, ("times",), is_during=True),
+    "encrypt": EngineAction(Encrypt, is_during=True),
+    "rotate": EngineAction(Rotate, ("times",), is_during=True),
 }

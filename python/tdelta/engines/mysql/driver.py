@@ -129,7 +129,7 @@ _PERCONA_SWITCHES: family.Switches = {
     },
     "system": {"innodb_sys_tablespace_encrypt": "ON"},
 }
-"""What each part of a scope switches on; ``system`` is part of ``all`` only. Percona's are as its manual has them
+"""The settings of each part of a scope; ``system`` is part of ``all`` only. Percona's are as its manual has them
 (docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
 of index builds. The manual of 8.4 omits the system tablespace's, which that of 8.0 has; the source has a test of it
 with a keyring component (percona_innodb.sys_tablespace_encrypt). No Percona server was available to test them."""
@@ -148,8 +148,8 @@ FROM performance_schema.events_statements_summary_global_by_event_name
 UNION ALL SELECT 'statement_elapsed_ns', CAST(SUM(SUM_TIMER_WAIT) / 1000 AS UNSIGNED)
 FROM performance_schema.events_statements_summary_global_by_event_name
 """.strip()
-"""What all statements took, as the server accounts for them: without its background threads, so less than the process
-tree. The times are in picoseconds there."""
+"""Times of all statements in the server's accounts: without background threads, so less than the process tree's.
+The tables have picoseconds."""
 
 _KEYRING = (
     "SELECT COALESCE(MAX(STATUS_VALUE), 'missing') FROM performance_schema.keyring_component_status"

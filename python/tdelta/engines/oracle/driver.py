@@ -19,7 +19,6 @@ from types import MappingProxyType
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.sql_trace import costs
 from tdelta.engines.oracle.worker import DRIVER, written
-from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -45,6 +44,7 @@ from tdelta.engines.server.schema_actions import DECRYPT, ENCRYPT, MODE, OFFLINE
 from tdelta.engines.server.sessions import Ask, by_name, first, literal, one, statements
 from tdelta.measure.space import too_small
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.backups import EngineAction
 from tdelta.processes.workers import Refused
 
 SQL = statements("tdelta.engines.oracle")
@@ -55,11 +55,11 @@ _NEEDED = (
 )
 _NEEDED_TO_COOL = "ALTER SYSTEM"
 _MODES = {MODE: (ONLINE, OFFLINE)}
-ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
+ACTIONS: Mapping[str, EngineAction] = MappingProxyType(
     {
-        ENCRYPT: ServerAction(Change, is_during=True, choices=_MODES),
-        REKEY: ServerAction(Change, is_during=True),
-        DECRYPT: ServerAction(Change, is_during=True, choices=_MODES),
+        ENCRYPT: EngineAction(Change, is_during=True, choices=_MODES),
+        REKEY: EngineAction(Change, is_during=True),
+        DECRYPT: EngineAction(Change, is_during=True, choices=_MODES),
     }
 )
 """Conversions of a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION``.

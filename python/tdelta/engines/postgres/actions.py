@@ -11,7 +11,6 @@ from tdelta.engines.server.actions import (
     LeavesRows,
     LogSql,
     RemainsSql,
-    ServerAction,
     Site,
     Started,
     allocated_bytes,
@@ -24,7 +23,7 @@ from tdelta.engines.server.evidence import Settling
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
 from tdelta.processes.actions import ACTION_SECONDS, Outcome, difference
-from tdelta.processes.backups import BackupTool
+from tdelta.processes.backups import BackupTool, EngineAction
 from tdelta.processes.pipelines import Program
 from tdelta.processes.servers.recipes import Command, Recipe
 from tdelta.processes.servers.server import Server
@@ -174,6 +173,6 @@ class Encrypt(LeavesRows):
         return Command((str(program), f"--pgdata={recipe.place.data}", *reach(self.site), *how), as_user=True)
 
 
-RESTARTS: Mapping[str, ServerAction] = restarts(_LOG)
-CONVERSIONS: Mapping[str, ServerAction] = {"encrypt": ServerAction(Encrypt, ("rate",), is_during=True)}
+RESTARTS: Mapping[str, EngineAction] = restarts(_LOG)
+CONVERSIONS: Mapping[str, EngineAction] = {"encrypt": EngineAction(Encrypt, ("rate",), is_during=True)}
 """Where a file system encrypts."""

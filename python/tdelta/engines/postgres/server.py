@@ -29,7 +29,6 @@ from tdelta.engines.postgres.actions import RESTARTS, tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.replication import REPLICATION
-from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.backups import backups
 from tdelta.engines.server.base import (
     DATA,
@@ -71,6 +70,7 @@ from tdelta.engines.server.sessions import Ask, by_name, first, literal, one, st
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import TABLE
 from tdelta.messages import Caution, Detail, Refusal
+from tdelta.processes.backups import EngineAction
 from tdelta.processes.servers.recipes import Command, Greeting, Recipe, ServerPaths
 
 _CHANGE_SQL = f"UPDATE {TABLE} SET marker = substr(marker, {HALF + 1}) || substr(marker, 1, {HALF})"
@@ -271,7 +271,7 @@ class Postgres(ServerEngine):
     crypto = "none"
     """Whose code encrypts: a value of `tdelta.measure.aes.CryptoKind`, or a name from which nothing can hide AES."""
 
-    conversions: ClassVar[Mapping[str, ServerAction]] = MappingProxyType({})
+    conversions: ClassVar[Mapping[str, EngineAction]] = MappingProxyType({})
 
     def __init__(self, origin: ServerBinary | Identity) -> None:
         super().__init__(origin)

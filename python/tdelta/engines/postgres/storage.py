@@ -14,6 +14,7 @@ from pathlib import Path
 from tdelta.engines.postgres.actions import CONVERSIONS
 from tdelta.engines.postgres.server import SQL, Postgres
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerSettings
+from tdelta.engines.server.sessions import literal
 from tdelta.messages import Caution, Detail
 from tdelta.processes.servers.recipes import Command, Mount, Recipe
 
@@ -110,7 +111,7 @@ class EncryptedFolder(EncryptedBelow):
 
     def cipher_facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         """Whether the server has its data directory in the folder, and on which file system."""
-        inside = f"starts_with(current_setting('data_directory'), {_literal(str(self.path / '_')[:-1])})"
+        inside = f"starts_with(current_setting('data_directory'), {literal(str(self.path / '_')[:-1])})"
         return {_INSIDE: f"SELECT CASE WHEN {inside} THEN 'yes' ELSE 'no' END", "file system": SQL["file_system"]}
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
@@ -125,10 +126,6 @@ class EncryptedFolder(EncryptedBelow):
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         return (Caution.of("encrypted-folder"),) if settings.is_encrypted else ()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def file_reading_sql(pages: int) -> Mapping[str, str]:

@@ -21,10 +21,10 @@ EXTENSION, FORK = "pg_tde", "open_pg_tde"
 """The names of their control files and of their libraries; settings and functions begin with them."""
 
 _KEYS = {"aes-128": "aes_128", "aes-256": "aes_256"}
-"""What the setting ``cipher``, of keys and the WAL, takes for each level."""
+"""Values of ``cipher``, the setting of keys and the WAL."""
 
 _DATA = {"aes-128": "aes_xts", "aes-256": "aes_256_xts"}
-"""What the fork's ``data_cipher`` takes for each level: XTS alone, since version 2.4 refuses CBC."""
+"""Values of the fork's ``data_cipher``: XTS alone, since version 2.4 refuses CBC."""
 
 _PROVING = "pgcrypto"
 _TEMPORARY = "encrypt_temp_files"

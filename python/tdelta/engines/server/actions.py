@@ -1,6 +1,6 @@
 """Actions on a private server beside its load: the part that all engines share.
 
-An engine says which actions it has (`ServerAction`): each makes an `Act` for one instance, out of its `Site`.
+An engine's `EngineAction` makes an `Act` for one instance, out of its `Site`.
 A clean restart, a start after a crash and a storm of connections are the same for all.
 """
 
@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import secrets
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.server.base import DATABASE, ServerEngine, ServerSettings
@@ -25,7 +24,7 @@ from tdelta.engines.server.sessions import Session, admin_session
 from tdelta.evidence import TABLE, TwinFile, search
 from tdelta.measure.space import allocated
 from tdelta.processes.actions import DELETED, THERE, Act, Halt, Outcome, left
-from tdelta.processes.backups import BackupTool, choices_of
+from tdelta.processes.backups import EngineAction
 from tdelta.processes.protocol import Tables
 from tdelta.processes.servers.recipes import Recipe
 from tdelta.processes.servers.server import Server
@@ -93,32 +92,6 @@ class Site:
                 asking.run(statement)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAction:
-    """An action of an engine: what makes it for a `Site`, or a schema of a user's server, and the knobs that it has.
-
-    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take any number,
-    or one of those in ``numbers``; ``choices`` take one of the words that are given, the default first.
-    ``tools`` are those that make its backups, of which it takes one as a choice.
-    """
-
-    make: Callable[[Any], Act]
-    knobs: tuple[str, ...] = ()
-    is_during: bool = False
-    is_work: bool = False
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    numbers: Mapping[str, range] = field(default_factory=dict)
-    tools: Mapping[str, BackupTool] = field(default_factory=dict)
-
-
-def knobs_of(actions: Mapping[str, ServerAction], factor: str) -> dict[str, Mapping[str, tuple[str, ...]]]:
-    """Those that are levels of a factor, by name, with their knobs (`tdelta.engines.base.Engine.actions`)."""
-    found = {n: one for n, one in actions.items() if (one.is_during if factor == "during" else one.is_work)}
-    return {
-        name: {**dict.fromkeys(one.knobs, ()), **one.choices, **choices_of(one.tools)} for name, one in found.items()
-    }
-
-
 class SiteAct(Act):
     """An action on one instance, with a connection of its own from its first use to its undoing."""
 
@@ -146,9 +119,6 @@ class SiteAct(Act):
             self._session = None
 
 
-_LOOK_AGAIN_SECONDS = 0.2
-
-
 def allocated_bytes(folder: Path) -> int:
     """Bytes that the files below a folder take on the disk: compressed pages leave holes."""
     return sum(allocated(path) for path in folder.rglob("*"))
@@ -157,35 +127,6 @@ def allocated_bytes(folder: Path) -> int:
 def kept(recipe: Recipe) -> Path:
     """The folder in which the data of a stopped server lies: encrypted files where a file system encrypts."""
     return recipe.place.data if recipe.mount is None else recipe.mount.ciphertext
-
-
-class DiskPeak:
-    """How much more a server's data take at most within a block than at its beginning; five looks a second."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._folder = kept(recipe)
-        self._is_over = threading.Event()
-        self._before = 0
-        self._most = 0
-
-    @property
-    def more_bytes(self) -> int:
-        return self._most - self._before
-
-    @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        self._before = self._most = allocated_bytes(self._folder)
-        watcher = threading.Thread(target=self._watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            self._is_over.set()
-            watcher.join()
-
-    def _watch(self) -> None:
-        while not self._is_over.wait(_LOOK_AGAIN_SECONDS):
-            self._most = max(self._most, allocated_bytes(self._folder))
 
 
 DELETED_TABLE = "tdelta_deleted"
@@ -462,11 +403,11 @@ def storm_connections(knobs: Mapping[str, int]) -> int:
     return max(1, knobs.get("connections", _STORM))
 
 
-def restarts(log: LogSql) -> dict[str, ServerAction]:
+def restarts(log: LogSql) -> dict[str, EngineAction]:
     """The actions of this module, for a server whose log is filled and read like this."""
     return {
-        "restart": ServerAction(Restart, is_work=True),
-        "recovery": ServerAction(lambda site: Recovery(site, log), ("mb",), is_work=True),
-        "storm": ServerAction(Storm, ("connections",), is_work=True),
-        "throttle": ServerAction(Throttle, ("percent", "seconds"), is_during=True),
+        "restart": EngineAction(Restart, is_work=True),
+        "recovery": EngineAction(lambda site: Recovery(site, log), ("mb",), is_work=True),
+        "storm": EngineAction(Storm, ("connections",), is_work=True),
+        "throttle": EngineAction(Throttle, ("percent", "seconds"), is_during=True),
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta import own_folders
-from tdelta.engines.server.actions import ServerAction, Site, Started
+from tdelta.engines.server.actions import Site, Started
 from tdelta.engines.server.base import DATABASE
 from tdelta.engines.server.evidence import ServerFiles, server_file_class
 from tdelta.engines.server.restore import make_database
@@ -26,7 +26,7 @@ from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
 from tdelta.processes.actions import Act, difference
 from tdelta.processes.answers import checksums
-from tdelta.processes.backups import NONE, OWN, Backup, BackupRequest, BackupTool, Restore, tool_of
+from tdelta.processes.backups import NONE, OWN, Backup, BackupRequest, BackupTool, EngineAction, Maker, Restore, tool_of
 from tdelta.processes.pipelines import Programs
 from tdelta.processes.protocol import Checksums
 from tdelta.processes.workers import Worker
@@ -68,12 +68,12 @@ class ServerTool:
 Tools: TypeAlias = Mapping[str, ServerTool]
 
 
-def backups(tools: Tools) -> dict[str, ServerAction]:
+def backups(tools: Tools) -> dict[str, EngineAction]:
     """The actions ``backup`` and ``restore`` by these tools, the first of which is the default."""
     known = {name: one.tool for name, one in tools.items()}
     return {
-        "backup": ServerAction(partial(_act, tools, Backup), is_work=True, is_during=True, tools=known),
-        "restore": ServerAction(partial(_act, tools, Restore), is_work=True, tools=known),
+        "backup": EngineAction(partial(_act, tools, Backup), is_work=True, is_during=True, tools=known),
+        "restore": EngineAction(partial(_act, tools, Restore), is_work=True, tools=known),
     }
 
 
@@ -85,7 +85,7 @@ def _act(tools: Tools, kind: type[Backup | Restore], site: Site) -> Act:
     return kind(_ServerMaker(site, tools[name], restores=kind is Restore), request, site.halt)
 
 
-class _ServerMaker:
+class _ServerMaker(Maker):
     def __init__(self, site: Site, by: ServerTool, *, restores: bool) -> None:
         self._site = site
         self._by = by

@@ -32,9 +32,9 @@ from tdelta.processes.servers.recipes import Recipe, ServerPaths
 from tdelta.records import StatementCost
 
 if TYPE_CHECKING:
-    from tdelta.engines.server.actions import ServerAction
     from tdelta.engines.server.catalog import Catalog
     from tdelta.engines.server.replicas import Replication
+    from tdelta.processes.backups import EngineAction
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -498,7 +498,7 @@ class ServerEngine:
     admin_database = ""
     """The database to connect to before `DATABASE` exists; empty for none."""
 
-    actions: Mapping[str, ServerAction] = _NOTHING
+    actions: Mapping[str, EngineAction] = _NOTHING
     """Its actions, by the names of `tdelta.design.actions`."""
 
     replication: Replication | None = None
@@ -616,7 +616,7 @@ class ServerEngine:
     cooling_sql: tuple[str, ...] = ()
     """The statements that empty its caches, for all its users."""
 
-    schema_actions: ClassVar[Mapping[str, ServerAction]] = _NOTHING
+    schema_actions: ClassVar[Mapping[str, EngineAction]] = _NOTHING
     """Actions on a schema, by the names of `tdelta.design.actions`; beside its load only those that are
     `ConvertsSchemas`."""
 

@@ -22,7 +22,7 @@ from tdelta.engines.estimates import of_connections, of_servers
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.registry import profile, server
-from tdelta.engines.server.actions import ServerAction, knobs_of, storm_connections
+from tdelta.engines.server.actions import storm_connections
 from tdelta.engines.server.base import PLAIN_SCOPE, ServerBinary, ServerEngine, ServerSettings
 from tdelta.engines.server.dbapi import Driver
 from tdelta.engines.server.dsn import Dsn, address_of
@@ -45,7 +45,7 @@ from tdelta.evidence import FileClass
 from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.processes import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
-from tdelta.processes.backups import backup_checks
+from tdelta.processes.backups import EngineAction, backup_checks, knobs_of
 from tdelta.processes.jobs import LOAD, OwnTablesJob
 from tdelta.records import Condition, Level
 
@@ -117,8 +117,7 @@ class PrivateDriver(ServerDriver):
         yield partial(self._check_keys, levels)
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
-        tools = {name: tool for action in self.engine.actions.values() for name, tool in action.tools.items()}
-        yield from backup_checks(tools, (*levels.get("work", ()), *levels.get("during", ()))) if tools else ()
+        yield from backup_checks(self.engine.actions, levels)
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
         levels = dict(condition.levels)
@@ -463,8 +462,8 @@ class ExternalDriver(ServerDriver):
         return knobs_of(self._actions, factor)
 
     @property
-    def _actions(self) -> Mapping[str, ServerAction]:
-        found: Mapping[str, ServerAction] = server(self._dsns[0].engine).schema_actions
+    def _actions(self) -> Mapping[str, EngineAction]:
+        found: Mapping[str, EngineAction] = server(self._dsns[0].engine).schema_actions
         return found
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
@@ -565,7 +564,7 @@ def _check_loads(levels: Mapping[str, Sequence[Level]], dsns: tuple[Dsn, Dsn]) -
         raise UsageError(Refusal.of("conflict", one=f"?client={further}", other=other))
 
 
-def _check_numbers(works: Sequence[Level], actions: Mapping[str, ServerAction]) -> None:
+def _check_numbers(works: Sequence[Level], actions: Mapping[str, EngineAction]) -> None:
     for asked in map(parse_action, map(str, works)):
         for knob, takes in actions[asked.name].numbers.items() if asked.name in actions else ():
             value = asked.knobs.get(knob, takes[0])

@@ -784,8 +784,8 @@ _SESSION = {
     "default_tmp_storage_engine": "InnoDB",
     "time_zone": "+00:00",
 }
-"""What a server may have globally that would break tdelta's sessions: uncommitted loads that hold locks, answers that
-are cut off, tables of engines that nothing encrypts."""
+"""Replace global defaults that would break tdelta's sessions: uncommitted loads that hold locks, answers that are cut
+off, tables of engines that nothing encrypts."""
 
 _ISOLATION = "REPEATABLE READ"
 

@@ -191,19 +191,18 @@ def own_schemas(
     run_id: str,
     further: Sequence[FurtherSchema] = (),
     begins: Callable[[RunSchema], None] = lambda _schema: None,
-) -> Iterator[tuple[RunSchema, ...]]:
-    """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
+) -> Iterator[Mapping[str, RunSchema]]:
+    """A schema on each of two servers while the block lasts, and further ones, by their places.
 
     Args:
         name: what both are called; the encrypted one has another where both are places of one server.
         run_id: what they are marked with.
-        further: those that follow, in this order.
         begins: called before each is made.
 
     Raises:
         ExternalServerFault: one cannot be made, or not be dropped.
     """
-    made: list[RunSchema] = []
+    made: dict[str, RunSchema] = {}
     try:
         wanted = [
             FurtherSchema(BASELINE_PLACE, name),
@@ -214,13 +213,13 @@ def own_schemas(
             server = found.server_of(one)
             schema = RunSchema(server, one.name, run_id, is_encrypted=False if one.is_plain else found.expected(server))
             schema.make(begins)
-            made.append(schema)
-        yield tuple(made)
+            made[one.place] = schema
+        yield made
     except BaseException as error:
-        for kept in _dropped(made):  # the first fault is reported
+        for kept in _dropped([*made.values()]):  # the first fault is reported
             error.add_note(str(kept))
         raise
-    if left := _dropped(made):
+    if left := _dropped([*made.values()]):
         raise ExternalServerFault("not everything could be removed", *left)
 
 
@@ -573,12 +572,11 @@ class ReachedServers:
             self.schemas = self.own()
             yield
             return
-        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *(one.place for one in self.further))
         with (
             SchemaKeeper(self.both, self.run_id, self.access.password) as keeper,
             own_schemas(self.pair, self.schema, self.run_id, self.further, keeper.begins) as schemas,
         ):
-            self.schemas = dict(zip(places, schemas, strict=True))
+            self.schemas = schemas
             yield
 
     def own(self) -> Mapping[str, RunSchema]:

@@ -17,11 +17,11 @@ from tdelta.engines.server.private_twin import Instance, PrivateTwin
 from tdelta.engines.server.replicas import Link, Replica, held_port
 from tdelta.engines.server.restore import loading, make_database, make_rows, settle_rows
 from tdelta.errors import Defect
-from tdelta.evidence import TABLE, FileClass, search
+from tdelta.evidence import FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.processes.answers import SequentialTwins, as_checksums, checksums
 from tdelta.processes.files import TwinFolder, sweep
-from tdelta.processes.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec
+from tdelta.processes.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec, needles_of
 from tdelta.processes.openssl_calls import Watched, describe_calls, observe, together
 from tdelta.processes.protocol import NOTHING, Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, generated_checksums
@@ -32,8 +32,6 @@ from tdelta.processes.templates import NO_FOLDER, Template, Templates, digest_of
 from tdelta.processes.workers import Worker
 
 _START_SECONDS = 120.0
-_NEEDLE_BYTES = 16
-_NEEDLES_APART = 16
 
 
 class ServerTwins(SequentialTwins):
@@ -261,7 +259,7 @@ class ServerTwins(SequentialTwins):
         return self._twin(twin.instance, settings, owns_instance=False)
 
     def _twin(self, instance: Instance, settings: ServerSettings, *, owns_instance: bool) -> PrivateTwin:
-        rows = TwinRows(tuple(self._job.tables), tuple(self._needles()))
+        rows = TwinRows(tuple(self._job.tables), self._needles())
         name = f"{instance.recipe.place.folder.name}-beside"
 
         def beside(other: ServerSettings) -> Recipe:
@@ -297,14 +295,9 @@ class ServerTwins(SequentialTwins):
     def _loaded(self, path: Path) -> _Load:
         return next(load for load in self._loads.values() if load.recipe.place.folder == path)
 
-    def _needles(self) -> list[bytes]:
-        """How the planted rows begin, out of the plan that the rows were made by."""
-        if isinstance(self._job, RestoreJob):
-            return [row[:_NEEDLE_BYTES] for row in self._job.needles[::_NEEDLES_APART]]
-        assert isinstance(self._job, PopulateJob)  # noqa: S101 - nothing else was loaded
-        tables: Any = self._job.plan["tables"]
-        marker = next(table for table in tables if table["name"] == TABLE)
-        return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
+    def _needles(self) -> tuple[bytes, ...]:
+        assert isinstance(self._job, PopulateJob | RestoreJob)  # noqa: S101 - nothing else was loaded
+        return needles_of(self._job)
 
     def _environment(self, settings: ServerSettings) -> Mapping[str, str]:
         if settings.aes_instructions == "on":

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import AskedAction
-from tdelta.engines.embedded.actions import REWRITES, FileAction, Reopen, RewriteFile
+from tdelta.engines.embedded.actions import REWRITES, Reopen, RewriteFile
 from tdelta.engines.embedded.twins import EmbeddedTwin
 from tdelta.engines.sqlite.backups import SqliteMaker, tools_of
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.processes.actions import ACTION_SECONDS, Act, Outcome
-from tdelta.processes.backups import choices_of
+from tdelta.processes.backups import EngineAction
 
 _STORM = 64
 
@@ -89,21 +89,20 @@ class RewriteCopy(RewriteFile):
         return str(self.site.worker.ask("open_another", seconds=ACTION_SECONDS, **request, sql=sql)["text"])
 
 
-def actions_of(library: Library) -> Mapping[str, FileAction]:
+def actions_of(library: Library) -> Mapping[str, EngineAction]:
     """The actions of a library, by the names of `tdelta.design.actions`.
 
     Files are rewritten with libraries that come in wheels: their Python modules have what the plain twin needs.
     """
     tools = tools_of(library)
-    choices = choices_of(tools)
 
     def backup(site: EmbeddedTwin, asked: AskedAction) -> Any:
         return SqliteMaker.act(site, asked, tools)
 
     return {
-        "restart": FileAction(Reopen),
-        "storm": FileAction(Storm, ("connections",)),
-        "backup": FileAction(backup, choices=choices, beside=choices),
-        "restore": FileAction(backup, choices=choices),
-        **(dict.fromkeys(REWRITES, FileAction(RewriteCopy)) if library.distribution is not None else {}),
+        "restart": EngineAction(Reopen, is_work=True),
+        "storm": EngineAction(Storm, ("connections",), is_work=True),
+        "backup": EngineAction(backup, tools=tools, is_work=True, is_during=True),
+        "restore": EngineAction(backup, tools=tools, is_work=True),
+        **(dict.fromkeys(REWRITES, EngineAction(RewriteCopy, is_work=True)) if library.distribution else {}),
     }

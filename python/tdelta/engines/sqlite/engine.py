@@ -13,25 +13,23 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.engines.base import Build, Template, settings_fault
-from tdelta.engines.embedded.actions import FileAction
-from tdelta.engines.embedded.engine import Embedded
+from tdelta.engines.embedded.engine import Embedded, EmbeddedSettings
 from tdelta.engines.embedded.pricing import Pricing, new_key
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.layout import RunLayout
 from tdelta.engines.sqlite.actions import actions_of
-from tdelta.engines.sqlite.backups import tools_of
 from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion, rewrite
 from tdelta.engines.sqlite.exposure import SqliteExposure
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.user_file import CopiedTwins, FileCopy, UserFile
-from tdelta.errors import UnknownName, UsageError
+from tdelta.errors import UsageError
 from tdelta.measure import effort
 from tdelta.messages import Detail, Refusal
 from tdelta.processes import AnyJob, DatabaseJob, TwinFolder, Worker, WorkloadSpec
@@ -39,17 +37,11 @@ from tdelta.records import Condition, Level
 
 _MAGIC = b"SQLite format 3\x00"
 _STATUS = "cipher_status"
-_SYNCHRONOUS = ("off", "normal", "full", "extra")
-_TEMP_STORES = ("default", "file", "memory")
-_SECURE_DELETE = "PRAGMA secure_delete=ON"
 WORKER = "tdelta.engines.sqlite.worker"
-"""What its workers run."""
-
-_SMALLEST_PAGE = 512
-_MOST_RESERVED_THERE = 32
-"""SQLite needs 480 bytes of a page for itself (https://sqlite.org/fileformat.html, "reserved bytes per page")."""
 
 _LEAST_USABLE_BYTES = 480
+"""Of a page, beside reserved bytes (https://sqlite.org/fileformat.html, "reserved bytes per page")."""
+
 _SMALLEST_PRICED_PAGE = 1024
 """In shorter pages a row and what is reserved leave no room for one another."""
 
@@ -61,29 +53,22 @@ LIBRARY = "library"
 """The factor whose levels are libraries."""
 
 CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
-_SETTINGS = ("page_size", "page_count", "journal_mode", "synchronous", "cache_size", "encoding", "auto_vacuum")
+_UNSAFE = (("synchronous", "off"),)
+"""For files that nobody needs after a crash."""
 
 
-@dataclass(frozen=True, slots=True)
-class TwinSettings:
-    """The settings of a twin's file and connections.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinSettings(EmbeddedSettings):
+    """The settings of a twin's file and connections, among which its cache is shared out.
 
-    ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
-    ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache. ``library`` is which
-    of several it is, by the level of the factor of that name; empty in runs with one.
+    ``key_kind`` is ``passphrase`` or ``raw``. ``library`` is which of several it is, by the level of the factor of that
+    name; empty in runs with one.
     """
 
-    cipher: str
-    page_size: int
-    journal_mode: str
-    synchronous: str
-    reserved_bytes: int
-    threads: int
-    cache_bytes: int
-    aes_instructions: str = "on"
+    page_size: int = DEFAULT_PAGE_SIZE
+    journal_mode: str = "wal"
+    reserved_bytes: int = 0
     key_kind: str = PASSPHRASE
-    temp_store: str = "default"
-    is_cold: bool = False
     library: str = ""
 
 
@@ -93,7 +78,10 @@ class SqliteEngine(Embedded):
     profile = PROFILE
     program = WORKER
     checkpoint = CHECKPOINT
-    facts = MappingProxyType({name: f"PRAGMA {name}" for name in (*_SETTINGS, "secure_delete", "temp_store")})
+    settings_type = TwinSettings
+    facts = MappingProxyType(
+        {name: f"PRAGMA {name}" for name in ("page_size", "page_count", "encoding", "auto_vacuum")}
+    )
 
     def __init__(
         self, library: Library = SQLITE3MC, compared: Mapping[str, SqliteEngine] = MappingProxyType({})
@@ -102,7 +90,7 @@ class SqliteEngine(Embedded):
         self._compared = compared
         names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
         self.cipher_queries = {name: f"PRAGMA {name}" for name in sorted(names)}
-        self.tools = tools_of(library)
+        self.file_actions = actions_of(library)
         # The cost of a page is mostly AES: an HMAC beside it would hide much of what is to be shown.
         self.proof_cipher = "aes-256-no-hmac" if "aes-256-no-hmac" in self.ciphers else "aes-256"
         # Of a library by path ciphers are those of OpenSSL's shared library; wheels carry their ciphers within.
@@ -174,10 +162,7 @@ class SqliteEngine(Embedded):
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        yield partial(_require, "synchronous level", options["synchronous"], _SYNCHRONOUS)
-        yield partial(_require, "temporary store", options["temp_store"], _TEMP_STORES)
         yield partial(self.key_kind, options["key"], connects=False)
-        yield partial(self._check_reserved, options["page_size"] or DEFAULT_PAGE_SIZE, levels)
         yield partial(self._check_beside, levels, has_own_rows=options["database"] is not None)
         yield from super().option_checks(options, levels)
 
@@ -189,23 +174,18 @@ class SqliteEngine(Embedded):
         if wrong := sorted(beside - self.actions("during").keys()):
             raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(wrong)))
 
-    def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> TwinSettings:
-        levels, options = dict(condition.levels), layout.options
-        cipher = str(levels["cipher"])
-        return TwinSettings(
-            cipher=cipher,
-            page_size=int(levels.get("page_size", _page_size(layout))),
-            journal_mode="wal",
-            synchronous=options["synchronous"],
-            reserved_bytes=self._reserved_bytes(layout),
-            threads=int(levels["threads"]),
-            cache_bytes=layout.cache_bytes(condition, data_bytes),
-            key_kind=self.key_kind(options["key"], connects=layout.connects),
-            aes_instructions=str(levels.get("aes_instructions", "on")),
-            temp_store=options["temp_store"],
-            is_cold=layout.is_cold(condition),
-            library=str(levels.get(LIBRARY, "")),
-        )
+    def own_settings(self, layout: RunLayout, condition: Condition) -> dict[str, Any]:
+        return {
+            "page_size": int(condition.get("page_size", _page_size(layout))),
+            "reserved_bytes": self._reserved_bytes(layout),
+            "key_kind": self.key_kind(layout.options["key"], connects=layout.connects),
+            "library": str(condition.get(LIBRARY, "")),
+        }
+
+    def values(self, settings: TwinSettings) -> Mapping[str, Any]:
+        kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))
+        own = {"journal_mode": settings.journal_mode, "cache_size": -kibibytes, "secure_delete": 1}
+        return {**super().values(settings), **own}
 
     def template(self, settings: TwinSettings) -> Template:
         words = f"{settings.cipher}, pages of {settings.page_size} bytes"
@@ -226,7 +206,6 @@ class SqliteEngine(Embedded):
         return (f"cipher {settings.cipher}",) if self.needs_key(settings.cipher) else ()
 
     def check_layout(self, layout: RunLayout) -> None:
-        """A page must leave SQLite 480 bytes to use (https://sqlite.org/fileformat2.html, offset 20 of the header)."""
         kinds = {self.settings(layout, condition, 0) for condition in layout.conditions}
         narrow = sorted({k.page_size for k in kinds if k.page_size - k.reserved_bytes < _LEAST_USABLE_BYTES})
         if narrow:
@@ -239,46 +218,30 @@ class SqliteEngine(Embedded):
         own = layout.copy.layout.reserved_bytes if isinstance(layout.copy, FileCopy) else 0
         return max(own, self.reserved_bytes(layout.ciphers))
 
-    def _check_reserved(self, page_size: Level, levels: Mapping[str, Sequence[Level]]) -> None:
-        known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.ciphers]
-        reserved, most = self.reserved_bytes(["none", *known]), _MOST_RESERVED_THERE
-        if _SMALLEST_PAGE in levels.get("page_size", (page_size,)) and reserved > most:
-            found = {"page_size": _SMALLEST_PAGE, "reserved": reserved, "most": most}
-            raise UsageError(Refusal.of("smallest-page", engine="SQLite", **found))
-
     def reserved_bytes(self, ciphers: Iterable[str]) -> int:
         """Reserved bytes per page, the same on every twin: the most that any of the ciphers needs."""
         return max(self.ciphers[cipher].reserved_bytes for cipher in ciphers)
 
-    def create_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away."""
+    def making(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+        """Without a journal: a failed load is thrown away."""
         pragmas = [f"PRAGMA page_size={settings.page_size}", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
-        options = self._options(path, settings, key, [*pragmas, "PRAGMA cache_size=-65536", _SECURE_DELETE])
-        return options | {"create": True, "reserve": settings.reserved_bytes}
+        pragmas += ["PRAGMA cache_size=-65536", "PRAGMA secure_delete=1"]
+        return self._request(path, settings, key, pragmas, create=True, reserve=settings.reserved_bytes)
 
-    def open_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker opens a loaded file for trials. The same pragmas on every twin."""
-        kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))
-        pragmas = [
-            f"PRAGMA journal_mode={settings.journal_mode}",
-            f"PRAGMA synchronous={settings.synchronous}",
-            f"PRAGMA cache_size=-{kibibytes}",
-            "PRAGMA mmap_size=0",
-            _SECURE_DELETE,
-        ]
-        if settings.temp_store != "default":
-            pragmas.append(f"PRAGMA temp_store={settings.temp_store}")
-        return self._options(path, settings, key, pragmas)
+    def opening(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+        """The same pragmas on every twin."""
+        pragmas = [*self.statements(settings), "PRAGMA mmap_size=0"]
+        return self._request(path, settings, key, pragmas) | {"connections": settings.threads}
 
     def trying(self, path: Path, layout: Layout, cache_bytes: int, most_bytes: int) -> dict[str, Any]:
         """The request to open a plain copy to try transactions on, which does not grow beyond ``most_bytes``.
 
         With a journal: what is refused for lack of space is undone, and the next transaction meets a whole file.
         """
-        settings = TwinSettings("none", layout.page_size, "truncate", "off", layout.reserved_bytes, 1, cache_bytes)
-        options = self.open_options(str(path), settings, None)
-        limit = f"PRAGMA max_page_count={most_bytes // settings.page_size}"
-        return self._opened(options | {"pragmas": [*cast(list[str], options["pragmas"]), limit]})
+        settings = TwinSettings("none", cache_bytes=cache_bytes, given=_UNSAFE, journal_mode="truncate")
+        request = self.opening(path, settings, None)
+        request["options"]["pragmas"].append(f"PRAGMA max_page_count={most_bytes // layout.page_size}")
+        return request
 
     def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
         wanted = self._target(path, settings, is_encrypted=self.needs_key(settings.cipher))
@@ -308,16 +271,17 @@ class SqliteEngine(Embedded):
         """
         pragmas = ["PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
         pragmas += ["PRAGMA temp_store=FILE", "PRAGMA cache_size=-65536"]
-        options = {"path": str(path), "create": True, "cipher_pragmas": [], "key": None, "pragmas": pragmas}
-        return self._opened(options)
+        return self._request(path, TwinSettings("none"), None, pragmas, create=True)
 
     def reading(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
-        pragmas = ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"]
-        return self._opened(self._options(str(path), settings, key, pragmas))
+        return self._request(path, settings, key, ["PRAGMA journal_mode=OFF", "PRAGMA cache_size=-65536"])
 
-    def _options(self, path: str, settings: TwinSettings, key: str | None, pragmas: list[str]) -> dict[str, object]:
-        given = self.given_key(settings, key)
-        return {"path": path, "cipher_pragmas": self._cipher_pragmas(settings), "key": given, "pragmas": pragmas}
+    def _request(
+        self, path: Path, settings: TwinSettings, key: str | None, pragmas: list[str], **more: object
+    ) -> dict[str, Any]:
+        given, cipher = self.given_key(settings, key), self._cipher_pragmas(settings)
+        options = {"path": str(path), "cipher_pragmas": cipher, "key": given, "pragmas": pragmas, **more}
+        return {"library": self.library.name, "options": options, "connections": 1}
 
     def given_key(self, settings: TwinSettings, key: str | None) -> str | None:
         """A key as the library is given it: to derive its own from, or in its notation of one that is used as it is."""
@@ -331,15 +295,6 @@ class SqliteEngine(Embedded):
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
 
-    def _opened(self, options: Mapping[str, object], connections: int = 1) -> dict[str, Any]:
-        return {"library": self.library.name, "options": options, "connections": connections}
-
-    def opening(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
-        return self._opened(self.open_options(str(path), settings, key), settings.threads)
-
-    def making(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, Any]:
-        return self._opened(self.create_options(str(path), settings, key))
-
     def exposure(self, worker: Worker, path: Path, needles: Sequence[bytes]) -> SqliteExposure:
         return SqliteExposure(worker, path, needles)
 
@@ -350,19 +305,15 @@ class SqliteEngine(Embedded):
     def user_file(self, file: Path) -> UserFile:
         return UserFile(self, file)
 
-    def file_actions(self) -> Mapping[str, FileAction]:
-        return actions_of(self.library)
-
     def proof_files(self, home: Path, cipher: str, _settings: object) -> Mapping[str, object]:
         """Equal but for the cipher, with next to no cache."""
         settings = TwinSettings(
             cipher=cipher,
+            cache_bytes=1024,
+            given=_UNSAFE,
             page_size=_PROOF_PAGE_BYTES,
             journal_mode="delete",
-            synchronous="off",
             reserved_bytes=self.reserved_bytes(("none", cipher)),
-            threads=1,
-            cache_bytes=1024,
             key_kind=self.key_kind(None, connects=False),
         )
         return {name: self._priced(home / name, settings, name, _PROOF_PAGES) for name in ("plain", "encrypted")}
@@ -374,7 +325,7 @@ class SqliteEngine(Embedded):
         given = dataclasses.replace(
             settings,
             journal_mode="off",
-            synchronous="off",
+            given=_UNSAFE,
             threads=1,
             key_kind=self.key_kind(None, connects=False),
         )
@@ -403,18 +354,13 @@ class SqliteEngine(Embedded):
         small = dataclasses.replace(settings, cache_bytes=1024)
         large = dataclasses.replace(settings, cache_bytes=4 * pages * settings.page_size)
         options = {
-            "create": self.create_options(str(path), settings, key),
-            "reading": self.open_options(str(path), small, key),
-            "writing": self.open_options(str(path), large, key),
+            "create": self.making(path, settings, key)["options"],
+            "reading": self.opening(path, small, key)["options"],
+            "writing": self.opening(path, large, key)["options"],
         }
         sizes = {"pages": pages, "page_bytes": settings.page_size, "reserved_bytes": settings.reserved_bytes}
         files = {name: {**values, "cipher_pragmas": pragmas} for name, values in options.items()}
         return {"library": self.library.name, **sizes, **files}
-
-
-def _require(kind: str, level: str, levels: Sequence[str]) -> None:
-    if level not in levels:
-        raise UnknownName(kind, level, levels)
 
 
 def _of_page(pragmas: Iterable[str], settings: TwinSettings) -> list[str]:

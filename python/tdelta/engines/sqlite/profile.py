@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from tdelta.design.takes import Takes
-from tdelta.engines.profile import Profile
+from tdelta.engines.profile import Profile, Setting
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 from tdelta.workloads.dialect import Dialect
@@ -29,11 +29,23 @@ DIALECT = Dialect(
     has_types=False,
 )
 
+
+def _pragma(name: str, **levels: str) -> Setting:
+    return Setting(f"PRAGMA {name}={{value}}", f"PRAGMA {name}", levels)
+
+
 PROFILE = Profile(
     name="sqlite",
     product="SQLite",
     dialect=DIALECT,
     takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.LIBRARY, Takes.TRACES}),
+    settings={
+        "journal_mode": _pragma("journal_mode"),
+        "synchronous": _pragma("synchronous", off="0", normal="1", full="2", extra="3"),
+        "cache_size": _pragma("cache_size"),
+        "secure_delete": _pragma("secure_delete"),
+        "temp_store": _pragma("temp_store", default="0", file="1", memory="2"),
+    },
     headings={  # requests to change a page are not counted
         "physical": (("cache_misses",), "pages read from the file (SQLITE_DBSTATUS_CACHE_MISS)"),
         "logical": (("cache_hits", "cache_misses"), "requests for a page (CACHE_HIT and CACHE_MISS)"),

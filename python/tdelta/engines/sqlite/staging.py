@@ -34,7 +34,7 @@ SUFFIXES = ("", "-wal", "-journal")
 """The files that make a database: itself, the write-ahead log, the rollback journal."""
 
 HEADER_BYTES = 100
-"""What a SQLite file begins with (https://sqlite.org/fileformat2.html#the_database_header)."""
+"""https://sqlite.org/fileformat2.html#the_database_header"""
 
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")

@@ -37,7 +37,7 @@ _COPIES = 3
 
 _TRY_CACHE_BYTES = 64_000_000
 _LEAST_GROWTH_BYTES = 64_000_000
-"""What the copy that is tried on may grow by at least; more only as far as it is large itself."""
+"""Growth allowed to the copy on trial; a larger copy may double."""
 
 _MEGABYTE = 1_000_000
 _PATIENCE_SECONDS = 24 * 3600.0
@@ -247,7 +247,7 @@ class StagedFile:
 
 _FUNCTION = re.compile(r"(?:no such|unknown) function: (\w+)")
 _OF_APPLICATIONS = ("no such collation", "no such function", "unknown function")
-"""What SQLite says where an index, a CHECK or a generated column needs what an application registers."""
+"""SQLite's errors if an index, a CHECK or a generated column needs an application's function."""
 
 
 def _remedy(refusal: Refused) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
     LOCK_SECONDS,
@@ -39,6 +38,7 @@ from tdelta.engines.sqlserver.worker import DRIVER, bare, named
 from tdelta.errors import Defect
 from tdelta.measure.space import too_small
 from tdelta.messages import Caution, Refusal
+from tdelta.processes.backups import EngineAction
 from tdelta.processes.workers import Refused
 
 SQL = statements("tdelta.engines.sqlserver")
@@ -110,13 +110,13 @@ def _dropped(database: str) -> str:
 
 _TRANSFER = MappingProxyType({"transfer": range(64, 4097, 64)})
 _COMPRESS = MappingProxyType({"compress": (_UNCOMPRESSED, "server")})
-ACTIONS: Mapping[str, ServerAction] = MappingProxyType(
+ACTIONS: Mapping[str, EngineAction] = MappingProxyType(
     {
-        "backup": ServerAction(_Backup, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
-        "restore": ServerAction(_Restore, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
-        "encrypt": ServerAction(Change, ("pause",), is_during=True),
-        "rekey": ServerAction(Change, is_during=True),
-        "decrypt": ServerAction(Change, is_during=True),
+        "backup": EngineAction(_Backup, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
+        "restore": EngineAction(_Restore, (*_TRANSFER,), is_work=True, choices=_COMPRESS, numbers=_TRANSFER),
+        "encrypt": EngineAction(Change, ("pause",), is_during=True),
+        "rekey": EngineAction(Change, is_during=True),
+        "decrypt": EngineAction(Change, is_during=True),
     }
 )
 """Actions on a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096; ``pause``

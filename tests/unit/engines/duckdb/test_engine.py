@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from support.refused import Coded, Part, coded, refused
-from tdelta.engines.duckdb.database import attach_sql, setting_statements
+from tdelta.engines.duckdb.database import attach_sql
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.engines.registry import catalogue
@@ -39,7 +39,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> DuckdbEngine:
 
 
 def settings(cipher: str) -> DuckdbSettings:
-    return DuckdbSettings(cipher, threads=1, engine_threads=4, memory_mib=160)
+    return DuckdbSettings(cipher, engine_threads=4, working_mib=160)
 
 
 def test_the_module_comes_out_of_its_wheel(engine: DuckdbEngine) -> None:
@@ -90,24 +90,23 @@ def test_a_key_and_a_mode_are_given_together_or_not_at_all(engine: DuckdbEngine)
 
 
 def test_a_file_that_is_only_read_keeps_its_storage(engine: DuckdbEngine) -> None:
-    options = {**engine.options(Path("/t/a.db"), settings("none"), None), "read_only": True, "encrypts_temp": False}
+    options = engine.options(Path("/t/a.db"), settings("none"), None) | {"read_only": True}
     assert attach_sql(options) == "ATTACH '/t/a.db' AS twin (READ_ONLY)"
-    assert setting_statements(options)[-1] == "SET temp_file_encryption = false"
 
 
 def test_temporary_files_are_encrypted_on_every_twin_by_the_module(engine: DuckdbEngine) -> None:
     for cipher in engine.ciphers:
-        statements = setting_statements(engine.options(Path("/t/a.db"), settings(cipher), None))
+        statements = engine.options(Path("/t/a.db"), settings(cipher), None)["settings"]
         assert "SET autoinstall_known_extensions = false" in statements
         assert "SET temp_directory = '/t/a.db.tmp'" in statements
         load = statements.index("LOAD '/site/x/extensions/v1.5.5/httpfs.duckdb_extension'")
-        assert load < statements.index("SET temp_file_encryption = true")
+        assert load < statements.index("SET temp_file_encryption = True")
         assert ("SET force_mbedtls_unsafe = true" in statements) is cipher.endswith("mbedtls")
 
 
 def test_no_key_is_in_what_is_shared_or_told(engine: DuckdbEngine) -> None:
     options = engine.options(Path("/t/a.db"), settings("aes-256-gcm"), KEY)
-    assert not any(KEY in statement for statement in setting_statements(options))
+    assert not any(KEY in statement for statement in options["settings"])
 
 
 @pytest.mark.parametrize(
@@ -133,21 +132,21 @@ def test_a_cipher_that_is_not_in_force_is_told(
 
 
 def test_the_limit_of_memory_holds_the_cache_and_the_queries_work() -> None:
-    assert DuckdbEngine.memory_mib(0, 1, 2) == 160
-    assert DuckdbEngine.memory_mib(100 * 2**20 + 1, 8, 2) == 96 + 8 * 32 + 101
+    assert DuckdbEngine.working_mib(1, 2) == 160
+    working = DuckdbEngine.working_mib(8, 2)
+    assert DuckdbSettings("none", cache_bytes=100 * 2**20 + 1, working_mib=working).memory_mib == 96 + 8 * 32 + 101
 
 
 def test_a_session_has_as_much_memory_as_is_said_and_threads_as_have_room_in_it() -> None:
-    assert DuckdbEngine.memory_mib(10 << 20, 2, 4, 64 << 20) == 2 * 64 + 10
+    assert DuckdbEngine.working_mib(2, 4, 64 << 20) == 2 * 64
     assert [DuckdbEngine.engine_threads(4, mib << 20) for mib in (0, 1, 32, 64, 1024)] == [4, 1, 1, 2, 4]
 
 
 def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine) -> None:
     for scope, wanted in (("", "true"), ("none", "false"), ("data", "false"), ("+temp", "true")):
         of = dataclasses.replace(settings("aes-256-gcm"), scope=scope)
-        assert (
-            setting_statements(engine.options(Path("/t/a.db"), of, KEY))[-1] == f"SET temp_file_encryption = {wanted}"
-        )
+        statements = engine.options(Path("/t/a.db"), of, KEY)["settings"]
+        assert f"SET temp_file_encryption = {wanted.capitalize()}" in statements
         assert engine.fault(of, {**GCM, "temp_file_encryption": wanted}) is None
         other = "false" if wanted == "true" else "true"
         assert engine.fault(of, {**GCM, "temp_file_encryption": other}) is not None

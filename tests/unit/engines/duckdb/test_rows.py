@@ -55,11 +55,11 @@ PLAN: dict[str, Any] = {
 
 def generated(folder: Path, plan: Mapping[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
     """Every table's rows in order, by way of SQLite, whose columns hold whatever they are given, as it is."""
-    path, settings = folder / "rows.sqlite", TwinSettings("none", 4096, "off", "off", 0, threads=1, cache_bytes=0)
+    path, settings = folder / "rows.sqlite", TwinSettings("none")
     tables = {table["name"]: [column["name"] for column in table["columns"]] for table in plan["tables"]}
     made = [f'CREATE TABLE "{table}" ({", ".join(map(quoted, columns))})' for table, columns in tables.items()]
     with Worker(program=WORKER) as worker:
-        options = SqliteEngine(SQLITE3MC).create_options(str(path), settings, None)
+        options = SqliteEngine(SQLITE3MC).making(path, settings, None)["options"]
         worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
         worker.ask("load", plan=plan, seed=SEED, threads=1, tables=made, indexes=[])
     with closing(sqlite3.connect(path)) as source:

@@ -1,10 +1,12 @@
 import os
+from functools import partial
 from pathlib import Path
 
 from support.processes import until
 from support.refused import refused
-from tdelta.engines.embedded.actions import PeakDisk, left_by, require_rows
+from tdelta.engines.embedded.actions import disk_bytes, left_by, require_rows
 from tdelta.errors import EnvironmentFault
+from tdelta.processes.actions import Peak
 
 NEEDLE = b"0123456789abcdef"
 MIB = 1 << 20
@@ -19,15 +21,16 @@ def written(path: Path, size: int) -> None:
 
 def test_files_that_come_and_go_and_files_without_a_name_are_counted_beyond_what_was_there(tmp_path: Path) -> None:
     written(tmp_path / "there.db", MIB)
-    with PeakDisk(tmp_path, os.getpid()) as peak, (tmp_path / "temporary").open("wb") as nameless:
+    peak = Peak(partial(disk_bytes, tmp_path, os.getpid()), 0.01)
+    with peak.watched(), (tmp_path / "temporary").open("wb") as nameless:
         (tmp_path / "temporary").unlink()
         nameless.write(b"x" * MIB)
         nameless.flush()
         os.fsync(nameless.fileno())
         written(tmp_path / "there.db-journal", MIB)
-        until(lambda: peak.bytes >= 2 * MIB)
+        until(lambda: peak.rise >= 2 * MIB)
         (tmp_path / "there.db-journal").unlink()
-    assert peak.bytes < 3 * MIB
+    assert peak.rise < 3 * MIB
 
 
 def test_files_with_a_planted_row_are_counted_with_what_begins_as_the_file_does(tmp_path: Path) -> None:

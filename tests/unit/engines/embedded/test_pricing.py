@@ -1,4 +1,4 @@
-"""What a proof tells its worker, and what is left when the worker dies. No database is needed to test that."""
+"""Requests for a proof, and the files left when its worker dies; without a database."""
 
 from __future__ import annotations
 

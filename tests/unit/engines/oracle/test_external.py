@@ -1,4 +1,4 @@
-"""What an Oracle database says of a tablespace's encryption is asserted, and never taken from one view alone."""
+"""The encryption of an Oracle tablespace, asserted from more than one view."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""What the adapter for PostgreSQL writes and asks. Nothing is run here; the live tests do."""
+"""Settings and queries of PostgreSQL's adapter; the live tests run them."""
 
 import dataclasses
 import re

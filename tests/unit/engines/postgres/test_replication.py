@@ -1,4 +1,4 @@
-"""What is asked of PostgreSQL servers that replicate, on answers as they give them."""
+"""Replication of PostgreSQL, on recorded answers."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What servers of users say of themselves, told by rows as they were seen or as their manuals have them."""
+"""Users' servers recognized by their answers, recorded or from manuals."""
 
 from collections.abc import Callable, Mapping, Sequence
 

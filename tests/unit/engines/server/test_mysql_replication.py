@@ -1,4 +1,4 @@
-"""What is asked of servers of MySQL's family that replicate, on answers as MariaDB gives them."""
+"""Replication of the MySQL family, on recorded answers of MariaDB."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may leave a user's machine: no secret in any form, whatever statement or column it stands in."""
+"""No secret leaves a user's machine in any form, statement or column."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a replica does for a trial, and what is counted of it: on sessions and servers that are not there."""
+"""A replica's trials and their figures, on fake sessions and servers."""
 
 import contextlib
 import errno

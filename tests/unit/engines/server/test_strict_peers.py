@@ -1,4 +1,4 @@
-"""What servers do not forgive, on SYNTHETIC peers (tests/peers) that are as strict in these points.
+"""Errors that servers do not forgive, on SYNTHETIC peers (tests/peers) that are as strict in these points.
 
 Definitions are parts of transactions, answers come in parts, CHAR is padded, nobody gets in without a password, and a
 limit of time is one.

@@ -82,7 +82,7 @@ def test_a_library_that_cannot_encrypt_makes_plain_twins_and_refuses_others() ->
 
 
 def test_the_engine_names_cipher_and_reserve_of_a_twin() -> None:
-    settings = TwinSettings("chacha20", 4096, "wal", "normal", 80, 1, 1)
+    settings = TwinSettings("chacha20", reserved_bytes=80)
     made = SqliteEngine().conversion("/t.db", settings, FOUND)
     assert texts(made) == ["PRAGMA cipher='chacha20'", "PRAGMA rekey = :key", "reserve 80 in main", "VACUUM"]
     plain = SqliteEngine().conversion("/t.db", dataclasses.replace(settings, cipher="none"), FOUND)

@@ -1,10 +1,11 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.refused import refused
+from support.refused import has, refused
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, Library
 from tdelta.errors import UsageError
@@ -12,8 +13,17 @@ from tdelta.errors import UsageError
 ENGINE = SqliteEngine()
 SQLCIPHER_ENGINE = SqliteEngine(SQLCIPHER)
 PLAIN_ENGINE = SqliteEngine(Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1"))
-SETTINGS = TwinSettings("aes-256", 8192, "wal", "normal", 80, 4, 4 * 1024 * 1024)
+SETTINGS = TwinSettings("aes-256", 4, 4 * 1024 * 1024, page_size=8192, reserved_bytes=80)
 KEY = "0123456789abcdef"
+PATH = Path("t.db")
+
+
+def opened(engine: SqliteEngine, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+    return dict(engine.opening(PATH, settings, key)["options"])
+
+
+def made(engine: SqliteEngine, settings: TwinSettings, key: str | None) -> dict[str, Any]:
+    return dict(engine.making(PATH, settings, key)["options"])
 
 
 def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_be_done() -> None:
@@ -22,10 +32,12 @@ def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_
         PLAIN_ENGINE.check_cipher("aes-256")
 
 
-def test_the_temporary_store_is_left_as_the_library_was_built_unless_it_was_asked_for() -> None:
-    assert not any("temp_store" in pragma for pragma in ENGINE.open_options("t.db", SETTINGS, KEY)["pragmas"])
-    asked = dataclasses.replace(SETTINGS, temp_store="file")
-    assert "PRAGMA temp_store=file" in ENGINE.open_options("t.db", asked, KEY)["pragmas"]
+def test_a_setting_of_the_profile_is_applied_and_expected() -> None:
+    asked = dataclasses.replace(SETTINGS, given=(("temp_store", "file"), ("synchronous", "full")))
+    assert {"PRAGMA temp_store=file", "PRAGMA synchronous=full"} <= {*opened(ENGINE, asked, KEY)["pragmas"]}
+    found = {"journal_mode": "wal", "cache_size": "-1024", "secure_delete": "1", "temp_store": "1", "synchronous": "2"}
+    assert ENGINE.unapplied(asked, found) is None
+    assert has([ENGINE.unapplied(asked, found | {"synchronous": "1"})], "settings-not-in-force", settings="synchronous")
 
 
 @pytest.mark.parametrize(
@@ -63,11 +75,6 @@ def test_reserved_bytes_are_the_most_that_any_cipher_of_the_run_needs() -> None:
     assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"]) == 64
 
 
-@pytest.mark.parametrize(("page_size", "cipher"), [(512, "chacha20"), (1024, "sqlcipher"), (512, "none")])
-def test_pages_that_can_hold_what_a_cipher_reserves_are_let_through(page_size: int, cipher: str) -> None:
-    ENGINE._check_reserved(page_size, {"cipher": (cipher,)})
-
-
 def test_keys_are_raw_where_the_library_takes_them_and_connections_are_not_the_work() -> None:
     kinds = {
         (engine.library.kind, connects): engine.key_kind(None, connects=connects)
@@ -93,15 +100,15 @@ def test_a_raw_key_is_refused_where_the_library_takes_none() -> None:
 def test_a_raw_key_is_written_as_the_library_reads_it(kind: str, given: str) -> None:
     settings = dataclasses.replace(SETTINGS, key_kind=kind)
     for options in (
-        SQLCIPHER_ENGINE.create_options("t.db", settings, KEY),
-        SQLCIPHER_ENGINE.open_options("t.db", settings, KEY),
+        made(SQLCIPHER_ENGINE, settings, KEY),
+        opened(SQLCIPHER_ENGINE, settings, KEY),
     ):
         assert options["key"] == given
 
 
 def test_sqlcipher_is_told_page_size_and_hmac_ahead_of_the_key() -> None:
     settings = dataclasses.replace(SETTINGS, cipher="aes-256-hmac-sha1")
-    assert SQLCIPHER_ENGINE.open_options("t.db", settings, KEY)["cipher_pragmas"] == [
+    assert opened(SQLCIPHER_ENGINE, settings, KEY)["cipher_pragmas"] == [
         "PRAGMA cipher_default_page_size=8192",
         "PRAGMA cipher_default_use_hmac=ON",
         "PRAGMA cipher_default_hmac_algorithm=HMAC_SHA1",
@@ -110,38 +117,38 @@ def test_sqlcipher_is_told_page_size_and_hmac_ahead_of_the_key() -> None:
 
 @pytest.mark.parametrize("engine", [ENGINE, SQLCIPHER_ENGINE])
 def test_the_plain_twin_is_opened_without_a_word_about_ciphers(engine: SqliteEngine) -> None:
-    options = engine.open_options("t.db", dataclasses.replace(SETTINGS, cipher="none"), None)
+    options = opened(engine, dataclasses.replace(SETTINGS, cipher="none"), None)
     assert (options["cipher_pragmas"], options["key"]) == ([], None)
 
 
 def test_deleted_content_is_overwritten_on_every_twin_since_sqlcipher_does_with_a_key() -> None:
     for cipher, key in (("none", None), ("aes-256", KEY)):
         settings = dataclasses.replace(SETTINGS, cipher=cipher)
-        for options in (ENGINE.create_options("t.db", settings, key), ENGINE.open_options("t.db", settings, key)):
-            assert "PRAGMA secure_delete=ON" in options["pragmas"]
+        for options in (made(ENGINE, settings, key), opened(ENGINE, settings, key)):
+            assert "PRAGMA secure_delete=1" in options["pragmas"]
 
 
 def test_the_cache_is_shared_out_among_the_connections() -> None:
-    assert "PRAGMA cache_size=-1024" in ENGINE.open_options("t.db", SETTINGS, KEY)["pragmas"]
+    assert "PRAGMA cache_size=-1024" in opened(ENGINE, SETTINGS, KEY)["pragmas"]
     tiny = dataclasses.replace(SETTINGS, cache_bytes=1)
-    assert "PRAGMA cache_size=-1" in ENGINE.open_options("t.db", tiny, KEY)["pragmas"]
+    assert "PRAGMA cache_size=-1" in opened(ENGINE, tiny, KEY)["pragmas"]
 
 
 def test_plain_and_encrypted_twins_are_opened_with_the_same_pragmas() -> None:
-    plain = ENGINE.open_options("t.db", dataclasses.replace(SETTINGS, cipher="none"), None)
-    encrypted = ENGINE.open_options("t.db", SETTINGS, KEY)
+    plain = opened(ENGINE, dataclasses.replace(SETTINGS, cipher="none"), None)
+    encrypted = opened(ENGINE, SETTINGS, KEY)
     assert plain["pragmas"] == encrypted["pragmas"]
     assert (plain["cipher_pragmas"], encrypted["cipher_pragmas"]) == ([], ["PRAGMA cipher='aes256cbc'"])
 
 
 def test_the_key_is_in_no_pragma() -> None:
-    for options in (ENGINE.create_options("t.db", SETTINGS, KEY), ENGINE.open_options("t.db", SETTINGS, KEY)):
+    for options in (made(ENGINE, SETTINGS, KEY), opened(ENGINE, SETTINGS, KEY)):
         assert options.pop("key") == KEY
         assert KEY not in json.dumps(options)
 
 
 def test_a_file_is_made_with_its_page_size_and_reserved_bytes() -> None:
-    options = ENGINE.create_options("t.db", SETTINGS, KEY)
+    options = made(ENGINE, SETTINGS, KEY)
     assert (options["create"], options["reserve"], options["pragmas"][0]) == (True, 80, "PRAGMA page_size=8192")
 
 

@@ -86,7 +86,7 @@ def test_a_worker_that_has_loaded_a_library_refuses_another() -> None:
     assert words.index("sqlite3mc") < words.index("sqlcipher")
 
 
-# What the client asks of a library, on a table of functions like SQLite's own (the order of its entries never changes).
+# The client's requirements, on a table of functions like SQLite's own (the order of its entries never changes).
 
 ENTRIES = 280
 VERSION_NUMBER, MALLOC, THREADSAFE = 67, 68, 144
@@ -94,7 +94,7 @@ TO_INT = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 def refusal(version: int, threadsafe: int) -> str:
-    """What the module answers a library of that version that would load it."""
+    """The module's answer to a library of that version that loads it."""
     module, libc = ctypes.PyDLL(_native.__file__), ctypes.CDLL(None)
     functions = {VERSION_NUMBER: TO_INT(lambda: version), THREADSAFE: TO_INT(lambda: threadsafe), MALLOC: libc.malloc}
     table = (ctypes.c_void_p * ENTRIES)()

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from tdelta.engines.server.actions import ServerAction
 from tdelta.engines.server.base import (
     DATA,
     ConvertsSchemas,
@@ -26,6 +25,7 @@ from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
+from tdelta.processes.backups import EngineAction
 from tdelta.processes.jobs import TRACE, TrialJob
 from tdelta.processes.workers import Refused
 from tdelta.records import Measurement, SpanTotals, StatementCost
@@ -107,10 +107,10 @@ class Server(ServerEngine):
 
 
 _MAKES: Any = None
-_BACKUPS = {"backup": ServerAction(_MAKES, is_work=True)}
+_BACKUPS = {"backup": EngineAction(_MAKES, is_work=True)}
 _CHANGES = {
-    "encrypt": ServerAction(_MAKES, ("pause",), is_during=True, choices={"mode": ("online", "offline")}),
-    "decrypt": ServerAction(_MAKES, is_during=True),
+    "encrypt": EngineAction(_MAKES, ("pause",), is_during=True, choices={"mode": ("online", "offline")}),
+    "decrypt": EngineAction(_MAKES, is_during=True),
 }
 
 
