@@ -33,7 +33,7 @@ Each says what was expected, what was found, where, and what to do. ``main`` pri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from tdelta.messages import Refusal
@@ -106,6 +106,11 @@ class UnknownName(UsageError):
         near = get_close_matches(found, names, n=1)
         hint = f" Expected one of {', '.join(names)}." + (f" Did you mean {near[0]!r}?" if near else "")
         super().__init__(Refusal.of("unknown", kind=kind, found=found, hint=hint))
+
+
+def require_known(kind: str, found: str, known: Collection[str]) -> None:
+    if found not in known:
+        raise UnknownName(kind, found, known)
 
 
 class _Faulty(UsageError):

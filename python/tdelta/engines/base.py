@@ -10,7 +10,7 @@ from typing import Any
 
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
-from tdelta.errors import Defect, UnknownName
+from tdelta.errors import Defect, require_known
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail
 from tdelta.processes import AnyJob, TwinFolder, Twins, WorkloadSpec
@@ -107,8 +107,7 @@ class Engine(ABC):
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a level of ``cipher`` that it does not have."""
-        if cipher not in self.ciphers:
-            raise UnknownName("cipher", cipher, self.ciphers)
+        require_known("cipher", cipher, self.ciphers)
 
     def option_checks(
         self, _options: Mapping[str, Any], _levels: Mapping[str, Sequence[Level]]

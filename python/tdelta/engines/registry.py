@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.profile import EngineInfo, Profile
-from tdelta.errors import UnknownName
+from tdelta.errors import require_known
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def driver(name: str) -> Callable[[Mapping[str, Any]], Engine]:
     Raises:
         UnknownName: there is no such engine.
     """
-    if name not in ENGINES:
-        raise UnknownName("engine", name, set(ENGINES))
+    require_known("engine", name, ENGINES)
     found: Callable[[Mapping[str, Any]], Engine] = import_module(f"{ENGINES[name]}.driver").driver
     return found
 

@@ -130,7 +130,7 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"synchronous": "full"}, coded("not-supported", what="--synchronous")),
         ({"encrypted_dir": Path("/srv")}, coded("not-supported", what="--encrypted-dir")),
         ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, coded("not-supported", what="--vary page_size")),
-        ({"scope": "+undo"}, coded("unknown", found="+undo", hint=Part("Supported: none, data"), kind="scope")),
+        ({"scope": "+undo"}, coded("unknown", found="+undo", hint=Part("data, none"), kind="scope")),
         ({"warmup_seconds": 2.0}, coded("warmup-too-long", warmup=2.0, trial=2.0)),
         ({"load_operations": "done ([0-9]+)"}, coded("requires", what="--load-operations", needs="--load-generator")),
         ({"load_generator": "true", "rate": 10.0}, coded("conflict", one="--rate", other="--load-generator")),

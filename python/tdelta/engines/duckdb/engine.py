@@ -32,7 +32,7 @@ from tdelta.engines.embedded.pricing import Pricing, new_key
 from tdelta.engines.embedded.sql import literal
 from tdelta.engines.estimates import of_analytic_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.errors import EngineUnavailable, require_known
 from tdelta.evidence import FileClass
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.lazily import installed_version
@@ -270,13 +270,8 @@ class DuckdbEngine(Embedded):
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
-        yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        yield from (partial(require_known, "scope", str(scope), SCOPES) for scope in scopes)
         yield from super().option_checks(options, levels)
-
-    def _check_scope(self, scope: str) -> None:
-        if scope not in SCOPES:
-            known = ", ".join(SCOPES)
-            raise UsageError(Refusal.of("unknown", kind="scope", found=scope, hint=f" Supported: {known}."))
 
     def covered(self, settings: DuckdbSettings) -> frozenset[FileClass]:
         return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}

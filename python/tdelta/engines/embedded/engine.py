@@ -14,7 +14,7 @@ from tdelta.engines.embedded.pricing import Pricing
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.estimates import of_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.errors import UnknownName
+from tdelta.errors import require_known
 from tdelta.messages import Detail
 from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.processes.backups import EngineAction, backup_checks, knobs_of
@@ -161,7 +161,7 @@ class Embedded(Engine):
     ) -> Iterable[Callable[[], object]]:
         for name, setting in self.profile.settings.items():
             if setting.levels:
-                yield partial(_require, name, options[name], setting.levels)
+                yield partial(require_known, name.replace("_", " "), options[name], setting.levels)
         yield from backup_checks(self.file_actions, levels)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
@@ -169,8 +169,3 @@ class Embedded(Engine):
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> EmbeddedTwins:
         return EmbeddedTwins(self, folder, job, mix)
-
-
-def _require(name: str, level: str, levels: Iterable[str]) -> None:
-    if level not in levels:
-        raise UnknownName(name.replace("_", " "), level, levels)

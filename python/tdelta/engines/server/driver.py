@@ -40,7 +40,7 @@ from tdelta.engines.server.installed import build_of, find_servers, installed_se
 from tdelta.engines.server.pairs import ReachedServers, cipher_of, further_ciphers, place_of, schema_role
 from tdelta.engines.server.private_twins import ServerTwins
 from tdelta.engines.server.restore import UserDump
-from tdelta.errors import Defect, TdeltaError, UnknownName, UsageError
+from tdelta.errors import Defect, TdeltaError, UsageError, require_known
 from tdelta.evidence import FileClass
 from tdelta.lazily import installed_version
 from tdelta.messages import Caution, Detail, Refusal
@@ -111,9 +111,13 @@ class PrivateDriver(ServerDriver):
     ) -> Iterator[Callable[[], object]]:
         """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
-        yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        for engine in self._engines:
+            yield from (partial(require_known, "scope", str(scope), engine.scopes) for scope in scopes)
         yield partial(_check_versions, options)
-        yield partial(self._check_compression, levels)
+        if self.engine.compressions:  # an engine without any does not take the factor
+            asked, known = levels.get("compression", ()), self.engine.compressions
+            yield from (partial(require_known, "compression", str(level), known) for level in asked)
+            yield partial(self._check_compressed_loads, levels)
         yield partial(self._check_keys, levels)
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
@@ -196,27 +200,10 @@ class PrivateDriver(ServerDriver):
     def _scope(self, layout: RunLayout, condition: Condition) -> str:
         return str(layout.level(condition, "scope") or self._widest())
 
-    def _check_scope(self, scope: str) -> None:
-        for engine in self._engines:
-            if scope not in engine.scopes:
-                known = ", ".join(engine.scopes)
-                raise UsageError(Refusal.of("unknown", kind="scope", found=scope, hint=f" Supported: {known}."))
-
-    def _check_compression(self, levels: Mapping[str, Sequence[Level]]) -> None:
-        """Refuse what the server does not have; an engine without any does not take the factor."""
-        if not self.engine.compressions:
-            return
-        asked = [str(level) for level in levels.get("compression", ())]
-        known = ", ".join(self.engine.compressions)
-        wrong = [
-            Refusal.of("unknown", kind="compression", found=level, hint=f" Supported: {known}.")
-            for level in asked
-            if level not in self.engine.compressions
-        ]
-        if asked and "load" in levels.get("work", ()) and not self.engine.compresses_new_tables:
-            wrong.append(Refusal.of("conflict", one="--vary compression=…", other=f"work=load on {self.product}"))
-        if wrong:
-            raise UsageError(*wrong)
+    def _check_compressed_loads(self, levels: Mapping[str, Sequence[Level]]) -> None:
+        is_asked = levels.get("compression") and "load" in levels.get("work", ())
+        if is_asked and not self.engine.compresses_new_tables:
+            raise UsageError(Refusal.of("conflict", one="--vary compression=…", other=f"work=load on {self.product}"))
 
     def _check_keys(self, levels: Mapping[str, Sequence[Level]]) -> None:
         ciphers = [str(level) for level in levels.get("cipher", ()) if level != "none"]
@@ -446,8 +433,7 @@ class ExternalDriver(ServerDriver):
         return self._reached.identity()
 
     def check_cipher(self, cipher: str) -> None:
-        if cipher not in self.ciphers:
-            raise UnknownName("cipher of your server", cipher, self.ciphers)
+        require_known("cipher of your server", cipher, self.ciphers)
 
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
