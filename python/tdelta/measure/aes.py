@@ -95,6 +95,11 @@ def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = N
     return {_PRELOAD_VARIABLE: ":".join(filter(None, (str(preload_path()), given.get(_PRELOAD_VARIABLE, ""))))}
 
 
+def environment_at(level: str, crypto: str) -> dict[str, str]:
+    """Variables for a process at this level of ``aes_instructions``, by whose code encrypts (`CryptoKind`)."""
+    return {} if level == "on" else hidden_environment(CryptoKind(crypto))
+
+
 def cannot_hide(kind: CryptoKind, root: Path = Path("/")) -> str | None:
     """Why the AES instructions cannot be switched off here, in words for people; None where they can."""
     if platform.machine() != "x86_64":

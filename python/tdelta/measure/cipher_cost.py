@@ -31,7 +31,7 @@ from tdelta.errors import (
     UsageError,
     raise_together,
 )
-from tdelta.measure.aes import OPENSSL_VARIABLE, CryptoKind, hidden_environment
+from tdelta.measure.aes import OPENSSL_VARIABLE, CryptoKind, environment_at
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.pressure import PressureMeter
@@ -386,4 +386,4 @@ def level_environment(level: str) -> dict[str, str]:
     The variable is removed for ``on``: an empty one would hide every instruction there is.
     """
     others = {name: value for name, value in os.environ.items() if name != OPENSSL_VARIABLE}
-    return others if level == "on" else others | hidden_environment(CryptoKind.OPENSSL)
+    return others | environment_at(level, CryptoKind.OPENSSL)

@@ -19,9 +19,7 @@ from tdelta.records import Checkpoint, Client, Injected, Measurement, Queue, Run
 from tdelta.records.trials import Circumstances
 
 
-def delay_is_others(
-    *, is_closed: bool, load_threads: int, database_threads: int | None, usable_cpus: float | None = None
-) -> bool:
+def delay_is_others(*, is_closed: bool, load_threads: int, database_threads: int | None, usable_cpus: float) -> bool:
     """Whether none of tdelta's own threads can be the cause of run-queue delay, so that it may be taken out.
 
     It holds where all of these do:
@@ -46,11 +44,9 @@ def delay_is_others(
 
     Args:
         database_threads: how many the database works with, the load's included; None for one in other processes.
-        usable_cpus: how many CPUs this process may use; asked of the system if None.
+        usable_cpus: how many CPUs this process may use.
     """
-    if not is_closed or load_threads != 1 or database_threads != 1:
-        return False
-    return (allowed_cpus() if usable_cpus is None else usable_cpus) >= load_threads + 1
+    return is_closed and load_threads == database_threads == 1 and usable_cpus >= load_threads + 1
 
 
 def allowed_cpus(root: Path = Path("/")) -> float:
@@ -117,8 +113,12 @@ def of_embedded(
 ) -> Measurement:
     """The same of an embedded engine, with the delay that is other programs' doing where that is known."""
     measured = measurement(answer)
-    is_closed = job.rate is None
-    if not delay_is_others(is_closed=is_closed, load_threads=load_threads, database_threads=database_threads):
+    if not delay_is_others(
+        is_closed=job.rate is None,
+        load_threads=load_threads,
+        database_threads=database_threads,
+        usable_cpus=allowed_cpus(),
+    ):
         return measured
     delays = dataclasses.replace(measured.delays, others_delay_ns=measured.delays.run_delay_ns)
     return dataclasses.replace(measured, delays=delays)

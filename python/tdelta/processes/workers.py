@@ -76,7 +76,7 @@ class Worker(_Process):
         failed: Callable[[str, str], TdeltaError] | None = None,
     ) -> None:
         super().__init__(program, _environment(environment or {}))
-        self._failed = failed or failure
+        self.failed = failed or failure
         self.server: int | None = None
         """The process of the server that its answers depend on, on this machine."""
 
@@ -106,7 +106,7 @@ class Worker(_Process):
         try:
             found: dict[str, Any] = super().answer(seconds)
         except Declined as refusal:
-            raise self._failed(refusal.kind, str(refusal)) from None
+            raise self.failed(refusal.kind, str(refusal)) from None
         return found
 
     def send(self, do: str, **arguments: object) -> None:

@@ -13,7 +13,7 @@ from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.server import Postgres
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
-from tdelta.measure.aes import CryptoKind, hidden_environment
+from tdelta.measure.aes import environment_at
 from tdelta.processes.servers.recipes import place_for
 from tdelta.processes.servers.server import Server
 
@@ -54,7 +54,7 @@ def running(engine: Postgres, folder: Path, settings: ServerSettings) -> Iterato
 def made(engine: Postgres, folder: Path, settings: ServerSettings) -> Server:
     """A server's folders and files; it is not started."""
     recipe = recipe_of(engine, place_for(folder, engine.socket_name), settings, KEY if settings.is_encrypted else None)
-    hidden = {} if settings.aes_instructions == "on" else hidden_environment(CryptoKind(engine.crypto))
+    hidden = environment_at(settings.aes_instructions, engine.crypto)
     return Server(recipe, hidden)
 
 

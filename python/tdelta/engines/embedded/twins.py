@@ -15,7 +15,7 @@ from tdelta.engines.embedded.pricing import ask_prices, ask_proof, new_key
 from tdelta.engines.embedded.sql import quoted
 from tdelta.errors import Defect, InvalidTwins, StorageFault
 from tdelta.evidence import MarkerHit
-from tdelta.measure.aes import CryptoKind, hidden_environment
+from tdelta.measure.aes import environment_at
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import (
@@ -250,7 +250,7 @@ class EmbeddedTwins(SequentialTwins):
         engine, key = self.engine.of(settings), self.key(settings.cipher)
         self.place(name)
         path = self.folder.copy(self._loads[engine.template(settings).key], self._named(name))
-        environment = together(self.environment(settings), environment)
+        environment = together(environment_at(settings.aes_instructions, engine.crypto), environment)
         worker = Worker(environment, engine.program)
         try:
             # A key is derived for each connection, which takes at most about a tenth of a second.
@@ -276,11 +276,6 @@ class EmbeddedTwins(SequentialTwins):
     def control(self, _settings: Any, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """A search of files known to be readable, which shows that the search would find plain rows."""
         return ()
-
-    def environment(self, settings: Any) -> dict[str, str]:
-        if settings.aes_instructions == "on":
-            return {}
-        return hidden_environment(CryptoKind(self.engine.of(settings).crypto))
 
     def data_bytes(self, path: Path) -> int:
         return path.stat().st_size

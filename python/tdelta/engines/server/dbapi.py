@@ -106,12 +106,22 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
     return context
 
 
+class CursorProxy:
+    """A cursor that has a driver's do all that it does not do itself."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
 _INSERT = re.compile(r'INSERT INTO "?(?P<table>\w+)"? \((?P<columns>[^)]*)\) VALUES ')
 
 _WAITING_PIECES = 2
 
 
-class LoadsAside(ABC):
+class LoadsAside(CursorProxy, ABC):
     """A cursor whose ``executemany`` loads rows past SQL, in a thread, while the next ones are made.
 
     The client and the server work at once: otherwise the server would idle while rows are made, and what encryption
@@ -122,7 +132,7 @@ class LoadsAside(ABC):
     """A piece has at least so many rows, but for the last one of a table."""
 
     def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
+        super().__init__(cursor)
         self._target: tuple[str, tuple[str, ...]] | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._pieces: queue.Queue[list[tuple[Any, ...]] | None] = queue.Queue(_WAITING_PIECES)
@@ -167,9 +177,6 @@ class LoadsAside(ABC):
         with contextlib.suppress(Exception):  # no more rows are expected; a failed load no longer matters
             self._finish()
         self._cursor.connection.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
 
     def _load(self, table: str, columns: Sequence[str]) -> None:
         pieces = iter(self._pieces.get, None)

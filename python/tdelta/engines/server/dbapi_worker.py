@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.server.dbapi import Driver
+from tdelta.engines.server.dbapi import CursorProxy, Driver
 from tdelta.engines.server.redacting import Recorder, RecordingCursor, recorder
 from tdelta.measure.pressure import PressureMeter, spent
 from tdelta.processes.dbapi import ClientError, differing, loop_cost
@@ -371,11 +371,11 @@ def _used(roots: Iterable[int]) -> dict[str, float]:
     return dataclasses.asdict(sum(map(usage, roots), Usage()))
 
 
-class RenamingCursor:
+class RenamingCursor(CursorProxy):
     """A cursor whose statements are written anew before the driver has them."""
 
     def __init__(self, cursor: Any, named: Callable[[str], str]) -> None:
-        self._cursor = cursor
+        super().__init__(cursor)
         self._named = named
 
     def execute(self, sql: str, *parameters: object) -> Any:
@@ -383,9 +383,6 @@ class RenamingCursor:
 
     def executemany(self, sql: str, rows: object) -> Any:
         return self._cursor.executemany(self._named(sql), rows)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
 
 
 def as_text(cell: object) -> str | None:

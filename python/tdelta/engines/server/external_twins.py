@@ -233,7 +233,7 @@ class ExternalTwin(ServerTwin):
     ) -> None:
         server = schema.server
         agents = None if mix.agents is None else mix.agents.twin(server.failed, server.dsn.program)
-        super().__init__(server.kind, mix, settings.threads, _worker_of(schema), agents, server.failed)
+        super().__init__(server.kind, mix, settings.threads, _worker_of(schema), agents)
         self.schema = schema
         self._used = used
         self._folder = folder

@@ -200,10 +200,12 @@ def shared_options(binary: ServerBinary, place: ServerPaths, settings: ServerSet
     }
 
 
+_SESSION_MEMORY = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
+
+
 def session_options(settings: ServerSettings) -> Options:
     """Memory of a session's sorts, joins and temporary tables before they go to files, where that is set."""
-    names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
-    return dict.fromkeys(names, settings.session_bytes) if settings.session_bytes else {}
+    return dict.fromkeys(_SESSION_MEMORY, settings.session_bytes) if settings.session_bytes else {}
 
 
 def binary_log_options(settings: ServerSettings) -> Options:
@@ -944,8 +946,7 @@ class MySqlFamily(ServerEngine):
         return SQL["mark"].format(schema=self.quoted(schema.name), mark=literal(MARK + schema.run_id))
 
     def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
-        names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
-        return tuple(f"SET SESSION {name} = {session_bytes}" for name in names)
+        return tuple(f"SET SESSION {name} = {session_bytes}" for name in _SESSION_MEMORY)
 
     def mark_session_sql(self, mark: str) -> str:
         """A lock of the session's own that is named by mark and session."""

@@ -18,7 +18,7 @@ from tdelta.engines.server.replicas import Link, Replica, held_port
 from tdelta.engines.server.restore import loading, make_database, make_rows, settle_rows
 from tdelta.errors import Defect
 from tdelta.evidence import FileClass, search
-from tdelta.measure.aes import CryptoKind, hidden_environment
+from tdelta.measure.aes import environment_at
 from tdelta.processes.answers import SequentialTwins, as_checksums, checksums
 from tdelta.processes.files import TwinFolder, sweep
 from tdelta.processes.jobs import AnyJob, DatabaseJob, OwnTablesJob, PopulateJob, RestoreJob, WorkloadSpec, needles_of
@@ -227,7 +227,8 @@ class ServerTwins(SequentialTwins):
     def _started(
         self, recipe: Recipe, settings: ServerSettings, environment: Mapping[str, str], stack: contextlib.ExitStack
     ) -> Server:
-        server = Server(recipe, together(self._environment(settings), environment))
+        hidden = environment_at(settings.aes_instructions, self._of(settings).crypto)
+        server = Server(recipe, together(hidden, environment))
         stack.callback(server.end)
         copy_data(self._loads[settings.template_key].recipe, recipe)
         server.start(seconds=_START_SECONDS)
@@ -298,11 +299,6 @@ class ServerTwins(SequentialTwins):
     def _needles(self) -> tuple[bytes, ...]:
         assert isinstance(self._job, PopulateJob | RestoreJob)  # noqa: S101 - nothing else was loaded
         return needles_of(self._job)
-
-    def _environment(self, settings: ServerSettings) -> Mapping[str, str]:
-        if settings.aes_instructions == "on":
-            return {}
-        return hidden_environment(CryptoKind(self._of(settings).crypto))
 
     def _key(self, cipher: str) -> str | None:
         if cipher == "none":

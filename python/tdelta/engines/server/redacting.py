@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tdelta.engines.server.dbapi import CursorProxy
+
 _ADDRESS = re.compile(
     r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|(?<![\w:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w:])"
 )
@@ -153,11 +155,11 @@ def recorder(options: Mapping[str, Any]) -> Recorder | None:
     return Recorder(Path(path), options) if path else None
 
 
-class RecordingCursor:
+class RecordingCursor(CursorProxy):
     """A cursor of the load whose statements are recorded, once each."""
 
     def __init__(self, cursor: Any, recorder: Recorder, said: Any) -> None:
-        self._cursor = cursor
+        super().__init__(cursor)
         self._recorder = recorder
         self._said = said
         self._known: set[str] = set()
@@ -173,6 +175,3 @@ class RecordingCursor:
             self._known.add(sql)
             self._recorder.worked(sql, parameters[0] if parameters else ())
         return answer
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)

@@ -13,14 +13,14 @@ from typing import Any
 
 from tdelta.design.actions import NOTHING
 from tdelta.engines.server.base import ServerEngine
-from tdelta.errors import Defect, StatementFault, TdeltaError
+from tdelta.errors import Defect, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin
-from tdelta.processes.workers import Worker, failure
+from tdelta.processes.workers import Worker
 from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
 
@@ -42,7 +42,6 @@ class ServerTwin(Twin):
 
     Args:
         threads: how many connections the load has.
-        failed: what the server answers against a statement of the load, as an exception.
     """
 
     def __init__(
@@ -52,14 +51,12 @@ class ServerTwin(Twin):
         threads: int,
         worker: Worker,
         agents: AgentLoad | None,
-        failed: Callable[[str, str], TdeltaError] = failure,
     ) -> None:
         self.engine = engine
         self._mix = mix
         self._threads = threads
         self._worker = worker
         self._agents = agents
-        self._failed = failed
         self._halt = acting.Halt()
         self._is_stopped = False
 
@@ -126,7 +123,7 @@ class ServerTwin(Twin):
         return self._measured(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
 
     def _measured(self, answer: Mapping[str, Any]) -> Measurement:
-        raise_failed(answer, self._failed)
+        raise_failed(answer, self._worker.failed)
         return measurement(answer)
 
     def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:

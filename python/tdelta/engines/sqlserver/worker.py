@@ -12,7 +12,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from tdelta.engines.server.dbapi import Driver, LoadsAside, Said
+from tdelta.engines.server.dbapi import CursorProxy, Driver, LoadsAside, Said
 from tdelta.engines.server.dbapi_worker import DrivenHost
 from tdelta.processes.rpc import serve
 from tdelta.workloads.scan import cut
@@ -61,24 +61,18 @@ _SIZES = {int: (-5, 19, 0), float: (8, 15, 0), bytes: (-3, _MOST_BYTES, 0)}
 """ODBC's numbers of types, with their sizes: BIGINT, DOUBLE, VARBINARY."""
 
 
-class Typed:
+class Typed(CursorProxy):
     """A cursor whose parameters are of the same types however large their values are.
 
     The driver would take the narrowest type that holds a value; each change of one is another statement to the server,
     which compiles it and keeps its plan.
     """
 
-    def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
-
     def execute(self, sql: str, *parameters: Sequence[Any]) -> Any:
         if parameters:  # in any case: the driver keeps the sizes of a statement that failed
             sizes = [_size(value) for value in parameters[0]]
             self._cursor.setinputsizes([] if None in sizes else sizes)
         return self._cursor.execute(sql, *parameters)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
 
 
 def _size(value: Any) -> tuple[int, int, int] | None:

@@ -58,8 +58,8 @@ def test_tables_that_no_trial_touched_are_taken_as_they_are() -> None:
 
 def test_a_trial_with_nothing_beside_it_is_like_any_where_nothing_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     twin: Any = object.__new__(ExternalTwin)
-    worker = SimpleNamespace(ask=lambda do, **_order: do)
-    vars(twin).update(_worker=worker, _settings=BASELINE, _agents=None, _failed=None, _is_stopped=False)
+    worker = SimpleNamespace(ask=lambda do, **_order: do, failed=None)
+    vars(twin).update(_worker=worker, _settings=BASELINE, _agents=None, _is_stopped=False)
     vars(twin).update(_used=lambda: None, _can_act_beside=False)
     monkeypatch.setattr(server_twin, "raise_failed", lambda _answer, _failed: None)
     monkeypatch.setattr(server_twin, "measurement", lambda answer: answer)
