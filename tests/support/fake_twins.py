@@ -22,7 +22,7 @@ from tdelta.measure.aes import PreloadMode
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import AnyJob, TrialJob, WorkloadSpec
 from tdelta.processes.openssl_calls import COUNTS_VARIABLE
-from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables, Twin, Twins
+from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables, Twin, Twins, nobody_waits
 from tdelta.records import Measurement, SpanTotals
 
 _ROWS = 1000
@@ -88,11 +88,10 @@ class FakeTwin(Twin):
     def prices(self) -> dict[str, object] | None:
         return self._twins.script.prices
 
-    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] = nobody_waits) -> Measurement:
         self._stopped = False
         self.jobs.append(job)
-        if ready is not None:
-            ready()
+        ready()
         self._twins.script.before_trial(self, job)
         if self._twins.script.calls is not None and COUNTS_VARIABLE in self._environment:
             self._twins.script.calls(self, job, Path(self._environment[COUNTS_VARIABLE]))

@@ -182,13 +182,10 @@ def prepared(act: Act, halt: Halt) -> Iterator[None]:
         act.undo()
 
 
-def alone(
-    act: Act, level: str, usage: Callable[[], Usage], halt: Halt, ready: Callable[[], None] | None
-) -> Measurement:
+def alone(act: Act, level: str, usage: Callable[[], Usage], halt: Halt, ready: Callable[[], None]) -> Measurement:
     """A trial that is an action, called ``level``: how long it took, and what the database used meanwhile."""
     with prepared(act, halt):
-        if ready is not None:
-            ready()
+        ready()
         before, meter = usage(), PressureMeter()
         outcome, elapsed_ns = _performed(act)
         pressure = meter.stop()

@@ -53,6 +53,10 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """No variables."""
 
 
+def nobody_waits() -> None:
+    """Nobody waits for the work of a trial to begin."""
+
+
 class Twin(ABC):
     """One instance: a copy of loaded data, open. Abilities that only some have are methods with a default."""
 
@@ -69,7 +73,7 @@ class Twin(ABC):
         """Rows and checksum of each table."""
 
     @abstractmethod
-    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] = nobody_waits) -> Measurement:
         """Run one trial.
 
         Args:

@@ -31,7 +31,7 @@ from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.openssl_calls import together
 from tdelta.processes.process_tree import usage
-from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin
+from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin, nobody_waits
 from tdelta.processes.rows import generated_checksums, populate
 from tdelta.processes.workers import Worker
 from tdelta.records import Measurement
@@ -126,15 +126,14 @@ class EmbeddedTwin(Twin):
         exposure.scan_afterwards()
         return (*exposure.found(), *self._twins.control(self.settings, needles))
 
-    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] = nobody_waits) -> Measurement:
         """Run one trial; in a cold one nothing of the file is in any cache at its beginning, or at each operation's."""
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
         is_cooled_on_the_way = self.settings.is_cold and self.engine.cools_each_operation
         if self.settings.is_cold and not job.step and not is_cooled_on_the_way:
             self.worker.ask("cool", seconds=_OPEN_SECONDS + self.settings.threads, path=str(self.path))
-        if ready is not None:
-            ready()
+        ready()
         seconds = job.deadline_seconds + _GRACE_SECONDS
         if job.step == TRACE:
             return traced(self.worker.ask("trace", seconds=seconds, trial=job.as_json()))
@@ -142,7 +141,7 @@ class EmbeddedTwin(Twin):
             return self._step(job.step)
         if job.step:
             act = self._act(parse_action(job.step), is_beside=False)
-            return acting.alone(act, job.step, partial(usage, self.worker.pid), self.halt, None)
+            return acting.alone(act, job.step, partial(usage, self.worker.pid), self.halt, nobody_waits)
         if job.during:
             return self._beside(job)
         more = {"is_cold": True} if is_cooled_on_the_way else {}

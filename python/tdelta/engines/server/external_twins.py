@@ -310,12 +310,11 @@ class ExternalTwin(ServerTwin):
                 raise Defect("a cold trial was asked of a server whose caches cannot be emptied")
             self._run(self.engine.cooling_sql)
 
-    def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
+    def _acted(self, level: str, ready: Callable[[], None]) -> Measurement:
         act = self._act(level)
         assert isinstance(act, SchemaStep)  # noqa: S101 - others are not trials by themselves
         with acting.prepared(act, self._halt):
-            if ready is not None:
-                ready()
+            ready()
             self._worker.ask("begin_external_load")
             act.perform()
             used = self._worker.ask("end_external_load", seconds=STEP_SECONDS)

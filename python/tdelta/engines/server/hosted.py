@@ -26,7 +26,7 @@ from tdelta.messages import Refusal
 from tdelta.processes import AnyJob, TrialJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.processes.answers import SequentialTwins
 from tdelta.processes.files import default_base
-from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Twin
+from tdelta.processes.protocol import NOTHING, Checksums, LoopCost, Twin, nobody_waits
 from tdelta.processes.workers import hurry
 from tdelta.ray.bridge import Node, NodesRequest, packed, unpacked
 from tdelta.ray.hosts import Call, Nodes
@@ -66,10 +66,9 @@ class HostedTwin(Twin):
         _there, ("facts", "cipher_facts", "checksums", "plans", "prove", "evidence")
     )
 
-    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] = nobody_waits) -> Measurement:
         """Run one trial; ``ready`` is called before it is asked for."""
-        if ready is not None:
-            ready()
+        ready()
         measured: Measurement = self._call("trial", job)
         where = dataclasses.replace(measured.circumstances, host=self._nodes.names[self.host])
         return dataclasses.replace(measured, circumstances=where)

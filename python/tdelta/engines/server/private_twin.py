@@ -327,7 +327,7 @@ class PrivateTwin(ServerTwin):
         self._command.begin(work, job.deadline_seconds)
         return with_server(self._command.answer(), self._worker.ask("end_external_load", seconds=SETTLE_SECONDS))
 
-    def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
+    def _acted(self, level: str, ready: Callable[[], None]) -> Measurement:
         return acting.alone(self._act(level), level, self.instance.server.usage, self._halt, ready)
 
     def _act(self, level: str) -> acting.Act:

@@ -19,7 +19,7 @@ from tdelta.processes import actions as acting
 from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
-from tdelta.processes.protocol import Checksums, Tables, Twin
+from tdelta.processes.protocol import Checksums, Tables, Twin, nobody_waits
 from tdelta.processes.workers import Worker
 from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
@@ -94,22 +94,22 @@ class ServerTwin(Twin):
         found: list[list[str | None]] = self._worker.ask("rows", sql=sql)["rows"]
         return found
 
-    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+    def trial(self, job: TrialJob, ready: Callable[[], None] = nobody_waits) -> Measurement:
         with self._connected():
             if job.step == TRACE:
-                return self._traced(job, ready or _nothing)
+                return self._traced(job, ready)
             if job.step == ROUTINE_TRACE:
-                return self._routine_traced(ready or _nothing)
+                return self._routine_traced(ready)
             self._cool(job)
             if self._is_stopped:
                 return Measurement(0, 0, {}, {}, stopped_by="signal")
             if job.step in STEPS:
-                return self._step(job.step, ready or _nothing)
+                return self._step(job.step, ready)
             if job.step:
                 return self._acted(job.step, ready)
             if job.during and self._can_act_beside:
-                return self._beside(job, ready or _nothing)
-            return self._loaded(job, ready or _nothing)
+                return self._beside(job, ready)
+            return self._loaded(job, ready)
 
     def _cool(self, _job: TrialJob) -> None:
         """Empty the server's caches where the condition is cold."""
@@ -126,7 +126,7 @@ class ServerTwin(Twin):
         raise_failed(answer, self._worker.failed)
         return measurement(answer)
 
-    def _acted(self, level: str, ready: Callable[[], None] | None) -> Measurement:
+    def _acted(self, level: str, ready: Callable[[], None]) -> Measurement:
         """A trial that is an action by itself."""
         raise NotImplementedError
 
@@ -253,7 +253,3 @@ class ServerTwin(Twin):
         if self._agents is not None:
             self._agents.end()
         self._worker.end()
-
-
-def _nothing() -> None:
-    """Nobody waits for a trial to begin."""

@@ -24,6 +24,7 @@ from tdelta.inference.unit_costs import prices_from_json
 from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.processes import Twin
+from tdelta.processes.protocol import nobody_waits
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, Recording, added, find_perf
 from tdelta.profiling.sampling import FREQUENCY_HZ, Sampling
@@ -323,7 +324,7 @@ class _Passes:
             sampling = self._attached(twin, file, stack) if is_sampled else None
             with self._context.interruption.watching(twin):
                 # The time before the work, a server's start, is in no figure of the run, and is not sampled.
-                measured = twin.trial(job, None if sampling is None else partial(self._begin, sampling))
+                measured = twin.trial(job, nobody_waits if sampling is None else partial(self._begin, sampling))
             if sampling is None or self.fault is not None or measured.stopped_by == "signal":
                 return None
             try:
