@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from support.running import Place, private_servers
-from support.runs import ServerPlace, failed_checks, occupied
+from support.running import private_servers
+from support.runs import failed_checks, studied
 from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "3MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1")
@@ -14,12 +14,9 @@ SMALL = ("--size", "3MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", 
 
 @pytest.fixture(scope="module", params=["sqlite", *private_servers()])
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
-    engine, base = request.param, tmp_path_factory.mktemp(request.param)
-    for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
-        options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
-        ran = place.tdelta("run", "dml-trace", "--json", *options, *SMALL, "--no-aa", "--no-bb")
-        assert ran.code in (0, 3), ran.err
-        yield engine, ran.document
+    engine = request.param
+    for _, document in studied("dml-trace", engine, tmp_path_factory.mktemp(engine), *SMALL):
+        yield engine, document
 
 
 def test_servers_run_the_procedure_as_a_routine(traced: tuple[str, Any]) -> None:

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from support.running import Place, private_servers, require
-from support.runs import ServerPlace, failed_checks, occupied
+from support.running import private_servers, require
+from support.runs import failed_checks, studied
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.messages.checks import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
 # 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.
 SMALL = ("--size", "5MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1")
-ROOM = ("--cache", "400%")
+ROOM = "400%"
 """A server's own tables are in its cache, too, and beside so few rows they are much of it."""
 
 STEPS_ONLY = {"mysql", "postgres"}
@@ -23,7 +23,6 @@ STEPS_ONLY = {"mysql", "postgres"}
 @dataclass(frozen=True)
 class Asked:
     engine: str
-    place: Place
     document: Any
     trials: list[dict[str, Any]]
 
@@ -42,18 +41,14 @@ def _read(engine: str, trial: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module", params=["duckdb", "sqlite", *private_servers()])
 def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    engine, base = request.param, tmp_path_factory.mktemp(request.param)
+    engine = request.param
     if engine == "duckdb":
         library = DuckdbEngine()
         require(library.version() is not None and library.module_version() is not None, library.install)
-    places = occupied(engine, base) if engine in private_servers() else iter([Place(base)])
-    for place in places:
-        options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
-        if engine in STEPS_ONLY:
-            options = (*options, "--vary", "work=load,rebuild")
-        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa", "--no-bb")
-        assert ran.code in (0, 3), ran.err
-        yield Asked(engine, place, ran.document, place.trials())
+    cache = ROOM if engine in private_servers() else ""
+    fewer = ("--vary", "work=load,rebuild") if engine in STEPS_ONLY else ()
+    for place, document in studied("warehouse", engine, tmp_path_factory.mktemp(engine), *SMALL, *fewer, cache=cache):
+        yield Asked(engine, document, place.trials())
 
 
 def test_every_twin_has_the_same_rows_and_answers_the_same_queries(warehouse: Asked) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import pytest
 
 from support.codes import cautions, details
-from support.running import Place, Ran, require, server_of, waited_for
+from support.running import Place, Ran, private_servers, require, server_of, waited_for
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
 from tdelta.processes.mounts import mounts_below
 from tdelta.processes.process_tree import parse_stat
@@ -143,6 +143,16 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
         assert place.left() == []
     finally:
         place.clear()
+
+
+def studied(study: str, engine: str, base: Path, *words: str, cache: str = "") -> Iterator[tuple[Place, Any]]:
+    """The run of a study at a small scale, for a fixture; ``cache`` where that is another than the study's."""
+    room = ("--cache", cache) if cache else ()
+    for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
+        options = place.options(*room) if isinstance(place, ServerPlace) else ("--engine", engine, *room)
+        ran = place.tdelta("run", study, "--json", *options, *words, "--no-aa", "--no-bb")
+        assert ran.code in (0, 3), ran.err
+        yield place, ran.document
 
 
 def failed_checks(document: Any) -> list[str]:

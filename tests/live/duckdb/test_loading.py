@@ -2,17 +2,15 @@
 
 import ast
 import json
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from support.generated import COLUMNS as EVERY
+from support.generated import generated
 from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM, DuckdbEngine, DuckdbSettings
-from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.processes import Worker
 
 SEED = 7
@@ -32,14 +30,9 @@ TYPES = {
 }
 TEXTS = ["a\nb", "a\r\nb", "a\rb", " padded ", "é", "", "\\N", "NULL", 'say "so"', "a,b", "#no comment", None]
 COLUMNS: list[dict[str, Any]] = [
-    {"name": "id", "distribution": "serial"},
-    {"name": "flat", "distribution": "uniform", "lo": -(2**62), "hi": 2**62},
-    {"name": "bell", "distribution": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
-    {"name": "price", "distribution": "decimal", "lo": -5, "hi": 99.99, "places": 2},
+    *(EVERY[kind] for kind in ("serial", "uniform", "gaussian", "decimal")),
     {"name": "small", "distribution": "choice", "values": [1e-05, 5e-324, 1e22, 1.5e300, 0.1, 2, None]},
-    {"name": "noise", "distribution": "text", "min": 0, "max": 12, "null_share": 0.25},
-    {"name": "prose", "distribution": "words", "min": 1, "max": 4},
-    {"name": "shape", "distribution": "pattern", "template": '"#,?"'},
+    *(EVERY[kind] for kind in ("text", "words", "pattern")),
     {"name": "lines", "distribution": "choice", "values": TEXTS},
     {
         "name": "body",
@@ -56,17 +49,6 @@ database = Database(json.loads(sys.argv[1]))
 print(ascii(database.rows("SELECT * FROM t")))
 database.close()
 """
-
-
-def generated(folder: Path) -> list[tuple[Any, ...]]:
-    """The rows by way of SQLite, whose columns hold whatever they are given, as it is."""
-    path, settings = folder / "rows.sqlite", TwinSettings("none")
-    with Worker(program=WORKER) as worker:
-        options = SqliteEngine(SQLITE3MC).making(path, settings, None)["options"]
-        worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
-        worker.ask("load", plan=PLAN, seed=SEED, threads=1, tables=[f"CREATE TABLE t ({', '.join(TYPES)})"], indexes=[])
-    with closing(sqlite3.connect(path)) as source:
-        return source.execute("SELECT * FROM t ORDER BY rowid").fetchall()
 
 
 def test_every_value_comes_into_a_table_as_it_was_made_and_in_its_order(tmp_path: Path) -> None:
@@ -86,5 +68,5 @@ def test_every_value_comes_into_a_table_as_it_was_made_and_in_its_order(tmp_path
     ran = subprocess.run([sys.executable, "-c", READ, json.dumps(options)], capture_output=True, text=True, check=True)
     found = ast.literal_eval(ran.stdout)
     assert len(found) == ROWS
-    assert found == generated(tmp_path)
+    assert found == generated(tmp_path, PLAN, SEED)["t"]
     assert {row[8] for row in found} == set(TEXTS)

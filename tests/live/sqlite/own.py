@@ -41,16 +41,6 @@ def left_open(path: Path) -> Path:
     return path
 
 
-def state(folder: Path) -> dict[str, tuple[bytes, int, int, int]]:
-    """Every file of a folder: bytes, times of modification and access, inode; taken without leaving a trace."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        seen = path.stat()
-        found[path.name] = (path.read_bytes(), seen.st_mtime_ns, seen.st_atime_ns, seen.st_ino)
-        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
-    return found
-
-
 def build(path: str) -> None:
     """Six tables with rows, foreign keys, indexes, triggers and a view, and 24 small ones, in WAL mode."""
     draw = random.Random(20_261_122)

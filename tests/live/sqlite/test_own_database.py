@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from support.codes import cautions, check_refused, details
+from support.data import state
 from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
 from support.texts import has_no_answer
@@ -29,7 +30,7 @@ from tdelta.session import RunRequest
 from tdelta.session.run_plan import Source
 from tdelta.session.staging import staged
 
-from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
+from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open
 
 BRIEF = ("--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb")
 KEY = "f00d" * 16

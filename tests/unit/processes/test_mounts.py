@@ -30,13 +30,17 @@ def held(folder: Path) -> Iterator[int]:
     os.close(descriptor)
 
 
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Path]:
-    point = tmp_path / "twins-r1" / "instance" / "da ta"
+def mount(point: Path) -> None:
     point.mkdir(parents=True)
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(point)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
         pytest.skip("cannot mount a file system here")
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    point = tmp_path / "twins-r1" / "instance" / "da ta"
+    mount(point)
     yield point
     subprocess.run(["umount", "--lazy", str(point)], capture_output=True, check=False)
 
@@ -67,9 +71,5 @@ def test_the_folder_of_a_killed_run_is_swept_with_what_is_mounted_in_it(mounted:
 
 def test_a_run_that_ends_unmounts_before_it_removes(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r2") as folder:
-        point = folder.path / "data"
-        point.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(point)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-            pytest.skip("cannot mount a file system here")
+        mount(folder.path / "data")
     assert not folder.path.exists()

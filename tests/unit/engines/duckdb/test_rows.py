@@ -5,41 +5,34 @@ import errno
 import io
 import json
 import os
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.generated import COLUMNS as EVERY
+from support.generated import generated
 from support.refused import Part, refused
 from tdelta import _native
 from tdelta.engines.duckdb.database import write_files
 from tdelta.engines.duckdb.engine import PROGRAM
 from tdelta.engines.duckdb.twins import GeneratedRows
-from tdelta.engines.embedded.sql import quoted
-from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
 from tdelta.processes import PopulateJob, TwinFolder, Worker
 
 SEED = 20_26
 ROWS = 5000
 COLUMNS: list[dict[str, Any]] = [
-    {"name": "id", "distribution": "serial"},
+    EVERY["serial"],
     {"name": "parent", "distribution": "parent", "table": "few", "fanout": 2500},
     {"name": "line", "distribution": "line", "fanout": 2500},
     {"name": "hot", "distribution": "ref", "table": "few", "pick": "zipf", "s": 1.2},
     {"name": "fixed", "distribution": "const", "value": 'a "b", c'},
     {"name": "negative", "distribution": "const", "value": -0.5},
-    {"name": "flat", "distribution": "uniform", "lo": -(2**62), "hi": 2**62},
+    EVERY["uniform"],
     {"name": "rank", "distribution": "zipf", "lo": 10, "hi": 20, "s": 1.5},
-    {"name": "bell", "distribution": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
-    {"name": "price", "distribution": "decimal", "lo": -5, "hi": 99.99, "places": 2},
-    {"name": "noise", "distribution": "text", "min": 0, "max": 12, "null_share": 0.25},
-    {"name": "prose", "distribution": "words", "min": 1, "max": 4},
-    {"name": "shape", "distribution": "pattern", "template": '"#,?"'},
+    *(EVERY[kind] for kind in ("gaussian", "decimal", "text", "words", "pattern")),
     {"name": "lines", "distribution": "choice", "values": ["a\nb", " padded ", "é", "", None, 'say "so"']},
     {"name": "pick", "distribution": "choice", "values": ["a", 2, 0.5, None, 1.0], "weights": [5, 3, 1, 1, 1]},
     {"name": "when", "distribution": "timestamp", "start": 1_600_000_000, "end": 1_700_000_000},
@@ -51,19 +44,6 @@ PLAN: dict[str, Any] = {
         {"name": "none", "rows": 0, "columns": [{"name": "id", "distribution": "serial"}]},
     ]
 }
-
-
-def generated(folder: Path, plan: Mapping[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
-    """Every table's rows in order, by way of SQLite, whose columns hold whatever they are given, as it is."""
-    path, settings = folder / "rows.sqlite", TwinSettings("none")
-    tables = {table["name"]: [column["name"] for column in table["columns"]] for table in plan["tables"]}
-    made = [f'CREATE TABLE "{table}" ({", ".join(map(quoted, columns))})' for table, columns in tables.items()]
-    with Worker(program=WORKER) as worker:
-        options = SqliteEngine(SQLITE3MC).making(path, settings, None)["options"]
-        worker.ask("open", library=SQLITE3MC.name, options=options, connections=1)
-        worker.ask("load", plan=plan, seed=SEED, threads=1, tables=made, indexes=[])
-    with closing(sqlite3.connect(path)) as source:
-        return {table: source.execute(f'SELECT * FROM "{table}" ORDER BY rowid').fetchall() for table in tables}
 
 
 def as_python_writes(rows: list[tuple[Any, ...]]) -> str:
@@ -86,7 +66,7 @@ def job_of(plan: Mapping[str, Any]) -> PopulateJob:
 def test_every_distribution_is_written_byte_for_byte_as_python_would_write_it(tmp_path: Path) -> None:
     files = files_in(tmp_path, PLAN)
     sizes = write_files(PLAN, SEED, files)
-    for table, rows in generated(tmp_path, PLAN).items():
+    for table, rows in generated(tmp_path, PLAN, SEED).items():
         written = Path(files[table]).read_bytes()
         assert written.decode() == as_python_writes(rows), table
         assert sizes[table] == len(written)
@@ -104,7 +84,7 @@ def test_doubles_of_any_size_read_back_as_they_were(tmp_path: Path) -> None:
     write_files(plan, SEED, files)
     with Path(files["t"]).open(newline="") as file:
         found = [tuple(map(float, row)) for row in csv.reader(file)]
-    assert found == generated(tmp_path, plan)["t"]
+    assert found == generated(tmp_path, plan, SEED)["t"]
     assert {one for one, _ in found} == set(values)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tdelta.engines.sqlite.staging as module
+from support.data import state
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.sqlite.staging import Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, StorageFault
@@ -39,16 +40,6 @@ def database(tmp_path: Path) -> Path:
     left += "d.execute('INSERT INTO one VALUES (1)'); os._exit(0)"  # a close would fold the log in
     subprocess.run([sys.executable, "-c", left, str(path)], check=True)
     return path
-
-
-def state(folder: Path) -> dict[str, tuple[bytes, int, int, int]]:
-    """Every file of a folder: bytes, time of modification, time of access, inode."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        seen = path.stat()  # before the bytes are read here
-        found[path.name] = (path.read_bytes(), seen.st_mtime_ns, seen.st_atime_ns, seen.st_ino)
-        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
-    return found
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:
