@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.engines.server.sessions import Ask, Row, literal
@@ -27,45 +27,15 @@ TEXT, INTEGER, DECIMAL, REAL = "text", "integer", "decimal", "real"
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFact:
-    """A column as the catalog has it. ``kind`` is empty where no update is proposed for its type."""
+class CatalogFacts:
+    """Tables as the catalog has them, the names of all objects, and the tables left out, with the reason.
 
-    name: str
-    type: str
-    kind: str = ""
-    is_nullable: bool = True
-    is_virtual: bool = False
-    is_generated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IndexFact:
-    """An index as the catalog has it; a column is None for an expression.
-
-    ``is_ordered``: it holds all rows in the order of its columns, so a range can follow it.
+    ``types`` and ``kinds`` are of the columns of each table; a kind is empty where no update is proposed for the type.
     """
 
-    name: str
-    columns: tuple[str | None, ...]
-    is_unique: bool = False
-    is_primary: bool = False
-    is_ordered: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TableFact:
-    name: str
-    size_bytes: int
-    columns: tuple[ColumnFact, ...]
-    indexes: tuple[IndexFact, ...] = ()
-    foreign_key_columns: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogFacts:
-    """Facts from a catalog: tables, the names of all objects, and the tables left out, with the reason."""
-
-    tables: tuple[TableFact, ...]
+    tables: tuple[DatabaseTable, ...]
+    types: Mapping[str, Mapping[str, str]]
+    kinds: Mapping[str, Mapping[str, str]]
     names: frozenset[str]
     left_out: tuple[Caution, ...] = ()
 
@@ -74,8 +44,9 @@ class Catalog:
     """How an engine is asked what is in a schema: by statements whose rows have the same columns on every engine.
 
     Of ``tables`` these are ``name``, ``bytes`` and ``why``: empty for a table that is described, why one is left out,
-    NULL for what is none; of ``columns`` and ``indexes``, in the order of their places, ``name`` (the table's), ``col``
-    (NULL for an expression) and what `ColumnFact` and `IndexFact` have; of ``foreign`` ``name`` and ``col``.
+    NULL for what is none; of all others ``name`` (the table's) and ``col`` (NULL for an expression). ``columns`` have
+    ``type``, ``base``, ``is_nullable``, ``is_virtual`` and ``is_generated`` as well; ``indexes``, in the order of their
+    columns, ``idx``, ``is_unique``, ``is_primary`` and ``is_ordered``: a range can follow it over all rows.
     """
 
     sql: Mapping[str, str]
@@ -104,7 +75,7 @@ class Catalog:
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
     def facts(self, ask: Ask, schema: str) -> CatalogFacts:
-        def asked(name: str) -> dict[str, list[Row]]:
+        def asked(name: str) -> defaultdict[str, list[Row]]:
             rows: defaultdict[str, list[Row]] = defaultdict(list)
             for row in ask(self.sql[name].format(schema=literal(schema))):
                 rows[row["name"] or ""].append(row)
@@ -115,41 +86,33 @@ class Catalog:
         if ours and (refresh := self.refresh_sql(schema, ours)):
             ask(refresh)
             tables = asked("tables")
+        sizes = {name: int(row["bytes"] or 0) for name, (row, *_) in tables.items()}
         columns, indexes, foreign = asked("columns"), asked("indexes"), asked("foreign")
+        types = {name: {row["col"] or "": row["type"] or "" for row in columns[name]} for name in ours}
+        kinds = {
+            name: {row["col"] or "": self.kinds.get(row["base"] or "", "") for row in columns[name]} for name in ours
+        }
         left_out = (
             Caution.of("table-left-out", table=n, why=row["why"]) for n, (row, *_) in tables.items() if row["why"]
         )
         return CatalogFacts(
             tuple(
-                TableFact(
-                    name,
-                    int(tables[name][0]["bytes"] or 0) if name in tables else 0,
-                    tuple(self._column(row) for row in columns.get(name, ())),
-                    tuple(_indexes(indexes.get(name, ()))),
-                    frozenset(row["col"] or "" for row in foreign.get(name, ())),
-                )
+                _table(name, sizes.get(name, 0), columns[name], indexes[name], foreign[name], kinds[name])
                 for name in ours
             ),
+            types,
+            kinds,
             frozenset(name.lower() for name in tables),
             (*left_out, *self.elsewhere(ask, schema)),
         )
 
-    def _column(self, row: Row) -> ColumnFact:
-        states = (_is(row, name) for name in ("is_nullable", "is_virtual", "is_generated"))
-        return ColumnFact(row["col"] or "", row["type"] or "", self.kinds.get(row["base"] or "", ""), *states)
-
-
-def _indexes(rows: Sequence[Row]) -> Iterator[IndexFact]:
-    named: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        named[row["idx"] or ""].append(row)
-    for name, of in named.items():
-        states = (all(_is(row, state) for row in of) for state in ("is_unique", "is_primary", "is_ordered"))
-        yield IndexFact(name, tuple(row["col"] for row in of), *states)
-
 
 def _is(row: Row, name: str) -> bool:
     return row[name] in ("1", "true")
+
+
+def _are(rows: Sequence[Row], name: str) -> bool:
+    return all(_is(row, name) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +129,11 @@ def describe(catalog: Catalog, ask: Ask, schema: str) -> Described:
         ask: asks the server; what it raises is passed on.
     """
     facts = catalog.facts(ask, schema)
-    kinds = {table.name: {column.name: column.kind for column in table.columns} for table in facts.tables}
-    bare = Database(tuple(_table(table) for table in facts.tables), facts.names)
-    counted = Database(tuple(bounded(catalog, ask, table) for table in bare.tables), facts.names)
-    sampled = {table.name: _with_samples(catalog, ask, table, kinds[table.name]) for table in biggest(counted)}
+    counted = Database(tuple(bounded(catalog, ask, table) for table in facts.tables), facts.names)
+    sampled = {table.name: _with_samples(catalog, ask, table, facts.kinds[table.name]) for table in biggest(counted)}
     return Described(
         Database(tuple(sampled.get(table.name, table) for table in counted.tables), facts.names),
-        {table.name: {column.name: column.type for column in table.columns} for table in facts.tables},
+        facts.types,
         facts.left_out,
     )
 
@@ -187,44 +148,56 @@ def bounded(catalog: Catalog, ask: Ask, table: DatabaseTable) -> DatabaseTable:
     return dataclasses.replace(table, rows=rows, keyed_rows=rows, lowest=lowest, highest=highest)
 
 
-def _table(fact: TableFact) -> DatabaseTable:
+def _table(
+    name: str,
+    size_bytes: int,
+    columns: Sequence[Row],
+    indexes: Sequence[Row],
+    foreign: Sequence[Row],
+    kinds: Mapping[str, str],
+) -> DatabaseTable:
     """Before anything is counted. ``is_without_rowid`` says that rows have no number: no key of one integer column."""
-    key = _key(fact)
-    places = {} if key is None else {name: place for place, name in enumerate(key.columns, 1)}
-    kinds = {column.name: column.kind for column in fact.columns}
-    is_number = len(places) == 1 and all(kinds[name or ""] == INTEGER for name in places)
+    named: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in indexes:
+        named[row["idx"] or ""].append(row)
+    key = _key(named, {row["col"] for row in columns if _is(row, "is_nullable")})
+    places = {} if key is None else {row["col"]: place for place, row in enumerate(named[key], 1)}
+    is_number = len(places) == 1 and all(kinds[column or ""] == INTEGER for column in places)
     return DatabaseTable(
-        name=fact.name,
+        name=name,
         rows=0,
-        size_bytes=fact.size_bytes,
+        size_bytes=size_bytes,
         columns=tuple(
-            DatabaseColumn(column.name, places.get(column.name, 0), column.is_virtual, column.is_generated)
-            for column in fact.columns
+            DatabaseColumn(
+                row["col"] or "", places.get(row["col"], 0), _is(row, "is_virtual"), _is(row, "is_generated")
+            )
+            for row in columns
         ),
         indexes=tuple(
-            _index(index, is_of_key=index is key) for index in fact.indexes if not (is_number and index is key)
+            _index(index, rows, is_of_key=index == key)
+            for index, rows in named.items()
+            if not (is_number and index == key)
         ),
-        foreign_key_columns=fact.foreign_key_columns,
+        foreign_key_columns=frozenset(row["col"] or "" for row in foreign),
         is_without_rowid=not is_number,
     )
 
 
-def _key(fact: TableFact) -> IndexFact | None:
-    """The primary key, else the first unique index that no NULL escapes."""
-    nullable = {column.name for column in fact.columns if column.is_nullable}
+def _key(indexes: Mapping[str, Sequence[Row]], nullable: Collection[str | None]) -> str | None:
+    """The name of the primary key, else of the first unique index that no NULL escapes."""
     fit = [
-        index
-        for index in fact.indexes
-        if index.is_unique
-        and index.is_ordered
-        and all(name is not None and name not in nullable for name in index.columns)
+        (not _are(rows, "is_primary"), name)
+        for name, rows in indexes.items()
+        if _are(rows, "is_unique")
+        and _are(rows, "is_ordered")
+        and not any(row["col"] is None or row["col"] in nullable for row in rows)
     ]
-    return min(fit, key=lambda index: (not index.is_primary, index.name), default=None)
+    return min(fit)[1] if fit else None
 
 
-def _index(fact: IndexFact, *, is_of_key: bool) -> DatabaseIndex:
-    columns = tuple(IndexColumn(name) for name in fact.columns)
-    return DatabaseIndex(fact.name, columns, fact.is_unique, not fact.is_ordered, is_of_key)
+def _index(name: str, rows: Sequence[Row], *, is_of_key: bool) -> DatabaseIndex:
+    columns = tuple(IndexColumn(row["col"]) for row in rows)
+    return DatabaseIndex(name, columns, _are(rows, "is_unique"), not _are(rows, "is_ordered"), is_of_key)
 
 
 def _with_samples(catalog: Catalog, ask: Ask, table: DatabaseTable, kinds: Mapping[str, str]) -> DatabaseTable:
