@@ -54,6 +54,22 @@ def allowed_cpus(root: Path = Path("/")) -> float:
     return min(float(len(os.sched_getaffinity(0))), read_cgroup_cpus(root))
 
 
+GRACE_SECONDS = 60.0
+"""How long an answer may take beyond the deadline of what was asked."""
+
+SETTLE_SECONDS = 120.0
+"""How long a server may take to come to rest after a load."""
+
+_CONNECT_SECONDS = 60.0
+_CONNECTIONS_A_SECOND = 50.0
+"""Far fewer than any server takes."""
+
+
+def connect_seconds(connections: int) -> float:
+    """How long it may take to open so many connections."""
+    return _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
+
+
 WORKER = "a worker process"
 """A trial's own process, in words, where it stands still."""
 

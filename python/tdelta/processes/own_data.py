@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.answers import checksums
+from tdelta.processes.answers import GRACE_SECONDS, checksums
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import DatabaseJob, OwnTablesJob, RestoreJob, TrialJob
 from tdelta.processes.protocol import Checksums, Tables
@@ -21,8 +21,6 @@ from tdelta.records import DatabaseFacts, Event
 from tdelta.workloads.database import Database
 
 Observer: TypeAlias = Callable[[Event], None]
-
-_GRACE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,7 @@ class Trier:
         """The database's objection to a transaction, if any; without a trial it is only prepared."""
         answer = self._worker.ask(
             "try",
-            seconds=_GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),
+            seconds=GRACE_SECONDS + (trial.deadline_seconds if trial is not None else 0.0),
             transaction=transaction,
             constants=self._constants,
             trial=None if trial is None else trial.as_json(),

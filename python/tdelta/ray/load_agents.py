@@ -24,7 +24,7 @@ from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError
 from tdelta.measure.children import Declined, taken
 from tdelta.messages import Refusal
 from tdelta.processes.actions import of_recorded
-from tdelta.processes.answers import measurement
+from tdelta.processes.answers import GRACE_SECONDS, SETTLE_SECONDS, connect_seconds, measurement
 from tdelta.processes.jobs import TrialJob
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.workers import PROGRAM, Worker, failure
@@ -52,10 +52,6 @@ _MOST_CHUNK = 0.05
 _CALLS = 8
 """How many of an agent's methods Ray may run at once."""
 
-_CONNECT_SECONDS = 60.0
-_CONNECTIONS_A_SECOND = 50.0
-_GRACE_SECONDS = 60.0
-_SETTLE_SECONDS = 120.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -510,13 +506,13 @@ class AgentLoad:
         """Have every agent connect anew, and prepare the transactions."""
         self._pool.require_reach(options)
         self.end()
-        seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
+        seconds = connect_seconds(connections)
         order = (self._program, dict(options), connections, dict(work), seconds)
         self._raise(self._pool.invoke("open", self._name, *order, seconds=seconds + self._pool.start_seconds))
 
     def trial(self, trial: Mapping[str, Any], deadline_seconds: float) -> AgentsTrial:
         """Run one trial on all agents; ``ServerLost`` where one died, or they did not do each operation once."""
-        seconds = deadline_seconds + _GRACE_SECONDS
+        seconds = deadline_seconds + GRACE_SECONDS
         most_seconds = seconds + self._pool.start_seconds
         answers = self._pool.invoke("trial", self._name, dict(trial), seconds, seconds=most_seconds)
         self._raise(answers)
@@ -533,7 +529,7 @@ class AgentLoad:
         """
         worker.ask("begin_external_load")
         done = self.trial(job.as_json(), job.deadline_seconds)
-        used = worker.ask("end_external_load", seconds=_SETTLE_SECONDS)
+        used = worker.ask("end_external_load", seconds=SETTLE_SECONDS)
         own = measurement(done.answer)
         measured = of_recorded(with_server(own, used))
         return dataclasses.replace(

@@ -19,6 +19,7 @@ from tdelta.measure.aes import environment_at
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import (
+    GRACE_SECONDS,
     STEP_SECONDS,
     SequentialTwins,
     checksums,
@@ -39,7 +40,6 @@ from tdelta.records import Measurement
 if TYPE_CHECKING:
     from tdelta.engines.embedded.engine import Embedded
 
-_GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 120.0
 _COOL_SECONDS = 120.0
 _IN_FOLDER = "twin"
@@ -122,7 +122,7 @@ class EmbeddedTwin(Twin):
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self.worker.send("trial", trial=job.as_json(), checkpoint=False)
             exposure.scan_until_answered(job.deadline_seconds)
-            raise_failed(self.worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+            raise_failed(self.worker.answer(job.deadline_seconds + GRACE_SECONDS))
         exposure.scan_afterwards()
         return (*exposure.found(), *self._twins.control(self.settings, needles))
 
@@ -134,7 +134,7 @@ class EmbeddedTwin(Twin):
         if self.settings.is_cold and not job.step and not is_cooled_on_the_way:
             self.worker.ask("cool", seconds=_OPEN_SECONDS + self.settings.threads, path=str(self.path))
         ready()
-        seconds = job.deadline_seconds + _GRACE_SECONDS
+        seconds = job.deadline_seconds + GRACE_SECONDS
         if job.step == TRACE:
             return traced(self.worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step in STEPS:
@@ -164,7 +164,7 @@ class EmbeddedTwin(Twin):
         with acting.prepared(act, halt):
             before = usage(self.worker.pid)
             with beside.going_on(halt):
-                seconds = job.deadline_seconds + _GRACE_SECONDS
+                seconds = job.deadline_seconds + GRACE_SECONDS
                 answer = self.worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             measured = self._measured(answer, job)
             if engine.acts_in_worker:

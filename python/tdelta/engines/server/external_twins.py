@@ -26,12 +26,12 @@ from tdelta.engines.server.discovery import FoundServer
 from tdelta.engines.server.schema_actions import SchemaSite, SchemaStep, data_bytes, is_offline
 from tdelta.engines.server.schemas import RunSchema
 from tdelta.engines.server.sessions import Ask, Row, Session, asking, first
-from tdelta.engines.server.twin import ServerTwin, connect_seconds
+from tdelta.engines.server.twin import ServerTwin
 from tdelta.errors import Defect, ExternalServerFault, InvalidTwins, StatementFault
 from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, sampled
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step
+from tdelta.processes.answers import STEP_SECONDS, SequentialTwins, checksums, client_step, connect_seconds
 from tdelta.processes.jobs import LOAD, REBUILD, OwnTablesJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.process_tree import living

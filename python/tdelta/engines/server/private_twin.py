@@ -23,7 +23,7 @@ from tdelta.engines.server.base import DATABASE, PageList, ServerEngine, ServerS
 from tdelta.engines.server.evidence import ServerExposure, ServerFiles
 from tdelta.engines.server.replicas import Replica
 from tdelta.engines.server.sessions import admin_session
-from tdelta.engines.server.twin import GRACE_SECONDS, SETTLE_SECONDS, ServerTwin
+from tdelta.engines.server.twin import ServerTwin
 from tdelta.errors import TdeltaError
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import PreloadMode
@@ -31,7 +31,7 @@ from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
 from tdelta.measure.private import private
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, raise_failed
+from tdelta.processes.answers import GRACE_SECONDS, SETTLE_SECONDS, STEP_SECONDS, raise_failed
 from tdelta.processes.jobs import TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.command import Work
 from tdelta.processes.load_generator.connections import Connection

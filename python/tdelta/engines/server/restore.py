@@ -25,7 +25,7 @@ from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import DatabaseFault, RestoreFault, ServerLost
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.answers import checksums
+from tdelta.processes.answers import GRACE_SECONDS, checksums
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import PopulateJob, RestoreJob, TrialJob
 from tdelta.processes.load_generator.connections import from_users_home, inherited_environment, make_home
@@ -107,7 +107,6 @@ def restore_dump(engine: ServerEngine, recipe: Recipe, command: str) -> RestoreT
 _PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
 _LAST_LINES = 15
 _LONGEST_LINE = 300
-_GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
 _LEAST_FILE_BYTES = 1 << 30
 _SAID = "tdelta-said"
@@ -147,7 +146,7 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
             deadline_seconds=seconds,
             most_bytes=max(_LEAST_FILE_BYTES, status.f_bavail * status.f_frsize // 2),
         )
-        answer = supervisor.answer(seconds + _GRACE_SECONDS)
+        answer = supervisor.answer(seconds + GRACE_SECONDS)
         tail = _last_lines(said)
     if answer["ended_by"] == "deadline":
         raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail))

@@ -16,24 +16,22 @@ from tdelta.engines.server.base import ServerEngine
 from tdelta.errors import Defect, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import STEP_SECONDS, checksums, client_step, measurement, raise_failed, traced
+from tdelta.processes.answers import (
+    GRACE_SECONDS,
+    STEP_SECONDS,
+    checksums,
+    client_step,
+    connect_seconds,
+    measurement,
+    raise_failed,
+    traced,
+)
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin, nobody_waits
 from tdelta.processes.workers import Worker
 from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
-
-CONNECT_SECONDS = 60.0
-_CONNECTIONS_A_SECOND = 50.0
-"""Far fewer than any server takes; how long so many may take at most."""
-
-GRACE_SECONDS = 60.0
-SETTLE_SECONDS = 120.0
-
-
-def connect_seconds(connections: int) -> float:
-    return CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
 
 
 class ServerTwin(Twin):
