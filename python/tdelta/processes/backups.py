@@ -144,7 +144,6 @@ class EngineAction:
 
 
 def knobs_of(actions: Mapping[str, EngineAction], factor: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The actions that are levels of a factor, by name, with their knobs."""
     return {
         name: one.parameters(factor)
         for name, one in actions.items()

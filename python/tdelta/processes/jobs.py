@@ -46,7 +46,6 @@ class PopulateJob:
         return sum(int(table["rows"]) for table in tables)
 
     def request(self, threads: int) -> dict[str, Any]:
-        """The request ``load`` to a worker."""
         made = {"tables": self.tables_sql, "indexes": self.indexes_sql}
         return {"plan": self.plan, "seed": self.seed, "threads": threads, **made}
 

@@ -33,7 +33,6 @@ _LOOK_AGAIN_SECONDS = 0.2
 
 
 def versions(folder: Path) -> int:
-    """How many versions each key has."""
     try:
         return int((folder / VERSIONS).read_text(encoding="ascii"))
     except OSError:
@@ -50,7 +49,6 @@ def add_versions(folder: Path, count: int = 1) -> int:
 
 
 def key(first: str, version: int) -> str:
-    """The hexadecimal digits of a key's version."""
     if version == 1:
         return first
     return hashlib.sha256(f"{first} {version}".encode()).hexdigest()[: len(first)]
@@ -76,7 +74,6 @@ class KeyService(ThreadingHTTPServer):
         new.replace(self.folder / OPTIONS)
 
     def answer(self, path: str) -> tuple[int, object]:
-        """The status and the document for a path."""
         parts = urlsplit(path)
         if parts.path == f"/v1/sys/mounts/{_MOUNT}/tune":
             return 200, {"options": {"version": "2"}}

@@ -74,12 +74,10 @@ class EmbeddedTwin(Twin):
 
     @property
     def plain(self) -> Path:
-        """A plain file with the same rows."""
         return self._twins.plain(self.settings)
 
     @property
     def table(self) -> str:
-        """One of its tables, quoted."""
         return quoted(self.job.tables[0][0])
 
     def opening(self, path: Path, key: str | None, **changed: object) -> dict[str, Any]:

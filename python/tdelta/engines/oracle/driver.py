@@ -442,7 +442,6 @@ class Oracle(ConvertsSchemas):
 
 
 def own_tablespace(schema: str) -> str:
-    """The name of the tablespace of a schema that is converted."""
     return f"TD_{hashlib.sha256(schema.encode()).hexdigest()[:_HASH_DIGITS].upper()}"
 
 

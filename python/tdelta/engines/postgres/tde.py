@@ -120,7 +120,6 @@ class PgTde(Postgres):
         return settings_fault(found, wanted)
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """The settings that only encrypted twins have."""
         if not settings.is_encrypted:
             return ()
         options = self.more_options(settings)

@@ -447,7 +447,6 @@ class ServerEngine:
 
     @property
     def binary(self) -> ServerBinary:
-        """The program of a server that tdelta starts."""
         if not isinstance(self.origin, ServerBinary):
             raise Defect(f"{self.profile.product}: the program of a user's server was asked for")
         return self.origin

@@ -283,7 +283,6 @@ def _labelled(binaries: Mapping[Path, ServerBinary]) -> dict[str, ServerBinary]:
 
 
 def _listed(profile: Profile, make: Make) -> Iterator[EngineInfo]:
-    """Every server of an engine that was found, or how to come by one."""
     found = installed_servers(profile.name)
     for binary in found:
         library = f"{profile.product}, {binary.path}"

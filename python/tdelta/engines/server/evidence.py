@@ -434,7 +434,6 @@ class _Held:
             self._fault = error
 
     def require_running(self) -> None:
-        """Raise what ended it, if it has ended."""
         if not self._thread.is_alive():
             raise self._fault or WorkerFault(Refusal.of("statement-ended"))
 

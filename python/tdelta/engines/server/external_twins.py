@@ -85,7 +85,6 @@ class Access:
         return schema.options(self.password(schema.server))
 
     def session(self, schema: RunSchema) -> Session:
-        """A session in a schema, marked as the load's are."""
         return Session(self.options(schema), schema.server.dsn.program, Refused)
 
     def watched(self, schema: RunSchema) -> list[int]:
@@ -159,7 +158,6 @@ class ExternalTwins(SequentialTwins):
         return self.connected(settings)
 
     def connected(self, settings: ExternalSettings) -> ExternalTwin:
-        """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
         used = partial(self._used, settings.place)
         return ExternalTwin(schema, self._access, settings, self._mix, self._tables, used, self._folder)

@@ -89,7 +89,6 @@ class Pair:
         return self.baseline, self.encrypted, *self.others.values()
 
     def encrypted_at(self, cipher: str) -> FoundServer:
-        """The encrypted server, at the place that a level of ``cipher`` names."""
         return self.others.get(cipher, self.encrypted)
 
     def server_of(self, schema: FurtherSchema) -> FoundServer:
@@ -558,7 +557,6 @@ class ReachedServers:
 
     @property
     def both(self) -> tuple[FoundServer, FoundServer]:
-        """The baseline, the encrypted."""
         return self.pair.baseline, self.pair.encrypted
 
     @contextmanager

@@ -150,7 +150,6 @@ class Recorder:
 
 
 def recorder(options: Mapping[str, Any]) -> Recorder | None:
-    """A recorder of a session, if requested."""
     path = os.environ.get(VARIABLE)
     return Recorder(Path(path), options) if path else None
 

@@ -78,7 +78,6 @@ class Replication:
     on_replica: Session
 
     def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:
-        """Both with what replicating takes."""
         raise NotImplementedError
 
     def pair(self, primary: Session, replica: Session) -> Self:
@@ -100,7 +99,6 @@ class Replication:
         raise NotImplementedError
 
     def apply(self) -> None:
-        """Have it apply what it received."""
         raise NotImplementedError
 
     def disconnect(self) -> None:
@@ -236,7 +234,6 @@ class Replica:
         return Course(self, level, halt)
 
     def checksums(self, tables: Tables, halt: Halt) -> Checksums:
-        """Rows and checksum of each table, once all is applied."""
         with self.following(halt):
             pass
         with Worker() as worker:

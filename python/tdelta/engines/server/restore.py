@@ -422,8 +422,6 @@ class Scratch:
 
 
 class _Bounded(Worker):
-    """A worker that is ended when its server is over its bound."""
-
     def __init__(self, is_over: Callable[[], bool]) -> None:
         super().__init__()
         self._is_over = is_over

@@ -125,7 +125,6 @@ class ServerTwin(Twin):
         return measurement(answer)
 
     def _acted(self, level: str, ready: Callable[[], None]) -> Measurement:
-        """A trial that is an action by itself."""
         raise NotImplementedError
 
     _can_act_beside = True
@@ -226,7 +225,6 @@ class ServerTwin(Twin):
         raise NotImplementedError
 
     def _load_by(self, _step: str) -> Mapping[str, str]:
-        """How the worker loads rows, where there is a choice."""
         return {}
 
     def _filled(self, step: str) -> None:
@@ -247,7 +245,6 @@ class ServerTwin(Twin):
         self._worker.send("stop")
 
     def end(self) -> None:
-        """Close the connections."""
         if self._agents is not None:
             self._agents.end()
         self._worker.end()

@@ -161,7 +161,6 @@ _WAITING = b"aiting for someone to free"
 
 
 def remove_opened(folder: Path, descriptor: int) -> None:
-    """Undo what is mounted below an opened folder, and remove it with all that is in it."""
     unmount_below(descriptor)
     own_folders.empty(descriptor)
     with contextlib.suppress(OSError):  # another is there now, which is left alone
