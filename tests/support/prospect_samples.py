@@ -91,12 +91,7 @@ def whole() -> Prospect:
         primary_targets=headline,
         advised_rounds=rounds,
         simulated=240,
-        cautions=(
-            Caution.verbatim(
-                "only plain twins were measured: encrypted ones are assumed to be as noisy, to vary as much"
-                " between instances, and to be as fast"
-            ),
-        ),
+        cautions=(Caution.of("only-plain-measured"),),
         options=request.to_json(),
     )
 

@@ -97,8 +97,7 @@ def plan(
     if sources and study is None:
         found = _from_runs(sources, asked, given, pilot_seconds)
     else:
-        typed = {name: value for name, value in given.items() if value is not None and value != ()}
-        found = _from_pilot(request_of({**given, "study": study}), asked, pilot_seconds, frozenset(typed))
+        found = _from_pilot(request_of({**given, "study": study}), asked, pilot_seconds)
     show(plan_blocks(found), plan_document(found), as_json=as_json)
 
 
@@ -117,11 +116,11 @@ def _from_runs(
     )
 
 
-def _from_pilot(request: RunRequest, asked: PlanQuery, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
+def _from_pilot(request: RunRequest, asked: PlanQuery, pilot_seconds: float | None) -> Prospect:
     from tdelta.session.instrument.plan import from_pilot
 
     with drawn_progress() as observer:
-        return from_pilot(request, asked, observer, pilot_seconds, given=given)
+        return from_pilot(request, asked, observer, pilot_seconds)
 
 
 def _refuse_pilot_options(pilot_seconds: float | None) -> None:

@@ -372,7 +372,8 @@ class RunSettings:
     @property
     def tolerance_is_given(self) -> bool:
         """Whether the tolerance is the user's, and not the default."""
-        return bool(self.options.get("tolerance_is_given")) or self.tolerance != DEFAULT_TOLERANCE
+        typed = self.options.get("typed")
+        return (isinstance(typed, list | tuple) and "tolerance" in typed) or self.tolerance != DEFAULT_TOLERANCE
 
     @property
     def contrast(self) -> str:

@@ -16,7 +16,7 @@ from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Value
 
-_LENGTH, _WARMUP = "trial_seconds", "warmup_seconds"
+_LENGTH = "trial_seconds"
 
 
 def repeat_command(settings: RunSettings) -> str:
@@ -32,7 +32,7 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
     deciding = {option.name for option in OPTIONS.values() if option.decides_defaults}
     typed = {name: given[name] for name in deciding & given.keys()}
     without = _request(typed)
-    length = _length_words(options, given, without)
+    length = _words(OPTIONS[_LENGTH], given, without)
     beside_length = _request({**typed, _LENGTH: given[_LENGTH]}) if length else without
     words = ["tdelta", "run" if given.get("contrast", ENCRYPTION) == ENCRYPTION else "compare"]
     for option in OPTIONS.values():
@@ -43,17 +43,6 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
         else:
             words += _words(option, given, beside_length)
     return words if words[1] == "run" else ["--other" if word == "--encrypted" else word for word in words]
-
-
-def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:
-    """The options for the length of trials, also where it is the usual one and was typed.
-
-    An engine's own ``--warmup`` is for trials that nobody gave a length: a run without it was given one.
-    """
-    option = OPTIONS[_LENGTH]
-    has_no_discard = _WARMUP in recorded and recorded[_WARMUP] is None
-    was_typed = has_no_discard and without.values[_WARMUP] is not None
-    return _words(option, given, without) or (option.words(given[_LENGTH]) if was_typed else [])
 
 
 def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
@@ -68,7 +57,7 @@ def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> lis
     if name == "vary":
         value, default = {f: levels for f, levels in value.items() if levels != default.get(f)}, {}
     is_open = "rate" in given or "rate" in varied
-    is_written = name in usual["vary"] or (option.has_open_loop_default and is_open) or given.get(f"{name}_is_given")
+    is_written = name in usual["vary"] or (option.has_open_loop_default and is_open) or name in given.get("typed", ())
     return option.words(value) if value != default or is_written else []
 
 

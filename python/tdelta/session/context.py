@@ -79,7 +79,7 @@ class RunContext:
         if not self.trials and not self.pace.holds_a_block():
             request = self.plan.request
             needed = self.pace.extension(request.min_rounds)
-            if request.max_seconds_is_given or needed is None:
+            if "max_seconds" in request.typed or needed is None:
                 raise self.pace.fault()
             self.plan = self.plan.extended(needed)
             self.pace.max_seconds = needed

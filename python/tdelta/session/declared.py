@@ -77,8 +77,7 @@ class Options:
     another in the next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the
     load instead of a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it
     prints. ``rate`` makes the loop open: operations per second over all threads, or the text of a share of the
-    baseline's capacity (``60%``). ``cold`` empties all caches before each trial; ``work_is_given``: that they are, or
-    are not, was typed.
+    baseline's capacity (``60%``). ``cold`` empties all caches before each trial.
 
     The copies. ``scope`` is what an engine encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's
     that is encrypted, in which PostgreSQL's encrypted copies live. ``cache`` is a share of the data size, or the text
@@ -87,15 +86,15 @@ class Options:
     The design. ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
     ``contrast`` is ``cipher``, or of `tdelta compare` the factor whose levels are builds, none of which encrypts.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``blocks_per_round_is_given``: they were typed; otherwise fewer are used if more rounds fit so. ``bb_control``:
-    whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
-    after each measured trial its copy runs some transactions with every statement metered by itself. ``profile``: after
-    the measured trials of a round, copies are run once more and sampled by ``perf``.
+    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
+    one. ``trace``: after each measured trial its copy runs some transactions with every statement metered by itself.
+    ``profile``: after the measured trials of a round, copies are run once more and sampled by ``perf``.
 
-    The decision. ``tolerance_is_given``: the tolerance is the user's and not the default, though it may be as large.
-    ``max_seconds_is_given``: the same of the time; a default time is extended where it is too short for a run.
-    ``latency_limit_seconds`` is what a transaction may take; how often it took longer is reported, never decided on.
-    ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
+    The decision. ``latency_limit_seconds`` is what a transaction may take; how often it took longer is reported, never
+    decided on. ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
+
+    ``typed`` names those of `TOLD` that were typed, though it may be as their defaults: blocks are fewer, and the time
+    is longer, where that helps and nobody said how many; a tolerance is the user's own word.
     """
 
     study: str | None = option(
@@ -362,12 +361,6 @@ class Options:
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
-    work_is_given: bool = option(
-        "", values.Flag(), "Whether --vary work was typed.", False, of_study=False, compare=False
-    )
-    blocks_per_round_is_given: bool = option(
-        "", values.Flag(), "Whether --blocks was typed.", False, of_study=False, compare=False
-    )
     self_test: bool = option(
         "--self-test",
         values.Flag(),
@@ -441,9 +434,6 @@ class Options:
     max_seconds: float = option(
         "--max-time", values.Duration(), "Total time, set-up included.", 85.0, of_pilot=False, group=Group.COMMON
     )
-    max_seconds_is_given: bool = option(
-        "", values.Flag(), "Whether --max-time was typed.", False, of_study=False, compare=False
-    )
     tolerance: float = option(
         "--tolerance",
         values.Percent(),
@@ -452,9 +442,6 @@ class Options:
         calibrates=True,
         of_pilot=False,
         group=Group.COMMON,
-    )
-    tolerance_is_given: bool = option(
-        "", values.Flag(), "Whether --tolerance was typed.", False, of_study=False, compare=False
     )
     budget: float | None = option(
         "--budget",
@@ -511,3 +498,10 @@ class Options:
         of_study=False,
         group=Group.OUTPUT,
     )
+    typed: tuple[str, ...] = option(
+        "", values.Several(is_repeated=True), "What was typed.", (), of_pilot=False, of_study=False, compare=False
+    )
+
+
+TOLD = ("tolerance", "max_seconds", "blocks_per_round", "trial_seconds", "work")
+"""Options, and factors, of which it matters whether they were typed."""

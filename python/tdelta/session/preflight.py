@@ -141,7 +141,7 @@ def with_enough_time(plan: Plan, clock: Clock) -> Plan:
         _require_time_as_pressed(plan, clock)
     except TimeFault:
         request, pace = plan.request, Pace(plan, clock.elapsed)
-        if request.max_seconds_is_given:
+        if "max_seconds" in request.typed:
             raise
         pace.pressed(clock.slowdown())
         needed = pace.extension(request.min_rounds)
@@ -222,7 +222,7 @@ def with_enough_rounds(plan: Plan) -> Plan:
     than those of 4 rounds of 8.
     """
     request = plan.request
-    if request.blocks_per_round_is_given or request.study is not None or request.max_rounds is not None:
+    if "blocks_per_round" in request.typed or request.study is not None or request.max_rounds is not None:
         return plan
     for blocks in range(request.blocks_per_round, _FEWEST_BLOCKS - 1, -1):
         shorter = plan.with_options(blocks_per_round=blocks)

@@ -9,7 +9,7 @@ from typing import Any
 from tdelta.engines.registry import defaults, servers
 from tdelta.engines.server.dsn import engines
 from tdelta.errors import UnknownName
-from tdelta.session.declared import Options
+from tdelta.session.declared import TOLD, Options
 from tdelta.session.options import Option, options_of
 from tdelta.session.studies import on_external_servers, study
 
@@ -87,6 +87,7 @@ def _option(name: str) -> Option:
 
 def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     """A value for every option: what was given, then the study's, the engine's, the usual one."""
+    typed = tuple(name for name in TOLD if name in given or name in given.get("vary", {}))
     if engine := _engine_of_servers(given):
         # A second copy of the data on one server alone would take its cache: both have one, or neither.
         has_controls = all(given.get(name) is not False for name in _CONTROLS)
@@ -106,9 +107,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
-    typed = {f"{name}_is_given": name in given for name in ("tolerance", "max_seconds", "blocks_per_round")}
-    typed["work_is_given"] = "work" in vary
-    return {**usual, **settings, **typed, **given, "vary": {**factors, **vary}}
+    return {**usual, **settings, "typed": typed, **given, "vary": {**factors, **vary}}
 
 
 def _engine_of_servers(given: Mapping[str, Any]) -> str | None:

@@ -304,7 +304,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     check_request(request, vary, chosen)
     check_steps(vary, workload, chosen)
     vary, left_out = available_levels(_with_versions(vary, chosen), chosen.crypto)
-    if servers is not None and "cold" in vary.get("work", ()) and not request.work_is_given:
+    if servers is not None and "cold" in vary.get("work", ()) and "work" not in request.typed:
         servers.require_alone()
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.seed is None else request.seed

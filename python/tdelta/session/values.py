@@ -307,7 +307,7 @@ class Flag(Value):
         return [None] if value is self.stands_for else []
 
 
-class _Several(Value):
+class Several(Value):
     """Of any sequence a tuple, which is a list in JSON."""
 
     def gathered(self, parsed: Any) -> tuple[Any, ...]:
@@ -321,7 +321,7 @@ class _Several(Value):
 
 
 @dataclass(frozen=True)
-class Percents(Percent, _Several):
+class Percents(Percent, Several):
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> tuple[float, ...]:
@@ -332,7 +332,7 @@ class Percents(Percent, _Several):
 
 
 @dataclass(frozen=True)
-class Labels(_Several):
+class Labels(Several):
     metavar: str = "LABEL"
     is_repeated: bool = True
 

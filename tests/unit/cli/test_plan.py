@@ -33,10 +33,8 @@ class FakeProspecting:
         asked: PlanQuery,
         observer: Callable[[Event], None],
         pilot_seconds: float | None = None,
-        *,
-        given: frozenset[str],
     ) -> Prospect:
-        self.pilots.append((request, asked, pilot_seconds, given))
+        self.pilots.append((request, asked, pilot_seconds))
         observer(Phase("pilot", "identical copies"))
         return whole()
 
@@ -52,7 +50,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> FakeProspecting:
 def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspecting) -> None:
     done = call("plan")
     assert done.code == 0
-    assert session.pilots == [(RunRequest(), PlanQuery(), None, frozenset())]
+    assert session.pilots == [(RunRequest(), PlanQuery(), None)]
     assert done.out == call("plan", "last").out
     assert done.err == "pilot: identical copies\n"
 
@@ -60,12 +58,12 @@ def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspect
 def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:
     words = "--threads 4 --blocks 8 --size 20MB --vary cipher=aes-128 --pilot-time 40s --max-time 30m"
     call("plan", *words.split())
-    ((request, asked, seconds, given),) = session.pilots
+    ((request, asked, seconds),) = session.pilots
     assert (request.threads, request.blocks_per_round, request.size_bytes) == (4, 8, 20_000_000)
     assert request.vary == {"cipher": ("aes-128",)}
     assert (asked.max_seconds, seconds) == (1800.0, 40.0)
     assert request.max_seconds == RunRequest().max_seconds, "--max-time is the planned run's, not the pilot's"
-    assert given == {"threads", "blocks_per_round", "size_bytes", "vary"}
+    assert request.typed == ("blocks_per_round",)
 
 
 def test_a_study_by_its_name_is_piloted(session: FakeProspecting) -> None:

@@ -208,13 +208,6 @@ def test_settings_that_differ_make_the_run_invalid(sitting: Sitting) -> None:
     )
 
 
-def test_page_sizes_may_never_differ_within_a_stratum(sitting: Sitting) -> None:
-    def facts(settings):
-        return {"page_size": "4096" if settings.cipher == "none" else "8192"}
-
-    assert not check(sitting.scripted(facts=facts).conduct(), "settings").ok
-
-
 @pytest.mark.parametrize(("hides", "cipher", "state"), [(True, "none", "encrypted"), (False, "aes-256", "plain")])
 def test_a_file_that_is_not_encrypted_as_asked_makes_the_run_invalid(
     sitting: Sitting, hides: bool, cipher: str, state: str
@@ -519,15 +512,6 @@ def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
     with refused(UsageError, "level-out-of-reach", factor="aes_instructions", level="off", why="no-aes"):
         sitting.conduct(vary={"aes_instructions": ("off",)})
-
-
-def counting(misses: int):
-    def counted(twin, job):
-        measured = trial(twin, job)
-        return replace(measured, engine_counters={"cache_misses": misses, "cache_writes": 0})
-
-    trial = FakeTwin.trial
-    return counted
 
 
 def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_invalid_and_no_defect(

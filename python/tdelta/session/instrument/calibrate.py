@@ -171,7 +171,7 @@ def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequ
         min_rounds=ROUNDS_PER_RUN,
         max_rounds=ROUNDS_PER_RUN,
         max_seconds=max(1.0, seconds_left - _CLOSING_SECONDS),
-        max_seconds_is_given=True,
+        typed=(*request.typed, "max_seconds"),
         use_calibration=False,
         metric=Metric.RESPONSE_TIME,
     )

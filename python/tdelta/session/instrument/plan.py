@@ -75,17 +75,15 @@ def from_pilot(
     observer: Callable[[Event], None],
     pilot_seconds: float | None = None,
     *,
-    given: frozenset[str] = frozenset(),
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> Prospect:
-    """Conduct a pilot for the run that is asked about, and plan from it.
+    """Conduct a pilot for the run that is asked about, and plan from it; what was typed is not advised against.
 
     The pilot's runs are kept in the store, so that `from_runs` can go over them again.
 
     Args:
         pilot_seconds: wall clock of the pilot; the default of the engine if None.
-        given: the fields of ``request`` that were typed, which are not advised against.
         make_twins: as for `conduct`.
         now: as for `conduct`.
 
@@ -98,7 +96,7 @@ def from_pilot(
     _refuse_steps(conditions)
     seconds = pilot_seconds or (SERVER_PILOT_SECONDS if request.is_served else PILOT_SECONDS)
     began = now()
-    keeps_trial = "trial_seconds" in given
+    keeps_trial = "trial_seconds" in request.typed
     results = _conduct_pilot(request, seconds, observer, keeps_trial=keeps_trial, conduct_with=(make_twins, now))
     with Store.open(request.store, must_exist=True) as store:
         runs = [MeasuredRun.stored(store, result.settings.run_id) for result in results]
@@ -109,7 +107,7 @@ def from_pilot(
         _planned(conditions, request),
         set_up_seconds=_set_up_seconds(request),
         keeps_trial=keeps_trial,
-        keeps_blocks="blocks_per_round" in given,
+        keeps_blocks="blocks_per_round" in request.typed,
     )
     observer(Phase("simulate", "how long a run must be"))
     learned = {run.settings.run_id for run in taught}
@@ -191,7 +189,7 @@ def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: 
         min_rounds=_MANY_ROUNDS,
         max_rounds=None,
         max_seconds=max_seconds,
-        max_seconds_is_given=True,
+        typed=(*request.typed, "max_seconds"),
     )
 
 

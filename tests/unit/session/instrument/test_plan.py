@@ -17,11 +17,9 @@ from ..conducting import Sitting
 ASKED = PlanQuery(effects=(0.05,), tolerances=(0.02,), simulated=20)
 
 
-def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:
-    request = sitting.request(**options).replace(min_rounds=3, max_rounds=None, blocks_per_round=6)
-    return from_pilot(
-        request, ASKED, sitting.events.append, seconds, given=given, make_twins=sitting.twins, now=sitting.twins.clock
-    )
+def pilot(sitting: Sitting, seconds: float = 60.0, typed: tuple[str, ...] = (), **options: Any) -> Prospect:
+    request = sitting.request(**options).replace(min_rounds=3, max_rounds=None, blocks_per_round=6, typed=typed)
+    return from_pilot(request, ASKED, sitting.events.append, seconds, make_twins=sitting.twins, now=sitting.twins.clock)
 
 
 def test_a_pilot_runs_plain_twins_only_with_trials_of_three_lengths(sitting: Sitting) -> None:
@@ -51,7 +49,7 @@ def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sittin
 
 
 def test_a_length_that_is_typed_is_the_only_one(sitting: Sitting) -> None:
-    found = pilot(sitting, trial_seconds=0.5, given=frozenset({"trial_seconds"}))
+    found = pilot(sitting, trial_seconds=0.5, typed=("trial_seconds",))
     assert len(found.grounds.lengths) == 1
     assert found.layout.trial_seconds == pytest.approx(0.5, rel=0.1)
 
@@ -131,7 +129,7 @@ def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: S
         if sum(isinstance(e, RunPlanned) for e in sitting.events) == 2:
             raise KeyboardInterrupt
 
-    request = sitting.request().replace(max_rounds=None, blocks_per_round=6)
+    request = sitting.request().replace(max_rounds=None, blocks_per_round=6, typed=())
     with pytest.raises(KeyboardInterrupt) as ended:
         from_pilot(request, ASKED, end_the_second, 60.0, make_twins=sitting.twins, now=sitting.twins.clock)
     measured = next(event.settings.run_id for event in sitting.events if isinstance(event, RunPlanned))
