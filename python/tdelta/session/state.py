@@ -56,10 +56,7 @@ class TwinNotes:
     facts: dict[int, tuple[str, dict[str, str]]] = field(default_factory=dict)
     """By stratum, the condition whose twin was first, and its settings."""
 
-    unsettled: list[Caution] = field(default_factory=list)
-    lost: list[Caution] = field(default_factory=list)
-    paused: list[Caution] = field(default_factory=list)
-    other_plans: list[Caution] = field(default_factory=list)
+    cautions: list[Caution] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,8 @@ class Checks:
                 first=first,
                 first_plan=difference.baseline,
             )
-            if reported not in self._notes.other_plans:
-                self._notes.other_plans.append(reported)
+            if reported not in self._notes.cautions:
+                self._notes.cautions.append(reported)
 
     def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum and build."""
@@ -136,27 +136,26 @@ class Checks:
         """Caches that still missed less often from trial to trial when a round's first block had to begin."""
         for condition, found in misses.items():
             last = ", ".join(f"{value:.3g}" for value in found[-LOOKED_AT:])
-            self._notes.unsettled.append(
+            self._notes.cautions.append(
                 Caution.of("cache-unsettled", round=number + 1, condition=condition.key, trials=len(found), misses=last)
             )
 
     def lost(self, number: int, void: RunPart, said: Refusal) -> None:
         """A twin's server died at work; what it was at is void, and its round went no further."""
-        self._notes.lost.append(Caution.of("server-lost", round=number + 1, void=void, why=said))
+        self._notes.cautions.append(Caution.of("server-lost", round=number + 1, void=void, why=said))
 
     def paused(self, number: int, block: int, said: Refusal) -> None:
         """Something stood still during a block, which is void and is run again."""
-        self._notes.paused.append(Caution.of("block-void", round=number + 1, block=block + 1, why=said))
+        self._notes.cautions.append(Caution.of("block-void", round=number + 1, block=block + 1, why=said))
 
     @property
     def losses(self) -> int:
-        return len(self._notes.lost)
+        return sum(caution.code == "server-lost" for caution in self._notes.cautions)
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """Cautions that do not make the run invalid, and go with its answer."""
-        noted = (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
-        return (*noted, *self._key_cautions(), *self._same_programs(), *self._build_cautions())
+        return (*self._notes.cautions, *self._key_cautions(), *self._same_programs(), *self._build_cautions())
 
     def _build_cautions(self) -> Iterator[Caution]:
         """Settings in which builds differ by their own defaults: that is part of what is compared."""
