@@ -162,7 +162,7 @@ def _given_once(request: RunRequest, vary: Levels) -> Iterator[Refusal]:
 def _taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Refusal]:
     """Options and factors that a product, or servers of the user's, do not take."""
     factors = {name: factor.takes for name, factor in FACTORS.items()}
-    factors |= {option.factor or option.name: option.takes for option in OPTIONS.values() if option.takes}
+    factors |= {option.name: option.takes for option in OPTIONS.values() if option.takes}
     given = [(option.flag, option.name, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", name, factors.get(name)) for name in vary]
     wrong: dict[str, list[str]] = {}

@@ -250,7 +250,6 @@ class Options:
         values.Flag(),
         "Start every trial with cold caches.",
         False,
-        factor="work",
         decides_trial=True,
         group=Group.WORKLOAD,
     )

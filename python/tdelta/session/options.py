@@ -34,7 +34,6 @@ class Option:
         shown: the default in words, where writing its value would not say it.
         group: the heading under which it is listed.
         takes: which engines take it; None where every engine does.
-        factor: the factor that varies it, where its name is another.
         also: a second field that the same flag sets.
         decides_trial: whether it decides what a trial is, so that a calibration must have it in common with a run.
         calibrates: whether ``tdelta calibrate`` takes it; it does, if it decides what a trial is.
@@ -52,7 +51,6 @@ class Option:
     shown: str = ""
     group: Group = Group.ADVANCED
     takes: Takes | None = None
-    factor: str = ""
     also: str = ""
     decides_trial: bool = False
     calibrates: bool = False
