@@ -122,7 +122,6 @@ REQUESTS = {
         "{path}: {why}, and its commands would run with your permissions; check it and name it with --project {name},"
         " or use --no-project"
     ),
-    "project-value": "{key} = {found}: expected {expected}",
     "project-password": "{key}: do not put a password in a shared file. Change that password and {remedy}",
     "project-several-runs": "{option} requires a project with one run, found {found}; name STUDY and --engine",
     "fleet-option": "{key} is not a key of an inventory; use {option} of `tdelta fleet`",

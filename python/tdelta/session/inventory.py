@@ -15,9 +15,10 @@ from typing import Any
 
 from tdelta.engines.server.dsn import parse_dsn
 from tdelta.errors import InventoryError, UsageError
+from tdelta.inputs import unexpected
 from tdelta.messages import Refusal
 from tdelta.records.kept import label_fault
-from tdelta.session.project import KEYS, ProjectReader, checked, read_value, with_key
+from tdelta.session.project import KEYS, ProjectReader, checked, read_value
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.workloads.faults import shown
 
@@ -113,15 +114,13 @@ class _Reader(ProjectReader):
         try:
             return float(read_value(KEYS[_MAX_TIME].value, document[_TIME]))
         except ValueError as fault:
-            said = fault.args[0]
-            self.fault(with_key(said, _TIME) if said.code == "project-value" else said, _TIME)
+            self.fault(fault.args[0].at(_TIME), _TIME)
             return None
 
     def _at_once(self, document: Mapping[str, object]) -> int | None:
         found = document.get(_AT_ONCE)
         if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 1):
-            expected = "a whole number of at least 1"
-            self.fault(Refusal.of("project-value", key=_AT_ONCE, expected=expected, found=shown(found)), _AT_ONCE)
+            self.fault(unexpected("a whole number of at least 1", shown(found), _AT_ONCE), _AT_ONCE)
             return None
         return found
 
@@ -162,10 +161,7 @@ class _Reader(ProjectReader):
         named = table.get("server", [])
         listed = named if isinstance(named, list) else [named]
         if not all(isinstance(one, str) and one and one.isprintable() for one in listed):
-            expected = "a name, or a list of names"
-            self.fault(
-                Refusal.of("project-value", key="server", expected=expected, found=shown(named)), *path, "server"
-            )
+            self.fault(unexpected("a name, or a list of names", shown(named), "server"), *path, "server")
             return frozenset()
         dsns = [parse_dsn(values[key]) for key in ("baseline", "encrypted") if values.get(key)]
         return frozenset((*listed, *(str(dsn.host) for dsn in dsns)))

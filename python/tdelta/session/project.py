@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
-from tdelta.inputs import out_of_range
+from tdelta.inputs import out_of_range, unexpected
 from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import passwords_in
 from tdelta.session.options import Option
@@ -154,7 +154,7 @@ def _levels(levels: object) -> str:
 
 def _level(level: object) -> str:
     if isinstance(level, bool) or not isinstance(level, str | int | float):
-        raise ValueError(_expected("a level: text or a number", level))
+        raise ValueError(unexpected("a level: text or a number", shown(level)))
     return str(level)
 
 
@@ -163,28 +163,24 @@ def _one(value: Value, found: object) -> Any:
         case Flag() if isinstance(found, bool):
             return value.stands_for if found else None
         case Flag():
-            raise ValueError(_expected("true or false", found))
+            raise ValueError(unexpected("true or false", shown(found)))
         case WholeNumber():
             limit = f"a whole number of at least {value.least}" + (f" and at most {value.most}" if value.most else "")
             is_whole = isinstance(found, int) and not isinstance(found, bool) and value.least <= found < 2**63
             if not is_whole or (value.most is not None and isinstance(found, int) and found > value.most):
-                raise ValueError(_expected(limit, found))
+                raise ValueError(unexpected(limit, shown(found)))
             return found
         case Rate() if not isinstance(found, str):
             if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < _LARGEST:
-                raise ValueError(_expected("a number above 0, or a percentage as text", found))
+                raise ValueError(unexpected("a number above 0, or a percentage as text", shown(found)))
             return float(found)
         case Choice():
             if found not in value.names:
-                raise ValueError(_expected(f"one of {', '.join(value.names)}", found))
+                raise ValueError(unexpected(f"one of {', '.join(value.names)}", shown(found)))
             return found
     if not isinstance(found, str) or not found.isprintable() or not found:
-        raise ValueError(_expected(f"text, as it is typed for {value.metavar or 'the option'}", found))
+        raise ValueError(unexpected(f"text, as it is typed for {value.metavar or 'the option'}", shown(found)))
     return Path(found) if isinstance(value, PathValue) else value.parse(found)
-
-
-def _expected(expected: str, found: object) -> Refusal:
-    return Refusal.of("project-value", key="", expected=expected, found=shown(found))
 
 
 class ProjectReader(FolderFiles):
@@ -270,8 +266,8 @@ class ProjectReader(FolderFiles):
             found = document.get(kind)
             if not isinstance(found, dict):
                 if kind in document and not isinstance(found, str):
-                    said = _expected("a name, or tables with the options of each", found)
-                    self.fault(with_key(said, kind), kind)
+                    said = unexpected("a name, or tables with the options of each", shown(found), kind)
+                    self.fault(said, kind)
                 continue
             for name, options in self.entries(found, kind).items():
                 if not self.is_table(options, kind, name):
@@ -301,8 +297,8 @@ class ProjectReader(FolderFiles):
             except ValueError as fault:
                 said = fault.args[0] if fault.args else None
                 if not isinstance(said, Refusal):  # a number that Python does not read
-                    said = _expected(f"a value of {KEYS[key].flag}", value)
-                self.fault(with_key(said, key) if said.code == "project-value" else said.at(key), *at)
+                    said = unexpected(f"a value of {KEYS[key].flag}", shown(value))
+                self.fault(said.at(key), *at)
             except UsageError as error:
                 for refusal in error.refusals:
                     self.fault(_without_password(refusal, key), *at)
@@ -315,7 +311,7 @@ class ProjectReader(FolderFiles):
         """The value of one option, its paths from the file's folder; nothing for a flag that is false."""
         if key in _DSNS and not (isinstance(value, str) and value.isprintable()):
             kind = type(value).__name__  # what stands there may be a password
-            raise ValueError(Refusal.of("project-value", key=key, expected="a DSN as text", found=f"another {kind}"))
+            raise ValueError(unexpected("a DSN as text", f"another {kind}"))
         parsed = read_value(option.value, value)
         if parsed is None:
             return {}
@@ -335,10 +331,6 @@ def _quoting_none(said: Refusal) -> Refusal:
 
 def _masked(value: Any) -> Any:
     return _CREDENTIALS.sub(r"\1…@", value) if isinstance(value, str) else value
-
-
-def with_key(said: Refusal, key: str) -> Refusal:
-    return Refusal(said.code, {**said.parameters, "key": key})
 
 
 def _without_password(said: Refusal, key: str) -> Refusal:
