@@ -120,7 +120,7 @@ def prepared_inputs(
 
 def patient_clock(request: RunRequest, now: Callable[[], float] = time.monotonic) -> Clock:
     """A clock for the time in which the user's rows are made ready: as long as a default time may be extended to."""
-    return Clock(request.max_seconds * (1.0 if request.max_seconds_is_given else MOST_EXTENSION), now)
+    return Clock(request.max_seconds * (1.0 if "max_seconds" in request.typed else MOST_EXTENSION), now)
 
 
 def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:

@@ -140,7 +140,7 @@ def resume(
         _require_same(found, store.versions(found), library_versions())
         state = RunState.of(store, found)
         if state.extended_seconds is not None:
-            request = request.replace(max_seconds=state.extended_seconds, max_seconds_is_given=True)
+            request = request.replace(max_seconds=state.extended_seconds, typed=(*request.typed, "max_seconds"))
         if max_seconds is not None:
             request = request.replace(max_seconds=min(max_seconds, request.max_seconds))
         clock = patient_clock(request, now)
