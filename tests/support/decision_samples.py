@@ -23,7 +23,7 @@ def decided(*others: tuple[str, RunResult], daily: RunResult | None = None, **mo
 
 
 def whole() -> tuple[Decided, Load]:
-    busy = (Caution.of("machine-busy", who="threads", share=0.12),)
+    busy = (Caution.of("others-used-cpu", share=0.12),)
     others = {"encrypt": s.acted(), "backup": s.backed_up(), "spill": s.leaking(), "storage": s.stored()}
     others |= {name: s.changed(others.get(name, s.slower()), cautions=busy) for name in ("backup", "cache")}
     return decided(*others.items(), daily=s.own_database(), open=(LATE,)), PEAK

@@ -295,7 +295,7 @@ def _cautions(
         )
     waited = pressure.get("cpu_some", 0.0)
     if waited > _BUSY_SHARE:
-        cautions.append(Caution.of("machine-busy", who="other programs", share=waited))
+        cautions.append(Caution.of("cipher-delayed", share=waited))
     return tuple(cautions)
 
 

@@ -2,8 +2,8 @@
 
 A share of ``cpu_some`` says that for this part of the wall clock at least one task of the machine waited for a CPU
 (Documentation/accounting/psi.rst of the kernel). tdelta's own threads count as well: with more threads than idle CPUs
-they press themselves. ``steal`` is the share of all CPU time that the host gave to another guest (proc_stat(5)), in
-ticks of 10 ms as a rule, so that for a short trial on few CPUs it is coarse.
+they press themselves. ``cpu_busy`` is the share of all CPU time in which something ran, ``steal`` the share that the
+host gave to another guest (proc_stat(5)), in ticks of 10 ms as a rule, so that for a short trial they are coarse.
 
 A kernel without these files (``CONFIG_PSI`` off, ``psi=0``) leaves the shares out; it does not make them zero.
 """
@@ -43,21 +43,24 @@ class PressureMeter:
         """The shares from then on until now.
 
         Returns:
-            ``cpu_some``, ``io_some`` and ``memory_some`` as shares of the wall clock, ``steal`` as a share of the CPU
-            time of all CPUs; each within 0 … 1, and left out where the kernel does not tell.
+            ``cpu_some``, ``io_some`` and ``memory_some`` as shares of the wall clock, ``cpu_busy`` and ``steal`` as
+            shares of the CPU time of all CPUs; each within 0 … 1, and left out where the kernel does not tell.
         """
         after, elapsed_ns = self._read(), self._clock() - self._began_ns
         grown = {name: total - self._before[name] for name, total in after.items() if name in self._before}
         shares = {f"{name}_some": _share(grown[name] * 1000, elapsed_ns) for name in RESOURCES if name in grown}
-        return shares | ({"steal": _share(grown["steal"], grown["ticks"])} if grown.get("ticks", 0) > 0 else {})
+        if grown.get("ticks", 0) > 0:
+            shares |= {name: _share(grown[name], grown["ticks"]) for name in ("cpu_busy", "steal")}
+        return shares
 
     def _read(self) -> dict[str, int]:
-        """By resource the µs in which some task waited, and the ticks of all CPUs with those that were stolen."""
+        """By resource the µs in which some task waited, and the ticks of all CPUs with the busy and the stolen ones."""
         files = {name: _SOME.search(read_text(self._proc / "pressure" / name) or "") for name in RESOURCES}
         found = {name: int(total[1]) for name, total in files.items() if total is not None}
         if (cpus := _CPUS.match(read_text(self._proc / "stat") or "")) is not None:
-            ticks = [int(field) for field in cpus[1].split()]
-            found |= {"steal": ticks[-1], "ticks": sum(ticks)}
+            user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, cpus[1].split())
+            busy = user + nice + system + irq + soft_irq
+            found |= {"cpu_busy": busy, "steal": steal, "ticks": busy + idle + io_wait + steal}
         return found
 
 

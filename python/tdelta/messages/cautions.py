@@ -63,7 +63,8 @@ CAUTIONS = {
     ),
     # other load on the machine
     "others-delayed-database": "busy machine: other programs took its CPUs for {share:.0%} of the time (subtracted)",
-    "machine-busy": "busy machine: {who} waited for a CPU during {share:.0%} of the time; repeat when it is idle",
+    "others-used-cpu": "busy machine: other programs used {share:.0%} of its CPU time; repeat when it is idle",
+    "cipher-delayed": "busy machine: other programs kept the CPU for {share:.0%} of the time; repeat when it is idle",
     "host-took-cpu": "the host of this virtual machine took {share:.1%} of the CPU time",
     "cache-unsettled": "round {round}: the cache of {condition} is unsettled after {trials} trials ({misses} misses)",
     "server-lost": "round {round}: lost a server ({why}); {void} was discarded and the copies were recreated",
@@ -182,7 +183,7 @@ AGAINST_TRUST = (
     # the measurement
     "one-sided-failures",
     "others-delayed-database",
-    "machine-busy",
+    "others-used-cpu",
     "carried-over",
     "round-effect",
     "block-effect",

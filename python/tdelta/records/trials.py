@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Any
@@ -239,6 +240,14 @@ class Measurement:
         misses = self.engine_counters.get("buffer_reads")
         return None if misses is None else misses / max(1, self.counted_operations)
 
+    def others_cpu_share(self, cpus: int) -> float | None:
+        """The share of the time of all CPUs that neither the database nor its client used; None if that is not known."""
+        busy = self.pressure.get("cpu_busy")
+        if busy is None or self.host or self.agents or not self.cpu_seconds or not self.elapsed_ns:
+            return None
+        own = (self.cpu_seconds + self.client_cpu_seconds) * 1e9 / (self.elapsed_ns * cpus)
+        return max(0.0, busy - own)
+
     @property
     def standstill(self) -> str:
         """A standstill during the trial, in words; empty where nothing stood still."""
@@ -290,6 +299,12 @@ def skew_ns(agents: Mapping[str, AgentPart]) -> int:
     """How far the first start and the last are apart."""
     began = [one.began_ns for one in agents.values()]
     return max(began) - min(began)
+
+
+def others_cpu_share(trials: Iterable[Trial], cpus: int) -> float:
+    """The share of the time of all CPUs that other programs used, median over the trials; 0 if it is known of none."""
+    shares = [trial.measurement.others_cpu_share(cpus) for trial in trials]
+    return statistics.median([share for share in shares if share is not None] or [0.0])
 
 
 def by_condition(trials: Iterable[Trial]) -> dict[str, list[Measurement]]:

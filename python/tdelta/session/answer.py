@@ -28,6 +28,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
+from tdelta.records.trials import others_cpu_share
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions
@@ -39,8 +40,8 @@ from tdelta.session.studies import study
 from tdelta.session.values import Flag
 from tdelta.workloads.scan import cut
 
-PRESSED = 0.10
-"""The median share of a trial's time in which tasks of the machine waited for a CPU."""
+BUSY = 0.10
+"""The share of the CPU time of all CPUs that other programs used, median over trials."""
 
 DELAYED = 0.05
 """The share of the measured time in which the database itself did."""
@@ -48,28 +49,20 @@ DELAYED = 0.05
 STOLEN = 0.02
 
 
-def pressure_cautions(plan: Plan, trials: Sequence[Trial]) -> Iterator[Caution]:
-    """How pressed the machine was, and by whom.
+def pressure_cautions(trials: Sequence[Trial]) -> Iterator[Caution]:
+    """Whether other programs used the machine.
 
-    Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
-    database's own delay is known to be other programs' doing, that is told in its place.
+    Pressure stall information does not show it: the threads of a server and its client wait for one another, too. Where
+    the delay of the database itself is known to be other programs' doing, that is reported in place of their CPU time.
     """
-    pressed, delayed = median_pressure(trials, "cpu_some"), others_delay_share(trials)
-    is_delayed = delayed is not None and delayed > DELAYED
-    is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
-    if delayed is not None and is_delayed:
+    busy, delayed = others_cpu_share(trials, os.cpu_count() or 1), others_delay_share(trials)
+    if delayed is not None and delayed > DELAYED:
         yield Caution.of("others-delayed-database", share=delayed)
-    elif is_pressed and delayed is None:
-        # Of a server, one client has several threads at work: they wait for one another as well.
-        who = "threads" if plan.request.is_served else "other programs"
-        yield Caution.of("machine-busy", who=who, share=pressed)
+    elif busy > BUSY and delayed is None:
+        yield Caution.of("others-used-cpu", share=busy)
     stolen = median_pressure(trials, "steal")
     if stolen > STOLEN:
         yield Caution.of("host-took-cpu", share=stolen)
-
-
-def _threads(plan: Plan) -> int:
-    return max(int(condition.level("threads")) for condition in plan.conditions)
 
 
 def median_pressure(trials: Sequence[Trial], name: str) -> float:
@@ -193,7 +186,7 @@ def assemble(
             *unexplained,
             *cautions,
             *_cautions(plan, ending),
-            *pressure_cautions(plan, trials),
+            *pressure_cautions(trials),
             *_loop_cautions(trials, dilution),
             *profiles.cautions(),
             *collectors.unit_costs.cautions(),

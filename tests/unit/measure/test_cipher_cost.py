@@ -143,7 +143,7 @@ def test_with_instructions_alone_needs_one_process_and_no_proof(levels):
 
 def test_a_busy_machine_is_a_caution(levels, monkeypatch):
     monkeypatch.setattr("tdelta.measure.cipher_cost.PressureMeter.stop", lambda _: {"cpu_some": 0.25})
-    check_messages(small().cautions, coded("machine-busy", share=0.25))
+    check_messages(small().cautions, coded("cipher-delayed", share=0.25))
 
 
 def test_only_facts_that_bear_on_the_cpu_are_kept(levels):

@@ -30,7 +30,8 @@ def test_shares_are_of_the_wall_clock_and_of_all_cpu_time(tmp_path, clock):
     clock.now_ns += 250_000_000
     machine(tmp_path, proc__pressure__cpu=PSI.format(51_000), proc__stat="cpu  20 0 10 15 0 0 0 5 0 0")
     machine(tmp_path, proc__pressure__io=PSI.format(2_500))
-    assert meter.stop() == pytest.approx({"cpu_some": 0.2, "io_some": 0.01, "memory_some": 0.0, "steal": 0.1})
+    waited = {"cpu_some": 0.2, "io_some": 0.01, "memory_some": 0.0}
+    assert meter.stop() == pytest.approx(waited | {"cpu_busy": 0.6, "steal": 0.1})
 
 
 @pytest.mark.parametrize("pressure", [None, "", "full avg10=0.00 total=77\n", "Operation not supported"])
@@ -68,5 +69,5 @@ def test_an_interval_shorter_than_a_tick_tells_no_steal(tmp_path, clock):
 def test_this_kernel_gives_shares():
     meter = PressureMeter()
     shares = meter.stop()
-    assert set(shares) <= {"cpu_some", "io_some", "memory_some", "steal"}
+    assert set(shares) <= {"cpu_some", "io_some", "memory_some", "cpu_busy", "steal"}
     assert all(0 <= share <= 1 for share in shares.values())

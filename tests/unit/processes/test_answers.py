@@ -1,5 +1,6 @@
 """Measurements from a worker's answers: whose delay is whose, and pauses."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from tdelta.measure.pressure import spent
 from tdelta.processes.answers import WORKER, client_step, embedded_step, measurement, of_embedded
 from tdelta.processes.jobs import PopulateJob, TrialJob
 from tdelta.processes.load_generator.trial import with_server
-from tdelta.records import Measurement, RunDelays
+from tdelta.records import Client, Measurement, RunDelays, Usage
 
 JOB = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0)
 PAUSED = {"paused_ns": 4_200_000_000, "suspended_ns": 0, "stopped": False}
@@ -89,3 +90,13 @@ def test_of_a_server_the_worker_is_the_client() -> None:
 
 
 TRIAL = TrialJob(seed=1, stream=2, operations=100, first_op=7, deadline_seconds=1.5)
+
+
+def test_cpu_time_of_others_is_what_neither_the_database_nor_its_client_used() -> None:
+    usage, client = Usage(cpu_user_seconds=1.0, cpu_system_seconds=0.5), Client(cpu_user_seconds=0.5)
+    pressure = {"cpu_busy": 0.75}
+    measured = Measurement.of_one("work", 2_000_000_000, pressure=pressure, usage=usage, client=client)
+    assert measured.others_cpu_share(4) == pytest.approx(0.5)
+    assert measured.others_cpu_share(1) == 0.0
+    assert replace(measured, pressure={}).others_cpu_share(4) is None, "not counted"
+    assert replace(measured, usage=Usage()).others_cpu_share(4) is None, "a server elsewhere"

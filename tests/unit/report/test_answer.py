@@ -295,7 +295,7 @@ def test_every_caution_that_speaks_against_an_answer_has_its_words(code: str) ->
 
 
 def test_the_worst_caution_comes_first_and_others_are_counted() -> None:
-    run = cautioned("machine-busy", "few-blocks", "calibration-invalid", "server-lost")
+    run = cautioned("others-used-cpu", "few-blocks", "calibration-invalid", "server-lost")
     found = against_trust(replace(run, cautions=(*run.cautions, Caution.of("sysbench-histogram"))))
     assert [found.index(c.against_trust or "") for c in run.cautions] == [1, 2, 0, 3]
     cautions = [one.text for one in run_answer(run).lines if one.is_warning]

@@ -542,14 +542,24 @@ def sized_once(trial, monkeypatch: pytest.MonkeyPatch, afterwards):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "mariadb"])
-def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_their_own(
+def test_cpu_time_of_other_programs_is_reported_and_not_waits_of_the_database_and_its_client(
     engine: str, sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served.installed(monkeypatch)
-    options, script = served.OPTIONS if engine == "mariadb" else {}, {"pressure": {"cpu_some": 0.31}}
-    place = served.served(sitting.base, **script) if engine == "mariadb" else sitting.scripted(**script)
-    who = "threads" if engine == "mariadb" else "other programs"
-    assert has(place.conduct(**options).cautions, "machine-busy", who=who, share=0.31)
+    options = served.OPTIONS if engine == "mariadb" else {}
+
+    def found(**pressure: float) -> list[float]:
+        place = (
+            served.served(sitting.base, pressure=pressure)
+            if engine == "mariadb"
+            else sitting.scripted(pressure=pressure)
+        )
+        cautions = place.conduct(**options).cautions
+        return [one.parameters["share"] for one in cautions if one.code == "others-used-cpu"]
+
+    assert found(cpu_some=0.9, cpu_busy=0.1) == []
+    (share,) = found(cpu_some=0.0, cpu_busy=1.0)
+    assert 0.1 < share < 1.0, "less what the database used itself"
 
 
 @pytest.fixture

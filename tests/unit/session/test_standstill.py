@@ -103,13 +103,13 @@ def test_a_block_that_stood_still_and_was_interrupted_is_no_block(sitting: Sitti
 
 
 def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
-    result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
-    told = [one for one in result.cautions if one.code in ("others-delayed-database", "machine-busy")]
+    result = sitting.scripted(delay_share=0.12, pressure={"cpu_busy": 1.0}).conduct()
+    told = [one for one in result.cautions if one.code in ("others-delayed-database", "others-used-cpu")]
     check_messages(told, coded("others-delayed-database", share=pytest.approx(0.12)))
 
 
 def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitting) -> None:
-    result = sitting.scripted(delay_share=0.04, pressure={"cpu_some": 0.09, "steal": 0.01}).conduct()
+    result = sitting.scripted(delay_share=0.04, pressure={"cpu_busy": 0.09, "steal": 0.01}).conduct()
     assert not [
         caution
         for caution in map(str, result.cautions)

@@ -11,7 +11,10 @@ use std::path::Path;
 
 const KINDS: [&str; 3] = ["cpu", "io", "memory"];
 const TIME_IN_QUEUE: usize = 10;
-/// The field `steal` of the first line of `/proc/stat`, behind its name; guest time is within user and nice already.
+/// Fields of the first line of `/proc/stat`, behind its name: two of an idle CPU, and `steal`. Guest time is within user
+/// and nice already.
+const IDLE: usize = 3;
+const IO_WAIT: usize = 4;
 const STEAL: usize = 7;
 
 /// Running totals at one moment, or how much they grew over some stretches of time.
@@ -20,8 +23,15 @@ pub struct Stalls {
     ns: u64,
     stalled_us: BTreeMap<&'static str, u64>,
     queued_ms: Option<u64>,
-    /// Ticks that the host stole, and all ticks of all CPUs.
-    stolen: Option<(u64, u64)>,
+    ticks: Option<Ticks>,
+}
+
+/// Time of all CPUs in the kernel's ticks: what the host stole, what ran here, and all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Ticks {
+    stolen: u64,
+    busy: u64,
+    all: u64,
 }
 
 impl Stalls {
@@ -36,7 +46,7 @@ impl Stalls {
             ns: monotonic_ns(),
             stalled_us: stalled.collect(),
             queued_ms: device.and_then(|path| queued(&read_own(path)?)),
-            stolen: read_own(Path::new("/proc/stat")).and_then(|text| stolen(&text)),
+            ticks: read_own(Path::new("/proc/stat")).and_then(|text| ticks(&text)),
         }
     }
 
@@ -49,10 +59,11 @@ impl Stalls {
             ns: self.ns.saturating_sub(before.ns),
             stalled_us: self.stalled_us.iter().filter_map(grown).collect(),
             queued_ms: self.queued_ms.zip(before.queued_ms).map(|(now, then)| now.saturating_sub(then)),
-            stolen: self
-                .stolen
-                .zip(before.stolen)
-                .map(|(now, then)| (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))),
+            ticks: self.ticks.zip(before.ticks).map(|(now, then)| Ticks {
+                stolen: now.stolen.saturating_sub(then.stolen),
+                busy: now.busy.saturating_sub(then.busy),
+                all: now.all.saturating_sub(then.all),
+            }),
         }
     }
 
@@ -66,14 +77,14 @@ impl Stalls {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
         };
-        self.stolen = match (self.stolen, stretch.stolen) {
-            (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
+        self.ticks = match (self.ticks, stretch.ticks) {
+            (Some(a), Some(b)) => Some(Ticks { stolen: a.stolen + b.stolen, busy: a.busy + b.busy, all: a.all + b.all }),
             (a, b) => a.or(b),
         };
     }
 
     /// Of stretches of time: `cpu_some`, `io_some` and `memory_some` as shares of it, `io_in_flight` as a number of
-    /// requests, `steal` as a share of the CPU time of all CPUs (in ticks, so that it is coarse for a short stretch).
+    /// requests, `steal` and `cpu_busy` as shares of the CPU time of all CPUs (in ticks, coarse for a short stretch).
     #[must_use]
     pub fn shares(&self) -> BTreeMap<String, f64> {
         let elapsed_us = self.ns.max(1) as f64 / 1e3;
@@ -82,8 +93,9 @@ impl Stalls {
         if let Some(queued_ms) = self.queued_ms {
             found.insert("io_in_flight".into(), queued_ms as f64 * 1e3 / elapsed_us);
         }
-        if let Some((stolen, all)) = self.stolen.filter(|(_, all)| *all > 0) {
+        if let Some(Ticks { stolen, busy, all }) = self.ticks.filter(|ticks| ticks.all > 0) {
             found.insert("steal".into(), (stolen as f64 / all as f64).min(1.0));
+            found.insert("cpu_busy".into(), (busy as f64 / all as f64).min(1.0));
         }
         found
     }
@@ -99,11 +111,12 @@ fn queued(text: &str) -> Option<u64> {
     text.split_whitespace().nth(TIME_IN_QUEUE)?.parse().ok()
 }
 
-/// The stolen ticks of `/proc/stat`, and all ticks; nothing where it has no such field (before Linux 2.6.11).
-fn stolen(text: &str) -> Option<(u64, u64)> {
+/// The ticks of `/proc/stat`; nothing where it has no stolen ones (before Linux 2.6.11).
+fn ticks(text: &str) -> Option<Ticks> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(STEAL + 1);
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-    Some((*ticks.get(STEAL)?, ticks.iter().sum()))
+    let (stolen, all) = (*ticks.get(STEAL)?, ticks.iter().sum::<u64>());
+    Some(Ticks { stolen, busy: all - stolen - ticks[IDLE] - ticks[IO_WAIT], all })
 }
 
 #[cfg(test)]
@@ -116,7 +129,7 @@ mod tests {
 
     fn at(ms: u64, stalled_us: u64, queued_ms: Option<u64>) -> Stalls {
         let stalled_us = BTreeMap::from([("io", stalled_us)]);
-        Stalls { ns: ms * 1_000_000, stalled_us, queued_ms, stolen: None }
+        Stalls { ns: ms * 1_000_000, stalled_us, queued_ms, ticks: None }
     }
 
     #[test]
@@ -133,8 +146,9 @@ mod tests {
 
     #[test]
     fn stolen_ticks_are_the_eighth_field_and_guests_time_is_counted_once() {
-        assert_eq!(stolen("cpu  10 20 30 40 50 60 70 80 900 900\ncpu0 1 2"), Some((80, 360)));
-        assert_eq!(stolen("cpu  10 20 30\n"), None);
+        let found = ticks("cpu  10 20 30 40 50 60 70 80 900 900\ncpu0 1 2");
+        assert_eq!(found, Some(Ticks { stolen: 80, busy: 190, all: 360 }));
+        assert_eq!(ticks("cpu  10 20 30\n"), None);
     }
 
     #[test]
@@ -146,10 +160,11 @@ mod tests {
     #[test]
     fn stretches_add_up_to_shares_of_their_whole_time() {
         let mut sum = Stalls::default();
-        sum.add(&Stalls { stolen: Some((1, 10)), ..at(100, 100_000, Some(10)) });
-        sum.add(&Stalls { stolen: Some((0, 30)), ..at(300, 0, Some(30)) });
+        sum.add(&Stalls { ticks: Some(Ticks { stolen: 1, busy: 4, all: 10 }), ..at(100, 100_000, Some(10)) });
+        sum.add(&Stalls { ticks: Some(Ticks { stolen: 0, busy: 6, all: 30 }), ..at(300, 0, Some(30)) });
         let found = sum.shares();
-        assert_eq!((found["io_some"], found["io_in_flight"], found["steal"]), (0.25, 0.1, 0.025));
+        assert_eq!((found["io_some"], found["io_in_flight"]), (0.25, 0.1));
+        assert_eq!((found["steal"], found["cpu_busy"]), (0.025, 0.25));
     }
 
     #[test]

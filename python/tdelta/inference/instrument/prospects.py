@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -48,6 +49,7 @@ from tdelta.records.instrument import (
     TimeCosts,
     Width,
 )
+from tdelta.records.trials import others_cpu_share
 
 _WORTH_A_CHANGE = 0.9
 _LENGTHS = 41
@@ -239,7 +241,7 @@ def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: f
 
 SIMULATED = 200  # runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)
 _FEW_INSTANCES = 12
-_PRESSED = 0.10
+_BUSY = 0.10
 _ALIKE = 0.2  # lengths that differ by less, in their logarithm, are the same length
 _TAILS = np.array([0.025, 0.975])
 _MOST_VARIANCE = 1.0
@@ -411,18 +413,6 @@ def _cautions(
         yield Caution.of("slow-noise", blocks=worst.trials, excess=worst.excess)
     if rounds[-1] < ENOUGH_ROUNDS:
         yield Caution.of("time-holds-few-rounds", rounds=rounds[-1], fewest=ENOUGH_ROUNDS)
-    pressed = _pressed(strata)
-    if pressed > _PRESSED:
-        is_server = any(t.measurement.client_cpu_seconds > 0.0 for one in strata for t in one.run.trials)
-        yield Caution.of("machine-busy", who="threads" if is_server else "other programs", share=pressed)
-
-
-def _pressed(strata: Sequence[StratumNoise]) -> float:
-    """The share of the time in which some task waited for a CPU, median over trials of one thread."""
-    waited = [
-        trial.measurement.pressure["cpu_some"]
-        for one in strata
-        for trial in one.run.trials
-        if "cpu_some" in trial.measurement.pressure and trial.condition.get("threads", 1) == 1
-    ]
-    return float(np.median(waited)) if waited else 0.0
+    busy = others_cpu_share((trial for one in strata for trial in one.run.trials), os.cpu_count() or 1)
+    if busy > _BUSY:
+        yield Caution.of("others-used-cpu", share=busy)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.flat import changed
-from support.refused import check_messages, coded, has, refused
+from support.refused import has, refused
 from tdelta.errors import UsageError
 from tdelta.inference.instrument.measured import MeasuredRun, PlannedRun, extract_noise
 from tdelta.inference.instrument.prospects import (
@@ -76,26 +76,16 @@ def test_a_quieter_machine_needs_less_time() -> None:
     assert noisy.rounds is None or noisy.rounds > 2 * quiet.rounds
 
 
-@pytest.mark.parametrize("client_cpu_seconds", [0.0, 0.01])
-def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_their_own(
-    client_cpu_seconds: float,
-) -> None:
-    def pressed(share: float) -> Prospect:
+def test_cpu_time_of_other_programs_is_reported() -> None:
+    def busy(share: float) -> Prospect:
         measured = run()
-        trials = tuple(
-            replace(
-                one,
-                measurement=changed(
-                    one.measurement, pressure={"cpu_some": share}, client_cpu_user_seconds=client_cpu_seconds
-                ),
-            )
-            for one in measured.trials
-        )
-        return found(replace(measured, trials=trials))
+        trials = [
+            replace(one, measurement=changed(one.measurement, pressure={"cpu_busy": share})) for one in measured.trials
+        ]
+        return found(replace(measured, trials=tuple(trials)))
 
-    (caution,) = set(pressed(0.31).cautions) - set(pressed(0.01).cautions)
-    who = "threads" if client_cpu_seconds else "other programs"
-    check_messages([caution], coded("machine-busy", who=who, share=0.31))
+    (caution,) = set(busy(1.0).cautions) - set(busy(0.01).cautions)
+    assert caution.code == "others-used-cpu"
 
 
 def test_the_same_trials_give_the_same_plan() -> None:

@@ -139,6 +139,7 @@ _PRESSURE = {
     "cpu_some": "a task waited for a CPU",
     "io_some": "a task waited for I/O",
     "memory_some": "a task waited for memory",
+    "cpu_busy": "CPU time in which any program ran",
     "steal": "CPU time that the host gave to others",
 }
 
