@@ -61,7 +61,7 @@ def _reported(machine: Machine) -> tuple[float, float]:
         rng = np.random.default_rng([zlib.crc32(machine.name.encode()), index])
         trials = simulate(rng, machine, [0.0], rounds=8, blocks=BLOCKS)
         (one,) = extract_noise([MeasuredRun(settings(), tuple(trials), 0.0)], Metric.RESPONSE_TIME)
-        found.append((one.means.pooled_variance, one.means.pooled_df / one.raw_df))
+        found.append((one.means.pooled_variance, one.means.pooled_df / one.means.nominal_df))
     variance, share = np.mean(found, axis=0).tolist()
     return variance, share
 

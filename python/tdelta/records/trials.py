@@ -241,7 +241,7 @@ class Measurement:
         return None if misses is None else misses / max(1, self.counted_operations)
 
     def others_cpu_share(self, cpus: int) -> float | None:
-        """The share of the time of all CPUs that neither the database nor its client used; None if that is not known."""
+        """The share of the time of all CPUs that neither the database nor its client used; None if not known."""
         busy = self.pressure.get("cpu_busy")
         if busy is None or self.host or self.agents or not self.cpu_seconds or not self.elapsed_ns:
             return None

@@ -58,7 +58,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize("stage", ["load: plain", "calibrate"])
+@pytest.mark.parametrize("stage", ["load: plain", "size"])
 def test_a_disk_that_fills_up_is_told(place: ServerPlace, disk: Path, stage: str) -> None:
     process = place.start("run", "--json", *place.options(*LONG_TRIALS, "--dir", str(disk)))
     read_until(process, stage)

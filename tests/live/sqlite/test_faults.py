@@ -41,7 +41,7 @@ def ended(place: Place, process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, out, err)
 
 
-@pytest.mark.parametrize("stage", ["load: none", "calibrate", "round 1:", "after round 1"])
+@pytest.mark.parametrize("stage", ["load: none", "size", "round 1:", "after round 1"])
 def test_a_disk_of_twins_that_fills_up_during_the_run_is_told(place: Place, mount: Mount, stage: str) -> None:
     disk = mount(60_000)
     process = place.start("run", "--json", *LONG, "--dir", str(disk))

@@ -43,7 +43,7 @@ def test_a_run_interrupted_by_a_signal_is_completed_by_resume(place: Place) -> N
     assert place.query("SELECT * FROM trials ORDER BY trial")[: len(before)] == before
 
 
-@pytest.mark.parametrize("stage", ["run ", "load: none", "load: aes-256", "calibrate"])
+@pytest.mark.parametrize("stage", ["run ", "load: none", "load: aes-256", "size"])
 def test_ctrl_c_during_set_up_ends_with_a_word_and_leaves_nothing(place: Place, stage: str) -> None:
     process = place.start("run", *LONG)
     read_until(process, stage)

@@ -131,7 +131,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-STAGES = ("copy", "examine", "propose", "run ", "load: none", "calibrate", "round 1:", "after round 1")
+STAGES = ("copy", "examine", "propose", "run ", "load: none", "size", "round 1:", "after round 1")
 
 
 @pytest.mark.parametrize("stage", STAGES)
