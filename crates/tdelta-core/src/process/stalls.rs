@@ -78,7 +78,9 @@ impl Stalls {
             (a, b) => a.or(b),
         };
         self.ticks = match (self.ticks, stretch.ticks) {
-            (Some(a), Some(b)) => Some(Ticks { stolen: a.stolen + b.stolen, busy: a.busy + b.busy, all: a.all + b.all }),
+            (Some(a), Some(b)) => {
+                Some(Ticks { stolen: a.stolen + b.stolen, busy: a.busy + b.busy, all: a.all + b.all })
+            }
             (a, b) => a.or(b),
         };
     }
