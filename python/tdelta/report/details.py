@@ -250,8 +250,12 @@ def facts(result: RunResult) -> Iterator[str]:
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} per statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time"
     )
-    yield from filter(None, [open_loop_words(result)])
+    if loop := open_loop_words(result):
+        yield loop
+    elif not settings.options.get("load_generator"):  # which has a loop of its own
+        yield "closed loop: as fast as the clients can"
     yield from (f"retried: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items())
+    yield from (f"failed: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.errors.items())
 
 
 def _commands(result: RunResult) -> Iterator[str]:

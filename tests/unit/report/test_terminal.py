@@ -6,7 +6,7 @@ import pytest
 
 from support import samples as s
 from tdelta.records import RunResult
-from tdelta.report.details import run_blocks
+from tdelta.report.details import facts, run_blocks
 from tdelta.report.drawing import draw
 
 
@@ -40,3 +40,8 @@ def test_a_narrow_terminal_gets_lists_in_place_of_tables(result: Callable[[], Ru
 
 def test_below_forty_columns_text_is_laid_out_for_forty() -> None:
     assert draw(run_blocks(s.sweep()), 10) == draw(run_blocks(s.sweep()), 40)
+
+
+def test_facts_count_failed_and_retried_transactions_by_kind() -> None:
+    found = list(facts(s.changed(s.slower(), errors={"deadlock": 3}, retries={"offline": 1})))
+    assert {"failed: 3 transactions (deadlock)", "retried: 1 transaction (offline)"} <= set(found)

@@ -215,6 +215,7 @@ def value_text(name: str, value: object) -> str:
 
 
 def _cannot_show(result: RunResult) -> Iterator[str]:
+    yield "Differences smaller than those of identical copies (Noise)."
     yield "Other machines, versions, workloads and sizes: the cost depends on all of them."
     yield "Tails: percentiles and shares beyond a threshold are informational."
     yield "The security of a cipher or of the key management."
