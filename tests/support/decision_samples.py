@@ -44,7 +44,8 @@ def bare() -> tuple[Decided, Load]:
 
 
 def outline() -> Outline:
-    return Outline((Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0),), (LATE,), (NAMED["backup"],))
+    daily = Step(QUESTIONS[0], RunRequest(), True, 40.0, 90.0, 60.0, spent_seconds=25.0)
+    return Outline((daily,), (LATE,), (NAMED["backup"],))
 
 
 DECISIONS: dict[str, Callable[[], tuple[Decided, Load]]] = {"whole": whole, "bare": bare, "crowded": crowded}

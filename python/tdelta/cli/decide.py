@@ -12,11 +12,12 @@ import click
 
 from tdelta.cli.exit_codes import ExitCode, exit_code
 from tdelta.cli.help import FILE, Command, Option, common_option
-from tdelta.cli.output import drawn_progress, ready_to_show, show
+from tdelta.cli.output import Mistyped, drawn_progress, ready_to_show, show
 from tdelta.cli.project_runs import most_severe
 from tdelta.cli.run import typed_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.errors import TdeltaError
+from tdelta.messages import Refusal
 from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Duration, PerSecond
@@ -82,6 +83,8 @@ def decide(
     from tdelta.report import decision as report
     from tdelta.session import deciding
 
+    if currency and price is None:
+        raise Mistyped(Refusal.of("requires", what="--currency", needs="--price-per-core-hour"))
     typed = typed_of(given)
     if max_seconds is None:
         max_seconds = _SERVER_SECONDS if RunRequest(**typed).is_served else _SECONDS

@@ -129,6 +129,7 @@ class Profile:
         most_cold: how many connections can be cold at once; None where it does not matter.
         functions: what its own functions and files are called.
         not_timed: why calls of its cipher cannot be timed, where that is so of every twin.
+        widened_by: the setting that encrypts more than tables, by the class of the files, where there is one.
         program: how its private servers are found; None for what is not started as a server.
         address: how servers of users are reached; None where none can be.
         protocol: what clients of other programs speak to its twins, ``mysql`` or ``postgres``; empty where none can.
@@ -153,6 +154,7 @@ class Profile:
     functions: Names = field(default_factory=Names)
     protocol: str = ""
     not_timed: str = ""
+    widened_by: Mapping[str, str] = field(default_factory=dict)
     program: ServerProgram | None = None
     address: ServerAddress | None = None
 

@@ -119,7 +119,9 @@ CAUTIONS = {
         "the servers are on two hosts, {baseline} and {encrypted}, whose difference is part of the result; exchange the"
         " hosts and repeat"
     ),
-    "one-server-two-places": "all copies are on one server ({baseline}, {encrypted}): {shared} and counters are shared",
+    "one-server-two-places": (
+        "all copies are on one server ({baseline}, {encrypted}) and share {shared}: counters and CPU time are of all"
+    ),
     "study-left-to-servers": "study {study} cannot set these on your own servers: {left}",
     "trace-without-cpu": "no CPU time of single statements: not reported by the server, whose threads are not visible",
     "servers-cpu-unknown": "no CPU time and I/O of the servers: their processes are not visible here",

@@ -490,7 +490,7 @@ class RunPlanned:
 class Phase:
     """A stage other than measuring has begun.
 
-    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``judge``,
+    ``load``, ``size``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``judge``,
     ``lost`` (a server that died), ``server check``;
     ``done`` of ``total`` steps (0 of 0 where it cannot be known); ``detail`` is for people.
     """

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tdelta import __version__
 from tdelta.design.storages import storage_of
-from tdelta.design.takes import Takes
 from tdelta.document.blocks import MARKER, Block, Cell, Column, Line, Lines, Listing, Page, Paragraph, Section, Table
 from tdelta.document.labels import compared_label
 from tdelta.document.quantities import MINUS, MISSING, counted, cut, duration, share
@@ -23,7 +22,8 @@ from tdelta.findings.base import FOUND
 from tdelta.findings.storage import StorageLayer
 from tdelta.findings.temporary import CLASSES as TEMPORARY
 from tdelta.inference.decisions import FEWEST_BLOCKS, WIDEST
-from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult, RunSettings
+from tdelta.messages import Refusal
+from tdelta.records import PLAIN_STORAGE, Decision, EvidenceState, FileEvidence, RunResult
 from tdelta.report.answer import against_trust, ciphers_found, companion, run_answer, verdict_words
 from tdelta.report.answer import found as found_in
 from tdelta.report.command import run_command
@@ -44,7 +44,7 @@ _NO_RATE = "not computed: --rate 2000/s is your peak, in transactions per second
 _NO_CPU = "no answer yet: daily work measured too little CPU time"
 _OF_DAILY = ("Response time", "CPU")
 _NOISE, _MOST_CAUTIONS = "Noise", 1
-_LONGEST_REASON = 200
+_LONGEST_REASON, _SHORTEST_QUOTE = 200, 60
 _MOST_READABLE, _MOST_NAMED = 2, 3
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _ON_PLAINTEXT = re.compile("(files )?readable|no plaintext")
@@ -54,12 +54,18 @@ _LOGS = ("wal", "redo log", "undo", "doublewrite", "journal", "binlog", "relay l
 _CONTENTS = {
     **dict.fromkeys(_LOGS, _CHANGED),
     **dict.fromkeys(TEMPORARY, _QUERIED),
+    "temp tables": _ROWS,
     "server logs": "statements with their values",
+    "other": "single values",
     "dictionary": "names of tables and columns",
 }
 """The content of classes of files (`tdelta.evidence.FileClass`); of all others it is whole rows."""
 
 _GRAVEST = (_ROWS, _DELETED, _CHANGED, _QUERIED)
+_NO_EFFECT = "encryption is not in effect here: do not rely on it"
+_ON_DISK = "put them on an encrypted disk"
+_IN_MEMORY = "keep them in memory (PRAGMA temp_store = MEMORY)"
+_TERM = re.compile(r"\b(rounds?|blocks?)\b")
 _TERMS = "A round makes new copies of the database; a block measures every configuration once."
 _CONTINUED = "the same command with a longer --max-time continues; with --rerun it measures everything again"
 _OUTSIDE = "Outside this decision: key management, key services and their outages, restore drills, licenses."
@@ -135,7 +141,7 @@ def _cores_blocks(load: Load, found: Decided) -> Iterator[Block]:
         )
     if cores.month_costs is not None:
         more, low, high = (f"{one:+,.2f}".replace("-", MINUS) for one in cores.month_costs)
-        rows.append(("cost per month", MISSING, MISSING, load.price(more), f"{low} to {high}"))
+        rows.append(("cost per month", MISSING, MISSING, load.price(more), load.price(f"{low} to {high}")))
     titles = ("unencrypted", "encrypted", "more", "95% interval")
     numbers = [Column(title, is_number=True) for title in titles]
     at = f"at {load.rate:,.6g}/s on each server"
@@ -237,7 +243,7 @@ def _readable_in(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
             if evidence.state is EvidenceState.MOUNTED:
                 yield name, f"{where}{_MOUNTED}", _ROWS, "let the database encrypt as well"
             else:
-                yield name, where, _CONTENTS.get(name, _ROWS), _remedy(evidence, result.settings)
+                yield name, where, _CONTENTS.get(name, _ROWS), _remedy(evidence, result.settings.engine)
     for left in (left for action in result.of(ActionMeasure) for left in action.left):
         helps = "erase the old logs" if left.file_class in _LOGS else "rebuild the tables, erase the old files"
         contents = ((left.there, _CONTENTS.get(left.file_class, _ROWS)), (left.deleted, _DELETED))
@@ -249,26 +255,24 @@ def _readable_in(result: RunResult) -> Iterator[tuple[str, str, str, str]]:
             yield kind, "backups", _ROWS, "encrypt backups as they are written"
 
 
-def _remedy(evidence: FileEvidence, settings: RunSettings) -> str:
+def _remedy(evidence: FileEvidence, engine: str) -> str:
     """A setting, or a step, after which these files cannot be read without the key."""
-    takes = profile(settings.engine).takes
-    if evidence.file_class in TEMPORARY:
-        return (
-            "keep them in memory (--temp-store memory)" if Takes.LIBRARY in takes else "put them on an encrypted disk"
-        )
-    scope = evidence.condition.get("scope", settings.options.get("scope"))
-    is_wider = Takes.SCOPE in takes and evidence.state is EvidenceState.UNCOVERED and scope != "all"
-    return "encrypt more (--scope all)" if is_wider else "put them on an encrypted disk"
+    name, found, is_leak = evidence.file_class, profile(engine), evidence.state is EvidenceState.LEAK
+    if name in TEMPORARY and "temp_store" in found.settings:
+        return f"{_NO_EFFECT}; {_IN_MEMORY}" if is_leak else _IN_MEMORY
+    return _NO_EFFECT if is_leak else found.widened_by.get(name, _ON_DISK)
 
 
 def _nothing_readable(found: Decided) -> str:
+    """The classes of files that were searched, and in which nothing was readable anywhere."""
     searched = {
         evidence.file_class
         for one in found.answered
         for evidence in one.result.of(FileEvidence)
         if evidence.state is EvidenceState.ENCRYPTED
     }
-    return f"no plaintext in {', '.join(sorted(searched))}" if searched else "not tested in files"
+    clean = searched.difference(*(one.files for one in still_readable(found)))
+    return f"no plaintext in {', '.join(sorted(clean))}" if clean else "" if searched else "not tested in files"
 
 
 def decision_page(found: Decided, load: Load) -> Page:
@@ -283,7 +287,7 @@ def decision_page(found: Decided, load: Load) -> Page:
         sections=[section for section in _sections(found, load) if section.blocks],
         marker=f"{MARKER}: decision",
         is_compact=True,
-        footer=f"tdelta {__version__}, {found.name}. Charts and checks: tdelta report RUN; {runs}.",
+        footer=f"tdelta {__version__}, {found.name}. Charts and checks: tdelta report RUN. Runs: {runs}.",
     )
 
 
@@ -296,10 +300,11 @@ def _sections(found: Decided, load: Load) -> Iterator[Section]:
     answers: list[Block] = [Paragraph(_measured_on(found)), *warnings, Table("Answers", columns, rows), *following]
     yield Section("answer", "Answers", answers)
     yield Section("cores", "Cores and cost", list(_cores_blocks(load, found)))
-    yield Section("readable", "Still readable without the key", [_readable_block(found)])
-    yield Section("cautions", "Cautions", list(_caution_blocks(found)))
+    yield Section("readable", "Still readable without the key", list(_readable_blocks(found)))
+    said = " ".join(cell.text if isinstance(cell, Cell) else cell for row in rows for cell in row)
+    yield Section("cautions", "Cautions", list(_caution_blocks(found, said)))
     yield Section("layers", "TDE, the disk, or both", list(_layers(found)))
-    left = [(one.question.title, cut(one.why.text, _LONGEST_REASON)) for one in found.open]
+    left = [(one.question.title, _shortened(one.why)) for one in found.open]
     columns = [Column("question"), Column("why")]
     yield Section("open", "Not measured", [Table("Open questions", columns, left)] if left else [])
     yield Section("assumptions", "Assumptions", [Listing([("", text) for text in _assumptions(found, load)], "facts")])
@@ -311,15 +316,34 @@ _CORES_NOTE = (
 )
 
 
+def _shortened(why: Refusal) -> str:
+    """A reason in few words: its longest quotation is cut, and what follows it, such as a remedy, stays."""
+    excess = len(why.text) - _LONGEST_REASON
+    quoted = {name: value for name, value in why.parameters.items() if isinstance(value, str)}
+    if excess <= 0 or not quoted:
+        return why.text
+    name, text = max(quoted.items(), key=lambda one: len(one[1]))
+    return Refusal(why.code, {**why.parameters, name: cut(text, max(_SHORTEST_QUOTE, len(text) - excess))}).text
+
+
 def _measured_on(found: Decided) -> str:
-    """The size that daily work was measured at, and that no other was."""
-    daily, settings = found.answered[0], found.answered[0].result.settings
-    size = settings.options.get("size_bytes") if settings.database is None else settings.database.size_bytes
-    amount = megabytes(size) if isinstance(size, int) else "data"
+    """The size that daily work was measured at, and those of other questions."""
+    daily, *others = found.answered
     whose = "your rows" if daily.has_own_rows else "generated rows"
+    size, different = _size(daily.result), defaultdict[str, list[str]](list)
+    for one in others:
+        if (other := _size(one.result)) not in ("data", size):
+            different[other].append(one.question.title)
+    sizes = "".join(f"; {', '.join(titles)} on {other}" for other, titles in different.items())
     is_projected = any(PROJECTED in line.text for one in found.answered for line in answer_lines(one.result))
-    projection = f", and the time for {PROJECTED} is a projection" if is_projected else ""
-    return f"Measured on {amount} of {whose}. No other size was measured{projection}."
+    projection = f" The time for {PROJECTED} is a projection." if is_projected else ""
+    return f"Daily work was measured on {size} of {whose}{sizes}.{projection}"
+
+
+def _size(result: RunResult) -> str:
+    settings = result.settings
+    size = settings.options.get("size_bytes") if settings.database is None else settings.database.size_bytes
+    return megabytes(size) if isinstance(size, int) else "data"
 
 
 def _facts(result: RunResult) -> list[str]:
@@ -340,7 +364,7 @@ def _row(one: Answered, head: str, before: Sequence[Answered]) -> tuple[str | Ce
     text = " ".join((f"{head}." if head else answer.sentence, *(f"{line.title}: {line.text}." for line in more)))
     daily = [part for other in before or (one,) for part in subject(other.result).split(", ")]
     conditions = ", ".join(part for part in subject(one.result).split(", ") if part not in daily)
-    measured = f"{counted(counts.blocks, 'time')} in {duration(counts.elapsed_seconds)}"
+    measured = f"{counted(counts.blocks, 'comparison')} in {duration(counts.elapsed_seconds)}"
     return (
         one.question.title,
         Cell(text, "bad" if one.result.decision is Decision.INVALID else ""),
@@ -348,34 +372,32 @@ def _row(one: Answered, head: str, before: Sequence[Answered]) -> tuple[str | Ce
     )
 
 
-def _readable_block(found: Decided) -> Block:
-    rows = still_readable(found)
-    if not rows:
-        return Paragraph(f"{_nothing_readable(found).capitalize()}.")
-    cells = [
-        (Cell(one.text, "" if _MOUNTED in one.where else "bad"), one.content, one.helps, ", ".join(one.questions))
-        for one in rows
-    ]
-    titles = ("readable", "content", "step that helps", "found by")
-    return Table("Plaintext that was found", list(map(Column, titles)), cells)
+def _readable_blocks(found: Decided) -> Iterator[Block]:
+    rows, nothing = still_readable(found), _nothing_readable(found)
+    if rows:
+        cells = [
+            (Cell(one.text, "" if _MOUNTED in one.where else "bad"), one.content, one.helps, ", ".join(one.questions))
+            for one in rows
+        ]
+        titles = ("readable", "content", "step that helps", "found by")
+        yield Table("Plaintext that was found", list(map(Column, titles)), cells)
+    if nothing:
+        yield Paragraph(f"{nothing[0].upper()}{nothing[1:]}.")
 
 
-def _caution_blocks(found: Decided) -> Iterator[Block]:
-    """The noise of daily work, and the worst reasons to distrust each answer."""
-    yield from (
-        Paragraph(f"{line.title}: {line.text}.", "note")
-        for line in run_answer(found.answered[0].result).lines
-        if line.title == _NOISE
-    )
+def _caution_blocks(found: Decided, answers: str) -> Iterator[Block]:
+    """The noise of daily work, and the worst reasons to distrust each answer; the terms of these and of ``answers``."""
+    noise = [line.text for line in run_answer(found.answered[0].result).lines if line.title == _NOISE]
+    yield from (Paragraph(f"{_NOISE}: {text}.", "note") for text in noise)
     rows = defaultdict[str, list[tuple[str, str]]](list)
     for one in found.answered:
         for text in against_trust(one.result)[:_MOST_CAUTIONS]:
             rows[_NUMBER.sub("#", text)].append((text, one.question.title))
-    if rows:
-        cells = [(spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
+    cells = [(spanning([text for text, _ in of]), ", ".join(title for _, title in of)) for of in rows.values()]
+    if cells:
         yield Table("Reasons to distrust an answer", [Column("caution"), Column("answer")], cells)
-        if any(term in text for text, _ in cells for term in ("round", "block")):
-            yield Paragraph(_TERMS, "note")
+    if any(_TERM.search(text) for text in (answers, *noise, *(text for text, _ in cells))):
+        yield Paragraph(_TERMS, "note")
 
 
 def spanning(texts: Sequence[str]) -> str:
@@ -443,10 +465,12 @@ def outline_blocks(planned: Outline) -> Iterator[Block]:
     rows = []
     for step in planned.steps:
         times = map(duration, (step.least_seconds, step.seconds))
-        rows.append((step.question.title, *times, "" if step.has_own_rows else "generated"))
-    rows.append(("all", "", duration(sum(step.seconds for step in planned.steps)), ""))
-    titles = ("", "at least", "planned", "rows")
-    yield Table("Runs", [Column(title, title in titles[1:3]) for title in titles], rows, name="run")
+        spent = f" (continued after {duration(step.spent_seconds)})" if step.spent_seconds else ""
+        rows.append((f"{step.question.title}{spent}", *times, "" if step.has_own_rows else "generated"))
+    if rows:
+        rows.append(("all", "", duration(sum(step.seconds for step in planned.steps)), ""))
+        titles = ("", "at least", "planned", "rows")
+        yield Table("Runs", [Column(title, title in titles[1:3]) for title in titles], rows, name="run")
     done = "; ".join(question.title for question in planned.answered)
     yield Listing([("", f"done: {done} (--rerun measures again)")] if done else [])
     yield Listing([("", f"not measured: {one.question.title}: {one.why.text}") for one in planned.open])
@@ -458,6 +482,7 @@ def outline_document(planned: Outline) -> dict[str, object]:
             **_named(step),
             "least_seconds": step.least_seconds,
             "planned_seconds": step.seconds,
+            "spent_seconds": step.spent_seconds,
             "has_own_rows": step.has_own_rows,
             "command": run_command(step.request.to_json()),
         }
@@ -485,6 +510,7 @@ def decision_document(found: Decided, load: Load, page: str, exit_code: int) -> 
         "page": page,
         "answers": answers,
         "cores": values_of(cores_at(load, found)),
+        "currency": load.currency,
         "still_readable": [values_of(one) for one in still_readable(found)],
         "open": _open(found.open),
         "assumptions": list(_assumptions(found, load)),

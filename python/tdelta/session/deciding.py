@@ -97,7 +97,10 @@ QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A question and its run; ``has_own_rows`` unless rows are generated in place of the user's."""
+    """A question and its run; ``has_own_rows`` unless rows are generated in place of the user's.
+
+    ``spent_seconds`` are those of earlier sittings on a run that is to be continued, as an `Outline` has them.
+    """
 
     question: Question
     request: RunRequest
@@ -105,6 +108,7 @@ class Step:
     least_seconds: float = 0.0
     whole_seconds: float = 0.0
     seconds: float = 0.0
+    spent_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ def outline(given: Mapping[str, Any], observe: Observer, *, rerun: bool = False)
         sitting.name = f"decide-dry-run-{os.getpid()}"  # another process may be at the decision itself
         timed = sitting.timed(steps)
         waiting = [step for step in timed if sitting.result(step) is None]
-    fitting = allot(waiting, request.max_seconds - sitting.spent_seconds)
+        begun = [replace(step, spent_seconds=sitting.spent_on(step)) for step in waiting]
+    fitting = allot(begun, request.max_seconds - sitting.spent_seconds)
     planned = {step.question.name for step in fitting}
     late = [
         _late(step, request.max_seconds, sitting.spent_seconds) for step in waiting if step.question.name not in planned
@@ -248,6 +253,13 @@ class _Sitting:
         run_id = self._runs.get(step.question.name)
         is_done = run_id is not None and self._store.status(run_id) is RunStatus.DONE
         return self._store.result(run_id) if run_id is not None and is_done else None
+
+    def spent_on(self, step: Step) -> float:
+        """The seconds of a run that was begun and can be continued; 0 if there is none."""
+        run_id = self._runs.get(step.question.name)
+        if run_id is None or self._store.status(run_id) is RunStatus.FAILED:
+            return 0.0
+        return float(self._store.facts_named(SPENT).get(run_id, 0.0))
 
     def answer(self, steps: Sequence[Step], left: Callable[[], float]) -> list[Open]:
         """Make, or complete, the run of each step; returns those that failed or came too late."""

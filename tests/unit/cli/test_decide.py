@@ -18,3 +18,7 @@ def test_a_run_that_failed_leaves_a_decision_undecided(
     found = Decided("decide-x", (Answered(QUESTIONS[0], s.slower(), True),), (left,))
     monkeypatch.setattr(deciding, "decide", lambda *_, **__: found)
     assert call("decide", "--output", str(tmp_path / "page.html")).code == code
+
+
+def test_a_currency_without_a_price_is_refused() -> None:
+    assert [one.code for one in call("decide", "--currency", "EUR").refusals] == ["requires"]

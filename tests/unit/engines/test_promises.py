@@ -1,6 +1,9 @@
+import pytest
+
 from tdelta.engines.mariadb.driver import EVIDENCE as OF_MARIADB
 from tdelta.engines.mysql.driver import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.server import EVIDENCE as OF_POSTGRES
+from tdelta.engines.registry import profile
 from tdelta.engines.server.base import ServerSettings
 from tdelta.engines.server.driver import covered
 from tdelta.evidence import FileClass
@@ -34,6 +37,11 @@ def test_mysql_encrypts_undo_with_the_log_and_no_temporary_tables_but_percona_do
     assert not classes("mysql", "all") & {FileClass.TEMP, FileClass.TEMP_TABLES, FileClass.SYSTEM}
     percona = classes("mysql", "all", "Percona Server")
     assert {FileClass.TEMP, FileClass.TEMP_TABLES, FileClass.SYSTEM} <= percona
+
+
+@pytest.mark.parametrize("engine", ["mariadb", "mysql", "postgres"])
+def test_a_setting_is_named_for_each_class_that_a_wider_scope_covers(engine: str) -> None:
+    assert set(profile(engine).widened_by) == classes(engine, "all") - classes(engine, "data")
 
 
 def test_an_encrypted_folder_covers_all_that_lies_in_it() -> None:

@@ -6,8 +6,8 @@ import pytest
 from support import samples as s
 from support.decision_samples import LATE, PEAK, decided, outline
 from support.json_docs import check_documented
-from tdelta.document.blocks import Cell, Line, Lines, Paragraph, Table
-from tdelta.messages import Reason
+from tdelta.document.blocks import Cell, Line, Lines, Paragraph, Section, Table
+from tdelta.messages import Caution, Reason, Refusal
 from tdelta.messages.catalogue import DIRECTION_ALONE, REASONS, TOO_LITTLE
 from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
@@ -18,6 +18,7 @@ from tdelta.report.decision import (
     decision_blocks,
     decision_document,
     decision_page,
+    outline_blocks,
     outline_document,
     spanning,
     still_readable,
@@ -25,12 +26,17 @@ from tdelta.report.decision import (
 from tdelta.report.document import to_json
 from tdelta.session.deciding import Decided
 
+TERMS = "A round makes new copies of the database; a block measures every configuration once."
 WIDE = s.verdict(s.estimate(1.04, 0.2), Decision.UNDECIDED, metric=Metric.CPU_PER_OPERATION, value=71.0)
 
 
 def lines(found: Decided, load: Load = PEAK) -> dict[str, Line]:
     (block,) = [block for block in decision_blocks(found, load, "page.html") if isinstance(block, Lines)]
     return {line.title: line for line in block.items}
+
+
+def section(name: str, found: Decided, load: Load = PEAK) -> Section:
+    return next(one for one in decision_page(found, load).sections if one.name == name)
 
 
 def test_cores_are_cpu_time_at_the_rate_with_the_interval_of_the_overhead() -> None:
@@ -85,23 +91,43 @@ def test_files_of_a_mounted_layer_are_readable_together() -> None:
     assert found.content == "whole rows"
 
 
+DISK, NO_EFFECT = "put them on an encrypted disk", "encryption is not in effect here: do not rely on it"
+IN_MEMORY = f"{NO_EFFECT}; keep them in memory (PRAGMA temp_store = MEMORY)"
+SORTS, CHANGES = "rows in sorts and joins", "rows as they change"
+
+
 @pytest.mark.parametrize(
-    ("options", "file_class", "content", "helps"),
+    ("engine", "file_class", "state", "content", "helps"),
     [
-        ({"engine": "mariadb", "scope": "data"}, "redo log", "rows as they change", "encrypt more (--scope all)"),
-        ({"engine": "mariadb", "scope": "all"}, "tables", "whole rows", "put them on an encrypted disk"),
-        ({"engine": "mysql", "scope": "data"}, "temp", "rows in sorts and joins", "put them on an encrypted disk"),
-        ({"engine": "sqlite"}, "temp", "rows in sorts and joins", "keep them in memory (--temp-store memory)"),
+        ("mariadb", "redo log", s.EvidenceState.UNCOVERED, CHANGES, "innodb_encrypt_log = ON"),
+        ("mariadb", "temp", s.EvidenceState.UNCOVERED, SORTS, "encrypt_tmp_files = ON"),
+        ("mariadb", "on-disk temp tables", s.EvidenceState.UNCOVERED, SORTS, DISK),
+        ("mariadb", "server logs", s.EvidenceState.UNCOVERED, "statements with their values", DISK),
+        ("mariadb", "tables", s.EvidenceState.LEAK, "whole rows", NO_EFFECT),
+        ("mariadb", "redo log", s.EvidenceState.LEAK, CHANGES, NO_EFFECT),
+        ("mysql", "temp", s.EvidenceState.UNCOVERED, SORTS, DISK),
+        ("mysql", "temp tables", s.EvidenceState.UNCOVERED, "whole rows", DISK),
+        ("duckdb", "temp", s.EvidenceState.UNCOVERED, SORTS, "SET temp_file_encryption = true"),
+        ("postgres", "other", s.EvidenceState.UNCOVERED, "single values", DISK),
+        ("sqlite", "temp", s.EvidenceState.LEAK, SORTS, IN_MEMORY),
     ],
 )
 def test_readable_files_have_their_content_and_a_step_that_helps(
-    options: dict[str, str], file_class: str, content: str, helps: str
+    engine: str, file_class: str, state: s.EvidenceState, content: str, helps: str
 ) -> None:
-    one = next(one for one in s.evidence(s.EvidenceState.UNCOVERED, 3) if one.state is s.EvidenceState.UNCOVERED)
+    one = next(one for one in s.evidence(state, 3) if one.state is state)
     daily = s.changed(s.slower(), evidence=(replace(one, file_class=file_class),))
-    settings = replace(daily.settings, engine=options["engine"], options={**daily.settings.options, **options})
-    (found,) = still_readable(decided(daily=replace(daily, settings=settings)))
+    daily = replace(daily, settings=replace(daily.settings, engine=engine))
+    (found,) = still_readable(decided(daily=daily))
     assert (found.files, found.content, found.helps) == ((file_class,), content, helps)
+
+
+def test_what_was_searched_and_is_clean_is_below_what_is_readable() -> None:
+    daily = s.changed(s.slower(), evidence=s.evidence(s.EvidenceState.LEAK, 3))
+    table, clean = section("readable", decided(("backup", s.backed_up()), daily=daily)).blocks
+    assert isinstance(table, Table)
+    assert isinstance(clean, Paragraph)
+    assert clean.text == "No plaintext in database, wal."
 
 
 def test_the_gravest_plaintext_is_first() -> None:
@@ -115,9 +141,39 @@ def test_what_daily_work_found_is_no_news_of_another_question() -> None:
     assert isinstance(size, Paragraph)
     assert isinstance(warning, Paragraph)
     assert isinstance(table, Table)
-    assert size.text == "Measured on 50 MB of your rows. No other size was measured."
+    assert size.text == "Daily work was measured on 50 MB of your rows."
     assert warning.text == "AES-128-CBC is in use, not AES-256 as requested."
     assert ["is in use, not" in row[1].text for row in table.rows if isinstance(row[1], Cell)] == [True, False]
+
+
+def test_sizes_of_other_questions_are_named_where_they_differ() -> None:
+    (size, *_) = section("answer", decided(("spill", s.leaking()), daily=s.own_database())).blocks
+    assert isinstance(size, Paragraph)
+    assert size.text == "Daily work was measured on 24.10 MiB of your rows; Temporary files on 50 MB."
+
+
+def test_a_currency_is_at_the_cost_and_at_both_ends_of_it() -> None:
+    (table, _) = section("cores", decided(), replace(PEAK, currency="EUR")).blocks
+    assert isinstance(table, Table)
+    *_, more, interval = table.rows[-1]
+    assert str(more).endswith(" EUR")
+    assert str(interval).endswith(" EUR")
+
+
+@pytest.mark.parametrize(("said", "explained"), [("blocked in the background", []), ("in 1 round", [TERMS])])
+def test_rounds_and_blocks_are_explained_where_they_are_named(said: str, explained: list[str]) -> None:
+    caution = Caution.of("others-used-cpu", share=0.12).at(said)
+    blocks = section("cautions", decided(daily=s.changed(s.slower(), cautions=(caution,)))).blocks
+    assert [one.text for one in blocks if isinstance(one, Paragraph) and one.text == TERMS] == explained
+
+
+def test_a_reason_is_cut_where_it_quotes_and_keeps_its_remedy() -> None:
+    why = Refusal.of("requires", what=80 * "said ", needs="--max-time")
+    (table,) = section("open", decided(open=(replace(LATE, why=why),))).blocks
+    assert isinstance(table, Table)
+    ((_, text),) = table.rows
+    assert str(text).endswith("… requires --max-time")
+    assert len(str(text)) == 200
 
 
 def test_cautions_that_differ_in_their_numbers_are_one_with_a_range() -> None:
@@ -155,7 +211,7 @@ def test_a_layer_has_figures_only_if_enough_was_measured(code: str, cost: str) -
         fields = {name: given[name] for name in fields_of(REASONS[code])}
         first = replace(first, decision=Decision.UNDECIDED, reasons=(Reason.of(code, **fields),))
     found = decided(("storage", replace(stored, verdicts=(first, *others))))
-    (table,) = next(one for one in decision_page(found, PEAK).sections if one.name == "layers").blocks
+    (table,) = section("layers", found).blocks
     assert isinstance(table, Table)
     assert table.rows[0][1] == cost
 
@@ -163,6 +219,10 @@ def test_a_layer_has_figures_only_if_enough_was_measured(code: str, cost: str) -
 def test_daily_work_that_is_invalid_alarms_the_page() -> None:
     assert decision_page(decided(daily=s.leaking()), PEAK).is_alarm
     assert not decision_page(decided(("spill", s.leaking())), PEAK).is_alarm
+
+
+def test_a_plan_without_runs_has_no_table_of_them() -> None:
+    assert [block for block in outline_blocks(replace(outline(), steps=())) if isinstance(block, Table)] == []
 
 
 def test_the_document_has_answers_cores_and_what_is_open() -> None:

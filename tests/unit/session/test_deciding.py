@@ -410,6 +410,15 @@ def test_a_plan_lists_the_runs_that_are_left_and_the_questions_that_are_done(run
     assert runs.outline(max_seconds=900.0, rerun=True).answered == ()
 
 
+def test_a_plan_says_which_run_is_continued(runs: Runs) -> None:
+    runs.killed_after, runs.ends = 50.0, {DAILY: fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide()
+    daily, *others = runs.outline().steps
+    assert daily.spent_seconds == 50.0
+    assert {step.spent_seconds for step in others} == {0.0}
+
+
 def test_a_study_on_a_server_gets_at_least_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
     steps, _ = deciding._steps({"engine": "mariadb", "max_seconds": 7200.0})

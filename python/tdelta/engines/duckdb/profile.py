@@ -40,6 +40,7 @@ PROFILE = Profile(
     cold_operations=None,
     connects=False,
     most_cold=1,
+    widened_by={"temp": "SET temp_file_encryption = true"},
     shown="planted rows in its file",
     not_timed="the cipher is part of DuckDB or its extension, where its calls cannot be timed",
     functions=Names(

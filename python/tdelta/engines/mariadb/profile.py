@@ -14,5 +14,11 @@ PROFILE = mysql_profile(
         cache_setting="innodb_buffer_pool_size",
         oldest="10.11",
     ),
+    {
+        "redo log": "innodb_encrypt_log = ON",
+        "temp tables": "innodb_encrypt_temporary_tables = ON",
+        "temp": "encrypt_tmp_files = ON",
+        **dict.fromkeys(("binlog", "relay log"), "encrypt_binlog = ON"),
+    },
     Takes.KEY_SERVICE,
 )

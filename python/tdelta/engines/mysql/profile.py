@@ -16,4 +16,10 @@ PROFILE = mysql_profile(
         cache_setting="innodb_buffer_pool_size",
         oldest="8.4",
     ),
+    {
+        "redo log": "innodb_redo_log_encrypt = ON",
+        **dict.fromkeys(("undo", "doublewrite"), "innodb_undo_log_encrypt = ON"),
+        **dict.fromkeys(("binlog", "relay log"), "binlog_encryption = ON"),
+        "dictionary": "ALTER TABLESPACE mysql ENCRYPTION = 'Y'",
+    },
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tdelta.design.takes import SERVER_TAKES, Takes
 from tdelta.engines.profile import Profile, ServerAddress, ServerProgram, server_profile
 from tdelta.profiling.functions import Names
@@ -46,13 +48,16 @@ _PROCESSES = frozenset({"mysqld", "mariadbd"})
 """The names of the programs: Debian links one to the other."""
 
 
-def mysql_profile(name: str, product: str, program: ServerProgram, *takes: Takes) -> Profile:
+def mysql_profile(
+    name: str, product: str, program: ServerProgram, widened_by: Mapping[str, str], *takes: Takes
+) -> Profile:
     """The profile of an engine of the family.
 
     Args:
         name: the engine's, with which its DSNs begin, too.
         product: what it is called, or those that it stands for.
         program: its private servers'.
+        widened_by: as in the profile.
         takes: groups of options that not all of the family take.
     """
     return server_profile(
@@ -66,6 +71,7 @@ def mysql_profile(name: str, product: str, program: ServerProgram, *takes: Takes
         functions=_FUNCTIONS,
         protocol="mysql",
         program=program,
+        widened_by=widened_by,
         address=ServerAddress(
             schemes=(name,),
             port=3306,
