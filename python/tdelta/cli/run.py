@@ -26,7 +26,7 @@ from tdelta.messages import Refusal
 from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 
-_BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
+_BESIDES_RESUME = frozenset({"resume_id", "store", "max_seconds", *MANNER_OPTIONS})
 
 
 @click.command(
@@ -52,7 +52,9 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
     help="Project file.  [tdelta.toml here, or in the nearest folder above]",
 )
 @control_option("--no-project", is_flag=True, help="Ignore project files.")
-@control_option("--resume", "resume_id", metavar="RUN", help="Complete a run that was interrupted.")
+@control_option(
+    "--resume", "resume_id", metavar="RUN", help="Complete a run that was interrupted; takes a new --max-time."
+)
 @dry_run_option
 @answer_options
 def run(
@@ -131,9 +133,10 @@ def _resume(run_id: str, given: dict[str, object], manner: Manner) -> int:
     from tdelta.session import resume
 
     ready_to_show()
-    store = given["store"]
+    store, seconds = given["store"], given["max_seconds"]
+    path, most = store if isinstance(store, Path) else None, seconds if isinstance(seconds, float) else None
     with drawn_progress() as observer:
-        result = resume(run_id, store if isinstance(store, Path) else None, observer)
+        result = resume(run_id, path, observer, max_seconds=most)
     return show_result(result, manner)
 
 

@@ -85,6 +85,7 @@ class RunContext:
             self.pace.max_seconds = needed
             self.clock.extend(needed)
             self.state.extended_seconds = needed
+            self.keep_state()
             self.observe(Phase("time", self.plan.cautions[-1].text))
         self.clock.ring_at_end(self.pace.tidying())
 

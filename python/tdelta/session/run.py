@@ -90,14 +90,13 @@ def conduct(
         run_id = store.fresh_run_id()
         with _forgotten(store, run_id), prepared_inputs(request, run_id, observer, templates) as inputs:
             made = with_enough_rounds(with_bb_twin(plan(request, run_id, inputs.source, inputs.servers)))
-            made = _make_room(made, clock)
+            state = RunState()
+            made = _make_room(made, clock, state)
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
             store.create_run(made.settings, machine, versions, {**first_facts(made.request, kind), **facts})
-            state = RunState(key=key)
-            if made.request.max_seconds > request.max_seconds:
-                state.extended_seconds = made.request.max_seconds
+            state.key = key
             _keep_work(made, store, state)
             with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
@@ -120,7 +119,7 @@ def resume(
     Args:
         run_id: the run, or the beginning of its id, or ``last``.
         store_path: the store, or None for the default one.
-        max_seconds: the time of this sitting, if that is less than the run's.
+        max_seconds: the time of this sitting in place of the run's.
         make_twins: as for `conduct`.
         templates: as for `conduct`.
         now: as for `conduct`.
@@ -142,7 +141,7 @@ def resume(
         if state.extended_seconds is not None:
             request = request.replace(max_seconds=state.extended_seconds, typed=(*request.typed, "max_seconds"))
         if max_seconds is not None:
-            request = request.replace(max_seconds=min(max_seconds, request.max_seconds))
+            request = request.replace(max_seconds=max_seconds, typed=(*request.typed, "max_seconds"))
         clock = patient_clock(request, now)
         with (
             interruptible(Interruption(), clock, clock.fault),
@@ -156,8 +155,8 @@ def resume(
             if state.library is not None:  # else the run was killed at once
                 library = "the library under test:"
                 _require_same(found, {library: state.library}, {library: made.engine.identity()})
+            made = _make_room(made, clock, state)
             _keep_work(made, store, state)  # a run that was killed at once has none yet
-            made = _make_room(made, clock)
             with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins, templates)
 
@@ -186,10 +185,13 @@ def _require_same(run_id: str, before: Mapping[str, str], now: Mapping[str, str]
         raise UsageError(Refusal.of("run-changed", run=run_id, changed=", ".join(changed)))
 
 
-def _make_room(plan: Plan, clock: Clock) -> Plan:
+def _make_room(plan: Plan, clock: Clock, state: RunState) -> Plan:
     """Remove what killed runs left, then see that there is room and time, and make the folder."""
     sweep(plan.base)
+    given = plan.request.max_seconds
     plan = with_enough_time(plan, clock)
+    if plan.request.max_seconds > given:
+        state.extended_seconds = plan.request.max_seconds
     check_room(plan, clock.elapsed())
     try:
         own_folders.ensure(plan.base)

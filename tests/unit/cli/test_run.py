@@ -38,8 +38,10 @@ class FakeSession:
         observer(Phase("copy", "app.db"))
         return PLAN
 
-    def resume(self, run_id: str, store: Path | None, observer: Callable[[Event], None]) -> RunResult:
-        self.requests.append((run_id, store))
+    def resume(
+        self, run_id: str, store: Path | None, observer: Callable[[Event], None], *, max_seconds: float | None
+    ) -> RunResult:
+        self.requests.append((run_id, store, max_seconds))
         return self.result
 
 
@@ -194,7 +196,12 @@ def test_a_size_that_is_typed_does_not_go_with_a_database_even_if_it_is_the_defa
 def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSession) -> None:
     assert call("run", "--resume", "2026", "--store", "/s.db").code == 0
     assert call("run", "--resume", "last").code == 0
-    assert session.requests == [("2026", Path("/s.db")), ("last", None)]
+    assert session.requests == [("2026", Path("/s.db"), None), ("last", None, None)]
+
+
+def test_a_run_resumes_in_the_time_that_a_refusal_names(session: FakeSession) -> None:
+    assert call("run", "--resume", "last", "--max-time", "5m").code == 0
+    assert session.requests == [("last", None, 300.0)]
 
 
 def test_a_resumed_run_takes_no_other_settings_and_all_that_were_typed_are_named(session: FakeSession) -> None:

@@ -10,7 +10,7 @@ from tdelta.errors import TimeFault
 from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Measurement, Phase, RunPlanned
-from tdelta.session import RunRequest, conduct
+from tdelta.session import RunRequest, conduct, preflight
 from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, MOST_EXTENSION, Pace, Stage, is_settled
 from tdelta.session.preflight import patient_clock, time_caution, with_enough_rounds, with_enough_time
@@ -28,8 +28,11 @@ def pace(clock: FakeClock | None = None, **options: object) -> Pace:
 
 class SlowLoads(FakeTwins):
     seconds = 0.0
+    interrupted_at = 0
 
     def load(self, settings):
+        if len(self.loaded) + 1 == self.interrupted_at:
+            raise KeyboardInterrupt
         self.clock.advance(self.seconds)
         return super().load(settings)
 
@@ -201,7 +204,51 @@ def test_a_default_time_is_extended_once_and_resumed_with_that(sitting: Sitting)
     assert extended > 85.0
     again = Sitting(sitting.base)
     again.resume()
-    assert next(e for e in again.events if isinstance(e, RunPlanned)).deadline_seconds == extended
+    assert deadline(again) == extended
+
+
+def deadline(sitting: Sitting) -> float:
+    return next(event for event in sitting.events if isinstance(event, RunPlanned)).deadline_seconds
+
+
+def test_an_extension_is_kept_at_once(sitting: Sitting) -> None:
+    slow = slow_loads(sitting, 50.0)
+    slow.twins.interrupted_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        slow.conduct(min_rounds=1, max_rounds=1)
+    assert slow.state().extended_seconds is not None
+
+
+def test_the_time_that_a_resumed_run_was_extended_to_is_kept(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted = sitting.scripted(before_trial=press_ctrl_c(at_stream=1))
+    interrupted.conduct(min_rounds=20, max_rounds=20)
+    assert interrupted.state().extended_seconds is None
+
+    def pressed(plan: Plan, clock: Clock) -> None:
+        raise Pace(plan, clock.elapsed).fault()
+
+    again = sitting.scripted(before_trial=press_ctrl_c(at_stream=2))
+    with monkeypatch.context() as busy:
+        busy.setattr(preflight, "_require_time_as_pressed", pressed)
+        again.resume()
+    assert again.state().extended_seconds == deadline(again) > deadline(interrupted)
+    last = Sitting(sitting.base)
+    last.resume()
+    assert deadline(last) == deadline(again)
+
+
+def test_a_resumed_run_takes_the_time_that_its_refusal_names(sitting: Sitting) -> None:
+    slow = slow_loads(sitting, 50.0)
+    slow.twins.interrupted_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        slow.conduct(min_rounds=1, max_rounds=1)
+    slower = slow_loads(sitting, 400.0)
+    with refused(TimeFault, "time-too-short", option="--max-time") as raised:
+        slower.resume()
+    again = slow_loads(sitting, 400.0)
+    result = again.resume(max_seconds=raised.value.least_seconds)
+    assert deadline(again) == raised.value.least_seconds
+    assert result.counts.rounds == 1
 
 
 def test_the_users_rows_may_take_as_long_as_a_default_time_may_be_extended_to() -> None:
