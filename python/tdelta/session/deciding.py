@@ -27,10 +27,10 @@ from tdelta.messages import Refusal
 from tdelta.processes import TwinFolder, default_base, sweep
 from tdelta.processes.templates import Templates
 from tdelta.records import Decision, Event, RunPlanned, RunResult, TrialDone
-from tdelta.session.clock import Interruption, interruptible
+from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.context import Observer
 from tdelta.session.pace import Pace, about
-from tdelta.session.preflight import RunInputs, patient_clock, prepared_inputs, with_bb_twin
+from tdelta.session.preflight import RunInputs, prepared_inputs, with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct, resume
 from tdelta.session.run_plan import check, plan
@@ -247,7 +247,18 @@ class _Sitting:
             with self._watch(None) as observe:
                 timed = _timed(steps, self._request, self.name, observe, self.restored)
             self._known = {step.question.name: [step.least_seconds, step.whole_seconds] for step in timed}
-        return [_taking(step, *self._known[step.question.name]) for step in steps]
+        return [self._left_of(_taking(step, *self._known[step.question.name])) for step in steps]
+
+    def _left_of(self, step: Step) -> Step:
+        """The step with the least time that it has left.
+
+        Operations that fill temporary files take several seconds each on a server, which cannot be foreseen here: they
+        get at least the time of their study, less what a run that was begun has spent.
+        """
+        if step.question.name != "spill" or not step.request.is_served:
+            return step
+        least = study("spill").settings_for(step.request.engine, "").get("max_seconds", 0.0)
+        return _taking(step, max(least - self.spent_on(step), step.least_seconds), step.whole_seconds)
 
     def result(self, step: Step) -> RunResult | None:
         run_id = self._runs.get(step.question.name)
@@ -392,7 +403,7 @@ def _timed(
     steps: Sequence[Step], request: RunRequest, name: str, observe: Observer, restored: Templates | None = None
 ) -> list[Step]:
     """The steps with what their runs take, by a plan of each with the user's rows."""
-    clock = patient_clock(request)
+    clock = Clock(request.max_seconds)
     ready = prepared_inputs(request, name, observe, restored)
     with interruptible(Interruption(), clock, clock.fault), ready as inputs:
         generated = RunInputs(servers=inputs.servers)
@@ -404,19 +415,12 @@ def _taking(step: Step, least: float, whole: float) -> Step:
 
 
 def _seconds(step: Step, inputs: RunInputs) -> tuple[float, float]:
-    """The least that the run of a step takes, and with all its rounds.
-
-    A study on a server takes at least its own time: operations of several seconds, as temporary files need, cannot be
-    foreseen here.
-    """
+    """The least that the run of a step takes, and with all its rounds."""
     pace = Pace(with_bb_twin(plan(step.request, PART_OF, inputs.source, inputs.servers)))
     question, staged = step.question, pace.needs.stage_seconds
     least = pace.whole(question.least_rounds) if question.is_workload else pace.answering()
     whole = pace.whole(question.rounds or step.request.min_rounds)
-    of_study = 0.0
-    if step.request.study is not None and step.request.is_served:
-        of_study = study(step.request.study).settings_for(step.request.engine, "").get("max_seconds", 0.0)
-    return max(of_study, _SPARE * (staged + least)), _SPARE * (staged + whole)
+    return _SPARE * (staged + least), _SPARE * (staged + whole)
 
 
 def _late(step: Step, most_seconds: float, spent_seconds: float = 0.0) -> Open:

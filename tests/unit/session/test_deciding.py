@@ -419,12 +419,22 @@ def test_a_plan_says_which_run_is_continued(runs: Runs) -> None:
     assert {step.spent_seconds for step in others} == {0.0}
 
 
-def test_a_study_on_a_server_gets_at_least_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_files_on_a_server_get_the_time_of_their_study_less_what_was_spent(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     installed(monkeypatch)
-    steps, _ = deciding._steps({"engine": "mariadb", "max_seconds": 7200.0})
-    spill = next(one for one in steps if one.question.name == "spill")
-    least, _ = deciding._seconds(spill, RunInputs())
-    assert least == study("spill").settings["max_seconds"]
+
+    def least() -> dict[str, float]:
+        steps = runs.outline(engine="mariadb", max_seconds=36_000.0).steps
+        return {one.question.name: one.least_seconds for one in steps}
+
+    whole = study("spill").settings["max_seconds"]
+    assert least()["spill"] == whole
+    assert least()["replication"] < whole
+    runs.killed_after, runs.ends = 200.0, {"spill": fail(KeyboardInterrupt())}
+    with pytest.raises(KeyboardInterrupt):
+        runs.decide(engine="mariadb", max_seconds=36_000.0)
+    assert least()["spill"] == whole - 200.0
 
 
 def test_own_servers_answer_what_needs_a_schema_alone() -> None:
