@@ -53,8 +53,8 @@ class Clock:
         return self._now() - self._began
 
     def unix_seconds(self) -> float:
-        """Now, in seconds since 1970; a clock of a test's own moves it, too."""
-        return self._began_unix + self.elapsed()
+        """Now, in seconds since 1970, as in logs of servers; a clock of a test's own moves it, too."""
+        return time.time() if self._now is time.monotonic else self._began_unix + self.elapsed()
 
     def left(self) -> float:
         """Seconds left, never below 0."""
