@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Takes(Enum):
-    """A group of options that only some take; its value says for whom they are."""
+    """A group of options that only some take; its value says for whom they are, ``{engines}`` being those."""
 
     INSTANCES = "for databases that tdelta creates"
     LIBRARY = "for SQLite"
-    SETTING = "for engines that have this setting in their profiles"
+    SETTING = "for {engines}"
     SERVER = "for servers that tdelta starts"
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
     KEY_SERVICE = "for MariaDB, which can have its keys from a service"

@@ -175,9 +175,8 @@ def _taken(request: RunRequest, vary: Levels, chosen: Engine) -> Iterator[Refusa
 
 
 def _takers(option: str, takes: Takes) -> str:
-    if takes is not Takes.SETTING:
-        return str(takes.value)
-    return "for " + " and ".join(one.product for one in profiles() if option in one.settings)
+    engines = " and ".join(one.product for one in profiles() if option in one.settings)
+    return str(takes.value).format(engines=engines)
 
 
 def _check_cipher(request: RunRequest, chosen: Engine, cipher: str) -> None:

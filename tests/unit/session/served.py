@@ -70,7 +70,7 @@ def is_search(job: Any) -> bool:
     return bool(job.stream >= 1 << 42)
 
 
-def is_calibration(job: Any) -> bool:
+def is_sizing(job: Any) -> bool:
     return bool(1 << 40 <= job.stream < 1 << 41)
 
 

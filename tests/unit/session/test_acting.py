@@ -19,7 +19,7 @@ from tdelta.session.check_request import faults_of_actions
 from tdelta.session.run_plan import Plan, plan
 
 from .conducting import Sitting
-from .served import is_block, is_calibration, is_warm_up
+from .served import is_block, is_sizing, is_warm_up
 
 _POSTGRES = ServerBinary("postgres", "PostgreSQL", Path("/no/bin/postgres"), "15", "postgres 15")
 _GOCRYPTFS = Gocryptfs(_POSTGRES, Path("/no/bin/gocryptfs")).actions
@@ -100,7 +100,7 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     warmed = [twin for twin in of_rounds if any(is_warm_up(job) for job in twin.jobs)]
     assert not any(twin.settings.is_cold for twin in warmed)
     assert not any(job.step for twin in warmed for job in twin.jobs)
-    assert not any(is_calibration(job) and job.step for twin in place.twins.started for job in twin.jobs)
+    assert not any(is_sizing(job) and job.step for twin in place.twins.started for job in twin.jobs)
     assert not any(job.step for twin in of_rounds for job in twin.searched)
 
 

@@ -18,7 +18,7 @@ from tdelta.session.pace import MOST_LAPS
 from tdelta.store import RunStatus
 
 from .conducting import check
-from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
+from .served import OPTIONS, dies, installed, is_block, is_search, is_sizing, is_warm_up, served
 
 SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_control": False}
 
@@ -226,16 +226,16 @@ def sizes(base: Path, facts: dict[str, Any], **options: Any) -> tuple[set[int], 
     sitting.twins = Kept(sitting.twins, facts)
     sitting.conduct(**{**OPTIONS, "seed": len(list(base.parent.iterdir())), **options})
     trials = [trial for trial in sitting.trials() if trial.condition.role is Role.BASELINE]
-    calibrated = any(twin.name.startswith("sizing") for twin in sitting.twins.started)
-    return {trial.measurement.total_operations for trial in trials}, calibrated
+    is_sized = any(twin.name.startswith("sizing") for twin in sitting.twins.started)
+    return {trial.measurement.total_operations for trial in trials}, is_sized
 
 
 def test_the_next_run_takes_the_size_that_trials_had_and_corrects_it(tmp_path: Path) -> None:
     facts: dict[str, Any] = {}
-    (first,), calibrated = sizes(tmp_path / "a", facts)
-    assert calibrated
-    (second,), calibrated = sizes(tmp_path / "b", facts)
-    assert not calibrated
+    (first,), is_sized = sizes(tmp_path / "a", facts)
+    assert is_sized
+    (second,), is_sized = sizes(tmp_path / "b", facts)
+    assert not is_sized
     assert second == pytest.approx(first, rel=0.1)
 
 
@@ -309,8 +309,8 @@ def test_no_trial_of_a_void_block_is_stored_and_its_number_is_given_again(tmp_pa
     assert stored == {(0, 0): 3, (1, 1): 3, (1, 2): 3, (2, 3): 3, (2, 4): 3}
 
 
-def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -> None:
-    sitting = served(tmp_path, before_trial=dies(is_calibration))
+def test_a_server_that_dies_in_the_sizing_is_sized_again(tmp_path: Path) -> None:
+    sitting = served(tmp_path, before_trial=dies(is_sizing))
     result = sitting.conduct(**OPTIONS)
     check_messages(lost(result), coded("server-lost", round=1, void=RunPart.of("sizing")))
     assert result.counts.rounds == 2

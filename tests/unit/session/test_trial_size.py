@@ -65,10 +65,10 @@ def test_what_bounds_a_trial_of_connections_is_the_slowest_of_its_own_stratum(si
     assert [(twin.settings.cipher, twin.jobs[0].operations) for twin in probed] == [("aes-128", 4), ("aes-256", 4)]
 
 
-def test_only_baselines_are_calibrated_each_on_an_instance_of_its_own(sitting: Sitting) -> None:
+def test_only_baselines_are_sized_each_on_an_instance_of_its_own(sitting: Sitting) -> None:
     sitting.conduct(vary={"cipher": ("aes-256",), "threads": (1, 2)})
-    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
-    assert [(twin.settings.cipher, twin.settings.threads, twin.ended) for twin in calibrated] == [
+    sized = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
+    assert [(twin.settings.cipher, twin.settings.threads, twin.ended) for twin in sized] == [
         ("none", 1, True),
         ("none", 2, True),
     ]
@@ -116,8 +116,8 @@ def test_a_share_of_capacity_becomes_a_rate_found_on_the_baseline(sitting: Sitti
 
 def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting) -> None:
     result = sitting.conduct(vary={"cipher": ("aes-256",), "rate": ("30%", "80%")}, trial_seconds=0.5)
-    calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
-    assert len(calibrated) == 1
+    sized = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
+    assert len(sized) == 1
     low, high = result.loop.arrival_rates.values()
     assert high / low == pytest.approx(8 / 3)
     assert len(set(result.loop.capacities.values())) == 1
@@ -133,8 +133,8 @@ def test_rates_survive_a_round_trip(sitting: Sitting) -> None:
 def test_a_slow_scan_is_met_with_one_operation_and_not_with_a_hundred(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 1e9, "aes-256": 1e9}, 0.0))
     sitting.conduct(trial_seconds=2.0, max_seconds=10_000.0)
-    (calibrated,) = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
-    assert [job.operations for job in calibrated.jobs] == [1, 10, 10, 10]
+    (sized,) = [twin for twin in sitting.twins.started if twin.name.startswith("sizing")]
+    assert [job.operations for job in sized.jobs] == [1, 10, 10, 10]
 
 
 def test_every_thread_has_at_least_one_of_few_slow_operations(sitting: Sitting) -> None:

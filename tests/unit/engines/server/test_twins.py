@@ -42,7 +42,7 @@ def test_tables_are_loaded_anew_if_they_may_have_changed_or_it_is_quick(
     load_seconds: float, writes: bool, expected: int
 ) -> None:
     twins = Filled(load_seconds, writes=writes)
-    twins.start(BASELINE, "calibration")
+    twins.start(BASELINE, "sizing")
     twins._used("baseline")
     twins.start(BASELINE, "round 1")
     assert twins.filled == ["baseline"] * expected
