@@ -35,7 +35,7 @@ from tdelta.inference.fits import (
 )
 from tdelta.inference.lost_trials import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
-from tdelta.inference.rounds import INSTANCE_SD_SCALE, shared_by_block, shared_by_round
+from tdelta.inference.rounds import INSTANCE_SD_SCALE, scale_for, shared_by_block, shared_by_round
 from tdelta.inference.stalls import events_of
 from tdelta.inference.verdicts import metric_verdicts, primary_verdicts, transaction_verdicts, with_single_rounds
 from tdelta.messages import Caution
@@ -46,6 +46,7 @@ from tdelta.records import (
     Decision,
     Estimate,
     Hosts,
+    InstanceEffectPrior,
     Measurement,
     Metric,
     NoiseFloor,
@@ -63,8 +64,10 @@ _SMALLEST_SAID = 0.0005
 """Twins that differ by less than 0.05%, as counters of bytes may, would be said to differ by 0.0%."""
 
 
-def design_cautions(found: Sequence[Panel]) -> Iterator[Caution]:
-    where = places(found)
+def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior | None = None) -> Iterator[Caution]:
+    where, prior = places(found), f"half-Cauchy, {100 * scale_for(1):g}%"
+    if instance_effect is not None:
+        prior = f"calibrated, {100 * instance_effect.median:.2g}%"
     for panel in found:
         place = where[panel.stratum].removesuffix(": ")
         blocks, rounds = len(panel.trials), panel.round_count
@@ -73,7 +76,7 @@ def design_cautions(found: Sequence[Panel]) -> Iterator[Caution]:
         if not panel.where(Role.AA).any():
             yield Caution.of("no-aa-control").at(place)
         if rounds == 1:
-            yield Caution.of("one-round").at(place)
+            yield Caution.of("one-round", fewest=ENOUGH_ROUNDS, prior=prior).at(place)
         elif 1 < rounds < ENOUGH_ROUNDS:
             yield Caution.of("few-rounds", rounds=rounds, fewest=ENOUGH_ROUNDS).at(place)
         if 0 < blocks < FEWEST_BLOCKS:
@@ -235,7 +238,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         noise_floor=floors,
         validity=validity,
         cautions=(
-            *design_cautions(found),
+            *design_cautions(found, settings.instance_effect(settings.metric)),
             *loss_cautions(losses),
             *carry_over_cautions(order, settings),
             *twin_cautions(found, floors, validity),

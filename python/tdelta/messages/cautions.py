@@ -12,7 +12,10 @@ CAUTIONS = {
     ),
     "carried-over": "a trial after an encrypted one costs {effect}% ({interval}), which is not in the overheads",
     "no-aa-control": "no A/A control: the noise of this run is unknown",
-    "one-round": "one round does not show copy-to-copy variation: intervals are wider",
+    "one-round": (
+        "one round: at least {fewest} are needed to measure copy-to-copy variation; until then the prior ({prior})"
+        " widens every interval"
+    ),
     "few-rounds": "{rounds} rounds: at least {fewest} are needed to measure copy-to-copy variation",
     "few-blocks": "{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B control: {lacking}",
@@ -66,7 +69,10 @@ CAUTIONS = {
     "others-used-cpu": "busy machine: other programs used {share:.0%} of its CPU time; repeat when it is idle",
     "cipher-delayed": "busy machine: other programs kept the CPU for {share:.0%} of the time; repeat when it is idle",
     "host-took-cpu": "the host of this virtual machine took {share:.1%} of the CPU time",
-    "cache-unsettled": "round {round}: the cache of {condition} is unsettled after {trials} trials ({misses} misses)",
+    "cache-unsettled": (
+        "round {round}: the cache of {condition} is unsettled after {trials} warm-up trials ({misses} misses per"
+        " transaction)"
+    ),
     "server-lost": "round {round}: lost a server ({why}); {void} was discarded and the copies were recreated",
     "block-void": "round {round}: block {block} was discarded and repeated: {why}",
     # load generators and hosts

@@ -14,7 +14,9 @@ INSTRUMENT_REASONS = {
 
 INSTRUMENT_CAUTIONS = {
     # calibrations
-    "few-calibration-runs": "{runs} {runs:run|runs}: up to {false:.0%} of results may be false; increase --max-time",
+    "few-calibration-runs": (
+        "{runs} {runs:run|runs}: even with no false result, up to {false:.0%} may be false; increase --max-time"
+    ),
     "bias": "results are {points:+.1f} points off (95% interval {interval})",
     "injected-is-no-truth": "threads wait for each other, so the injected cost is no exact reference for response time",
     "calibration-interrupted": "the calibration was interrupted; these are the results up to then",

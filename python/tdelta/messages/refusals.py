@@ -71,7 +71,9 @@ REQUESTS = {
         "--restore: do not put a password in the command ({option}…): other users of this machine can see it. Change"
         " that password and use an environment variable"
     ),
-    "metric-out-of-sight": "--metric {metric} requires both servers on this machine; use response_time",
+    "metric-out-of-sight": (
+        "--metric {metric} requires both servers on this machine (Unix socket or loopback address); use response_time"
+    ),
     "store-as-database": "--database {database} is the results database of this run; use a copy, or another --store",
     "table-name-taken": "the database has a table {table}, a name reserved for tdelta; rename the table",
     "storage-missing": "--vary storage={storage} requires: {missing}",
@@ -110,7 +112,10 @@ REQUESTS = {
     "calibration-not-of-run": "a calibration cannot use a stored run",
     "run-against-itself": "--against requires another run than {run}",
     "nothing-in-common": "runs {run} ({conditions}) and {earlier} ({others}) have nothing in common to compare",
-    "no-history": "no other finished runs of the experiment of {run} ({left} excluded); list them with: tdelta runs",
+    "no-history": (
+        "no other finished runs of the experiment of {run} ({left} excluded as invalid, without figures or without a"
+        " label); list them with: tdelta runs"
+    ),
     "nothing-to-hold-against": "no other configuration has a result comparable with {baseline}:\n{listed}",
     "one-condition": (
         "the only configuration is {condition}; a comparison requires two. Assign the files, for example:\n  {command}"
@@ -176,7 +181,10 @@ MACHINE = {
     "twin-not-searchable": "files of a copy cannot be searched for plaintext: {faults}",
     "twins-differ": "the copies contain different rows: {differences}",
     "settings-not-applied": "{product} did not apply the settings of a copy: {fault}",
-    "files-not-readable": "cannot read {files} {files:file|files}, so the result would be incomplete\n{listed}",
+    "files-not-readable": (
+        "cannot read {files} {files:file|files}, so the result would be incomplete; run as a user with read permission"
+        "\n{listed}"
+    ),
     "open-files-hidden": "open files of process {process} are hidden ({folder}: {fault}); tdelta needs /proc",
     # load generators
     "load-command": "expected `sysbench TEST run` with a test of a database and values after `=`, found {found}",
@@ -205,7 +213,7 @@ MACHINE = {
         " {found_recorded:,} of {expected_recorded:,}"
     ),
     "hosts-load-differs": "host {node} loaded other rows than {first}",
-    "host-lost": "host {node} was lost ({why}). Start it, then continue with `tdelta run --resume last`",
+    "host-lost": "host {node} was lost ({why}). Finished work is kept: start it, then run `tdelta run --resume last`",
 }
 
 # Refusals of the results database and of files of exported runs.
@@ -224,7 +232,9 @@ STORES = {
     ),
     "not-a-store": f"{{path}} is not a results database but {{found}}; {_ELSEWHERE}",
     "store-disk-full": f"results database {{path}}: the disk is full ({{fault}}); free some space, or {_ELSEWHERE}",
-    "run-without-result": "run {run} has no result yet ({status}); complete it with: tdelta run --resume {run}{store}",
+    "run-without-result": (
+        "run {run} has no result yet ({status}); once it has ended, complete it with: tdelta run --resume {run}{store}"
+    ),
     "no-last-run": "no run in {store}, only {others} of other kinds; list them with: tdelta runs --kind all",
     "run-at-work": "run {run} is running; wait until it finishes, or end it with Ctrl-C",
     "run-removed": "run {run} was removed in the meantime; start a new one with: tdelta run",
@@ -264,7 +274,10 @@ SERVERS = {
     "server-refuses": "the server refuses a required statement: {said}",
     "server-changes": "the server changes its product between queries; it must be {products}",
     "server-unfit": "{why}; use a separate server",
-    "cold-among-others": "{sessions} other sessions were active: cold trials would empty their cache; omit cold",
+    "cold-among-others": (
+        "{sessions} other sessions were active, and cold trials empty the cache of the whole server; name the steps"
+        " with --vary work=…, with or without cold"
+    ),
     "read-only": "it is read-only; set {setting} off",
     "database-read-only": "the database is open {said}, but must be writable",
     "right-missing": "a privilege is missing: {grant}",
@@ -359,12 +372,21 @@ RESULTS = {
     ),
     "doubtful-number": "{number!r} is ambiguous: {whole} or {part}; use a decimal point and no comma",
     "glob-matches-nothing": "no file matches {glob!r}",
-    "no-progress-lines": "sysbench's progress and final report are missing in {lines} lines{said}; finish the run",
-    "neither-progress-nor-report": "pgbench's progress and report are missing in {lines} lines{aborted}; finish it",
+    "no-progress-lines": (
+        "sysbench's progress lines and final report are missing in {lines} lines{said}; repeat the test to its end,"
+        " with --report-interval=1"
+    ),
+    "neither-progress-nor-report": (
+        "pgbench's progress lines and report are missing in {lines} lines{aborted}; repeat the test to its end, with"
+        " --progress=1"
+    ),
     "no-test-result": "a TPROC-C TEST RESULT is missing; print it again (jobs ID result)",
     "file-empty": "the file is empty",
     "file-is-pipe": "a pipe or a device cannot be read twice; write it to a file first",
-    "gzip-bomb": "gzip may expand to {times} times its size, found more than {inflated} in {size}; decompress it first",
+    "gzip-bomb": (
+        "gzip may expand to {times} times its size, found more than {inflated} in {size}; if you trust it, decompress"
+        " it first"
+    ),
     "terminal-as-results": "-: standard input is a terminal; name a file, or use a pipe: … | tdelta analyze -",
 }
 

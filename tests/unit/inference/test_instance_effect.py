@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.refused import has
+from support.refused import Part, has
 from tdelta.inference.instrument.calibration import pooled_noise
 from tdelta.inference.instrument.measured import MeasuredRun, strata_of
 from tdelta.inference.noise import InstanceMeans
@@ -135,3 +135,9 @@ def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_r
     trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
     cautions = analyze_run(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
     assert has(cautions, "large-instance-effect", expected=0.002)
+
+
+def test_a_single_round_names_the_prior_that_widens_its_intervals() -> None:
+    trials = run(noisy(0.03), rounds=1)
+    assert has(analyze_run(trials, settings_with(KNOWN)).cautions, "one-round", fewest=3, prior="calibrated, 0.4%")
+    assert has(analyze_run(trials, settings_with(None)).cautions, "one-round", fewest=3, prior=Part("half-Cauchy"))
