@@ -32,7 +32,7 @@ PROFILE = server_profile(
     ),
     takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},
     warms_until_settled=True,
-    widened_by={"wal": "pg_tde.wal_encrypt = on"},
+    widened_by={"wal": "wal_encrypt = on, a setting of the extension"},
     not_timed="this server's own processes encrypt nothing",
     unsearched="the kernel shows their files as it decrypts them",
     functions=Names(
