@@ -1,8 +1,8 @@
 """A supervisor: the process between tdelta and programs that it starts, none of which outlives tdelta.
 
 Ctrl-C and its like are not for it. Should it be killed itself, the kernel kills what it started. Started as ``python -m
-tdelta.processes.supervisor``, it runs load generators and the programs of backups; servers have one with more
-abilities.
+tdelta.processes.supervisor``, it runs load generators, the programs of backups and the command of ``--restore``;
+servers have one with more abilities.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _POLL_SECONDS = 0.01
 _KILL_SECONDS = 30.0
 _CHUNK_BYTES = 1 << 16
 _MOST_OUTPUT_BYTES = 8 << 20
+_MOST_SAID_BYTES = 1 << 16
 
 
 class Supervisor(Host):
@@ -61,14 +62,15 @@ class ProgramsHost(Supervisor):
         """Run programs, each of which reads what the one before it writes; nothing of them runs afterwards.
 
         They end by themselves, or are asked to, or their time is over. The last one writes to ``target``; without that
-        the end of what it writes is kept, as of all they say, and written to ``out`` and ``err``, which may be one.
+        the end of what it writes is kept, as of all they say, and written to the files ``out`` and ``err``. Without
+        these it is the answer's ``said``, both in one: no full disk can take it away.
         With ``most_bytes`` no file of theirs grows beyond that, and they leave the network.
         """
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began_ns = time.monotonic_ns()
         said = {"err": _Tail()}
         if not request.get("target"):
-            said["out"] = said["err"] if request["out"] == request["err"] else _Tail()
+            said["out"] = _Tail() if "out" in request else said["err"]
         try:
             processes = _started(request, said)
         finally:
@@ -79,8 +81,10 @@ class ProgramsHost(Supervisor):
         statuses = [process.wait() for process in processes]
         left = _linger() if ended_by == "itself" else []
         _kill_all()
-        for name, tail in said.items():
-            tail.write(Path(request[name]))
+        ends = {name: tail.end() for name, tail in said.items()}
+        for name in request.keys() & ends.keys():
+            with private(Path(request[name])) as file:
+                file.write(ends[name])
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             "statuses": statuses,
@@ -89,6 +93,7 @@ class ProgramsHost(Supervisor):
             "cpu_user_seconds": after.ru_utime - before.ru_utime,
             "cpu_system_seconds": after.ru_stime - before.ru_stime,
             "left": left,
+            "said": "" if "err" in request else ends["err"][-_MOST_SAID_BYTES:].decode(errors="replace"),
         }
 
     def _wait(self, pids: list[int], seconds: float) -> str:
@@ -143,11 +148,10 @@ class _Tail:
                 del self._kept[:-_MOST_OUTPUT_BYTES]
         os.close(self._source)
 
-    def write(self, path: Path) -> None:
-        """Wait for its end, which all that could write have come to, and write what was kept."""
+    def end(self) -> bytes:
+        """Wait for its end, which all that could write have come to, and return what was kept."""
         self._reader.join(_KILL_SECONDS)
-        with private(path) as file:
-            file.write(self._kept[-_MOST_OUTPUT_BYTES:])
+        return bytes(self._kept[-_MOST_OUTPUT_BYTES:])
 
 
 def _started(request: Request, said: Mapping[str, _Tail]) -> list[subprocess.Popen[bytes]]:

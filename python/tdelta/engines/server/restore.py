@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tdelta import own_folders
 from tdelta.engines.server.actions import allocated_bytes
 from tdelta.engines.server.base import DATABASE, RestoreTarget, ServerEngine, ServerSettings
 from tdelta.engines.server.catalog import describe
 from tdelta.engines.server.sessions import Session, asking
-from tdelta.errors import DatabaseFault, RestoreFault, ServerLost
+from tdelta.errors import DatabaseFault, RestoreFault, ServerLost, TdeltaError
+from tdelta.measure.children import Declined
 from tdelta.messages import Caution, Refusal
 from tdelta.processes.answers import GRACE_SECONDS, checksums
 from tdelta.processes.files import TwinFolder
@@ -33,7 +35,7 @@ from tdelta.processes.own_data import Additions, Completed, Inventory, Observer,
 from tdelta.processes.protocol import Checksums, Tables
 from tdelta.processes.rows import POPULATE_SECONDS, populate
 from tdelta.processes.servers.copies import copy_data
-from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, last_of, place_for
+from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place_for
 from tdelta.processes.servers.server import Server
 from tdelta.processes.signals import held
 from tdelta.processes.templates import NO_FOLDER, digest_of
@@ -109,7 +111,6 @@ _LAST_LINES = 15
 _LONGEST_LINE = 300
 _END_SECONDS = 20.0
 _LEAST_FILE_BYTES = 1 << 30
-_SAID = "tdelta-said"
 
 
 def restore_command(command: str, target: RestoreTarget) -> str:
@@ -132,7 +133,7 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     folder = Path(target.placeholders["folder"])
     home = folder.with_name(f"{folder.name}-home")
     environment = {**inherited_environment(), **make_home(home, target.option_file), **target.variables}
-    status, said = os.statvfs(folder), home / _SAID
+    status = os.statvfs(folder)
     with contextlib.ExitStack() as ending:
         ending.callback(own_folders.remove, home)
         supervisor = Supervisor("the supervisor of --restore")
@@ -141,13 +142,11 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
             "run",
             stages=[[*_shell(), restore_command(command, target)]],
             environment=environment,
-            out=str(said),
-            err=str(said),
             deadline_seconds=seconds,
             most_bytes=max(_LEAST_FILE_BYTES, status.f_bavail * status.f_frsize // 2),
         )
-        answer = supervisor.answer(seconds + GRACE_SECONDS)
-        tail = _last_lines(said)
+        answer = _answer(supervisor, seconds + GRACE_SECONDS)
+    tail = _last_lines(answer["said"])
     if answer["ended_by"] == "deadline":
         raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail))
     (code,) = answer["statuses"]
@@ -168,6 +167,20 @@ def is_strict() -> bool:
     return shutil.which("bash") is not None
 
 
+def _answer(supervisor: Supervisor, seconds: float) -> dict[str, Any]:
+    """The supervisor's answer. At a Ctrl-C the command is asked to end first: it may have files to remove."""
+    try:
+        found: dict[str, Any] = supervisor.answer(seconds)
+    except Declined as error:
+        raise RestoreFault(Refusal.of("program-missing", program="--restore", remedy=error)) from error
+    except BaseException:
+        with held(), contextlib.suppress(TdeltaError, Declined):
+            supervisor.send("stop")
+            supervisor.answer(_END_SECONDS)
+        raise
+    return found
+
+
 def _end(supervisor: Supervisor) -> None:
     with held():  # bounded, and a second Ctrl-C is not to cut it short
         supervisor.close(_END_SECONDS)
@@ -177,8 +190,8 @@ def _code(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else str(code)
 
 
-def _last_lines(said: Path) -> str:
-    lines = last_of(said).decode(errors="replace").splitlines()[-_LAST_LINES:]
+def _last_lines(said: str) -> str:
+    lines = said.splitlines()[-_LAST_LINES:]
     shown = [line.rstrip()[:_LONGEST_LINE] for line in lines if line.rstrip()]
     return "; it wrote nothing" if not shown else "\n  " + "\n  ".join(shown)
 

@@ -1,5 +1,8 @@
 import os
+import signal
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -53,3 +56,30 @@ def test_a_command_that_writes_without_end_is_stopped(target: RestoreTarget, mon
     with refused(RestoreFault, "restore-failed", found=Part("")):
         restore("cat /dev/zero > {folder}/endless", target, 60.0)
     assert (Path(target.placeholders["folder"]) / "endless").stat().st_size == 1 << 20
+
+
+def test_what_a_command_said_is_told_where_nothing_can_be_written(target: RestoreTarget) -> None:
+    with refused(RestoreFault, "restore-failed", found="3", tail=Part("no space for the last row")):
+        restore("rm -r $HOME; echo no space for the last row >&2; exit 3", target, 60.0)
+
+
+def test_a_command_that_cannot_be_started_is_refused(target: RestoreTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdelta.engines.server.restore._shell", lambda: ["/no/such/shell", "-c"])
+    with refused(RestoreFault, "program-missing", program="--restore", remedy=Part("/no/such/shell")):
+        restore("true", target, 60.0)
+
+
+def test_a_command_may_tidy_up_at_ctrl_c(target: RestoreTarget) -> None:
+    unpacked = Path(target.placeholders["folder"]) / "unpacked"
+
+    def press_ctrl_c() -> None:
+        while not unpacked.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press_ctrl_c, daemon=True)
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        restore("trap 'rm {folder}/unpacked' EXIT; touch {folder}/unpacked; sleep 60", target, 60.0)
+    pressing.join()
+    assert not unpacked.exists()
