@@ -24,7 +24,7 @@
     │   └── EngineUnavailable        2   an engine that is not installed
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
-    ├── InvalidTwins                 4   twins that do not hold the same rows before the first trial
+    ├── InvalidTwins                 4   twins that are none before the first trial: their rows, encryption or settings
     ├── WorkerFault                  1   a worker process died or answered out of turn
     └── Interrupted                130   Ctrl-C, where there is nothing to show yet
 
@@ -247,7 +247,10 @@ class Interrupted(TdeltaError):
 
 
 class InvalidTwins(TdeltaError):
-    """Twins that do not hold the same rows before the first trial: nothing that they measure would mean anything."""
+    """Twins whose rows, encryption or settings are not as they must be before the first trial.
+
+    Nothing that they measure would mean anything.
+    """
 
     exit_code = 4
 

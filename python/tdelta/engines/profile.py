@@ -93,12 +93,14 @@ class Setting:
         query: reads it back.
         levels: its values, each with what the query returns for it; empty: any value.
         reported: what the query returns for a value without levels.
+        is_own: whether the engine itself chooses its value; else the option of the same name gives it.
     """
 
     sql: str
     query: str
     levels: Mapping[str, str] = field(default_factory=dict)
     reported: Callable[[Any], str] = str
+    is_own: bool = False
 
     def expected(self, value: Any) -> str:
         """The query's answer while the value is in force."""
@@ -114,7 +116,7 @@ class Profile:
         product: the product, for people.
         dialect: whose SQL it speaks.
         takes: the groups of options that it takes.
-        settings: the settings of an embedded engine's twins by name; an option of the same name gives its value.
+        settings: the settings of an embedded engine's twins by name.
         defaults: the options of a run that have another default here than elsewhere, by their names.
         is_server: whether twins are servers, started by tdelta or by the user; else each is a file and a process.
         client_factors: factors that a twin does not see.
@@ -160,7 +162,9 @@ class Profile:
 
     def accepts(self, option: str, takes: Takes | None) -> bool:
         """Whether it takes an option, or a factor, of that group."""
-        return option in self.settings if takes is Takes.SETTING else takes is None or takes in self.takes
+        if takes is Takes.SETTING:
+            return option in self.settings and not self.settings[option].is_own
+        return takes is None or takes in self.takes
 
     @property
     def cache_setting(self) -> str:

@@ -180,7 +180,7 @@ MACHINE = {
     # files
     "twin-not-searchable": "files of a copy cannot be searched for plaintext: {faults}",
     "twins-differ": "the copies contain different rows: {differences}",
-    "settings-not-applied": "{product} did not apply the settings of a copy: {fault}",
+    "settings-not-applied": "{product} did not apply the settings of a copy: {fault}; omit their options",
     "files-not-readable": (
         "cannot read {files} {files:file|files}, so the result would be incomplete; run as a user with read permission"
         "\n{listed}"

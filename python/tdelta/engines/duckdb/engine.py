@@ -207,19 +207,19 @@ class DuckdbEngine(Embedded):
         working = self.working_mib(int(condition.level("threads")), spread, session_bytes)
         return {"engine_threads": spread, "working_mib": working, "scope": _scope(layout, condition)}
 
-    def values(self, settings: DuckdbSettings) -> Mapping[str, Any]:
-        own = {"threads": settings.engine_threads, "memory_limit": settings.memory_mib * _MIB}
-        return {**super().values(settings), **own}
+    def own_values(self, settings: DuckdbSettings) -> Mapping[str, Any]:
+        return {"threads": settings.engine_threads, "memory_limit": settings.memory_mib * _MIB}
 
     def _preparing(self, path: Path, settings: DuckdbSettings) -> list[str]:
         """Statements before attaching: nothing is ever fetched from a network, the module comes from its wheel."""
+        encrypts_temp = str(settings.encrypts_temp).lower()
         return [
             "SET autoinstall_known_extensions = false",
             "SET autoload_known_extensions = false",
             f"SET temp_directory = {literal(f'{path}.tmp')}",
             f"LOAD {literal(str(self.module_path()))}",
             *(["SET force_mbedtls_unsafe = true"] if self.ciphers[settings.cipher].is_mbedtls else []),
-            f"SET temp_file_encryption = {settings.encrypts_temp}",  # by the module
+            f"SET temp_file_encryption = {encrypts_temp}",  # after LOAD: the module encrypts temporary files, too
             *self.statements(settings),
         ]
 

@@ -13,14 +13,16 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def _as_reported(size_bytes: int) -> str:
-    """A size in DuckDB's words: in the largest unit that it fills, with one digit, the rest cut off."""
+    """A size in DuckDB's words: in the largest unit that it fills, with one digit; cut off to the unit below first."""
     power = min(max(0, size_bytes.bit_length() - 1) // 10, len(_UNITS) - 1)
-    tenths = 10 * size_bytes >> 10 * power
-    return f"{tenths // 10}.{tenths % 10} {_UNITS[power]}" if power else f"{size_bytes} {_UNITS[0]}"
+    if not power:
+        return f"{size_bytes} {_UNITS[0]}"
+    whole, rest = divmod(size_bytes >> 10 * (power - 1), 1024)
+    return f"{whole}.{10 * rest // 1024} {_UNITS[power]}"
 
 
-def _setting(name: str, value: str = "{value}", reported: Callable[[Any], str] = str) -> Setting:
-    return Setting(f"SET {name} = {value}", f"SELECT current_setting('{name}')", reported=reported)
+def _setting(name: str, value: str = "{value}", reported: Callable[[Any], str] = str, **more: Any) -> Setting:
+    return Setting(f"SET {name} = {value}", f"SELECT current_setting('{name}')", reported=reported, **more)
 
 
 PROFILE = Profile(
@@ -29,8 +31,8 @@ PROFILE = Profile(
     dialect=Dialect("duckdb", "duckdb", bytes_literal="unhex('{}')"),
     takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY}),
     settings={
-        "threads": _setting("threads"),
-        "memory_limit": _setting("memory_limit", "'{value}B'", _as_reported),
+        "threads": _setting("threads", is_own=True),
+        "memory_limit": _setting("memory_limit", "'{value}B'", _as_reported, is_own=True),
     },
     headings={  # blocks that it has in memory are not counted
         "physical": (("syscall_read_bytes",), "bytes asked of the system to read (rchar)"),

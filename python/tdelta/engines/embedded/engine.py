@@ -14,7 +14,7 @@ from tdelta.engines.embedded.pricing import Pricing
 from tdelta.engines.embedded.twins import EmbeddedTwins
 from tdelta.engines.estimates import of_files
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.errors import require_known
+from tdelta.errors import Defect, require_known
 from tdelta.messages import Detail
 from tdelta.processes import AnyJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.processes.backups import EngineAction, backup_checks, knobs_of
@@ -68,7 +68,8 @@ class Embedded(Engine):
     """Whether calls of its cipher can be timed."""
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> Any:
-        given = ((name, layout.level(condition, name)) for name in self.profile.settings)
+        asked = [name for name, setting in self.profile.settings.items() if not setting.is_own]
+        given = ((name, layout.level(condition, name)) for name in asked)
         return self.settings_type(
             cipher=str(condition.level("cipher")),
             threads=int(condition.level("threads")),
@@ -83,9 +84,16 @@ class Embedded(Engine):
         """The further fields of its ``settings_type``."""
         return {}
 
+    def own_values(self, _settings: Any) -> Mapping[str, Any]:
+        """The values of those of its profile's settings that ``is_own``."""
+        return {}
+
     def values(self, settings: Any) -> Mapping[str, Any]:
-        """The values of its profile's settings on a twin; an engine's own replace options of the same name."""
-        return dict(settings.given)
+        """The values of its profile's settings on a twin: of options, and the engine's own."""
+        given, own = dict(settings.given), self.own_values(settings)
+        if both := given.keys() & own.keys():
+            raise Defect(f"{self.product} has a value of its own for {', '.join(both)}, which an option gives")
+        return {**given, **own}
 
     def statements(self, settings: Any) -> list[str]:
         """The statements that apply these values on a connection."""
@@ -160,8 +168,10 @@ class Embedded(Engine):
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterable[Callable[[], object]]:
         for name, setting in self.profile.settings.items():
-            if setting.levels:
-                yield partial(require_known, name.replace("_", " "), options[name], setting.levels)
+            kind = f"level of --{name.replace('_', '-')}"
+            for level in levels.get(name, (options.get(name),)) if setting.levels else ():
+                if level is not None:
+                    yield partial(require_known, kind, str(level), setting.levels)
         yield from backup_checks(self.file_actions, levels)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:

@@ -182,10 +182,9 @@ class SqliteEngine(Embedded):
             "library": str(condition.get(LIBRARY, "")),
         }
 
-    def values(self, settings: TwinSettings) -> Mapping[str, Any]:
+    def own_values(self, settings: TwinSettings) -> Mapping[str, Any]:
         kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))
-        own = {"journal_mode": settings.journal_mode, "cache_size": -kibibytes, "secure_delete": 1}
-        return {**super().values(settings), **own}
+        return {"journal_mode": settings.journal_mode, "cache_size": -kibibytes, "secure_delete": 1}
 
     def template(self, settings: TwinSettings) -> Template:
         words = f"{settings.cipher}, pages of {settings.page_size} bytes"

@@ -30,8 +30,8 @@ DIALECT = Dialect(
 )
 
 
-def _pragma(name: str, **levels: str) -> Setting:
-    return Setting(f"PRAGMA {name}={{value}}", f"PRAGMA {name}", levels)
+def _pragma(name: str, *, is_own: bool = False, **levels: str) -> Setting:
+    return Setting(f"PRAGMA {name}={{value}}", f"PRAGMA {name}", levels, is_own=is_own)
 
 
 PROFILE = Profile(
@@ -40,10 +40,10 @@ PROFILE = Profile(
     dialect=DIALECT,
     takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.LIBRARY, Takes.TRACES}),
     settings={
-        "journal_mode": _pragma("journal_mode"),
+        "journal_mode": _pragma("journal_mode", is_own=True),
         "synchronous": _pragma("synchronous", off="0", normal="1", full="2", extra="3"),
-        "cache_size": _pragma("cache_size"),
-        "secure_delete": _pragma("secure_delete"),
+        "cache_size": _pragma("cache_size", is_own=True),
+        "secure_delete": _pragma("secure_delete", is_own=True),
         "temp_store": _pragma("temp_store", default="0", file="1", memory="2"),
     },
     headings={  # requests to change a page are not counted

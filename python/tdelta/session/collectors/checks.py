@@ -43,7 +43,11 @@ _MOST_ERRORS = 0.01
 
 
 class Checks:
-    """Remembers what twins looked like. Differences are kept, not raised, but for rows that differ from the start."""
+    """Remembers what twins looked like.
+
+    Differences are kept, not raised, but for those that make all figures meaningless from the start: in rows before the
+    first trial, and settings that are not in force on a twin.
+    """
 
     def __init__(self, plan: Plan, state: RunState) -> None:
         self._plan = plan

@@ -2,11 +2,13 @@ import dataclasses
 import importlib.metadata
 from pathlib import Path, PurePosixPath
 
+import duckdb
 import pytest
 
 from support.refused import Coded, Part, coded, refused
 from tdelta.engines.duckdb.database import attach_sql
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.embedded.sql import literal, quoted
 from tdelta.engines.registry import catalogue
 from tdelta.errors import EngineUnavailable
@@ -36,6 +38,25 @@ def installed(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], *files:
 def engine(monkeypatch: pytest.MonkeyPatch) -> DuckdbEngine:
     installed(monkeypatch, VERSIONS, "x/__init__.py", "x/extensions/v1.5.5/httpfs.duckdb_extension")
     return DuckdbEngine()
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (1_048_575, "1023.9 KiB"),
+        (1_048_576, "1.0 MiB"),
+        (1_153_536, "1.0 MiB"),
+        (3_000_000, "2.8 MiB"),
+        (1_500_000_000, "1.3 GiB"),
+        (5_497_681_595_669, "5.0 TiB"),
+    ],
+)
+def test_sizes_are_expected_in_duckdbs_words(size_bytes: int, text: str) -> None:
+    limit = PROFILE.settings["memory_limit"]
+    assert limit.expected(size_bytes) == text
+    with duckdb.connect() as connection:
+        connection.execute(limit.sql.format(value=size_bytes))
+        assert connection.execute(limit.query).fetchone() == (text,)
 
 
 def settings(cipher: str) -> DuckdbSettings:
@@ -100,7 +121,7 @@ def test_temporary_files_are_encrypted_on_every_twin_by_the_module(engine: Duckd
         assert "SET autoinstall_known_extensions = false" in statements
         assert "SET temp_directory = '/t/a.db.tmp'" in statements
         load = statements.index("LOAD '/site/x/extensions/v1.5.5/httpfs.duckdb_extension'")
-        assert load < statements.index("SET temp_file_encryption = True")
+        assert load < statements.index("SET temp_file_encryption = true")
         assert ("SET force_mbedtls_unsafe = true" in statements) is cipher.endswith("mbedtls")
 
 
@@ -146,7 +167,7 @@ def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine
     for scope, wanted in (("", "true"), ("none", "false"), ("data", "false"), ("+temp", "true")):
         of = dataclasses.replace(settings("aes-256-gcm"), scope=scope)
         statements = engine.options(Path("/t/a.db"), of, KEY)["settings"]
-        assert f"SET temp_file_encryption = {wanted.capitalize()}" in statements
+        assert f"SET temp_file_encryption = {wanted}" in statements
         assert engine.fault(of, {**GCM, "temp_file_encryption": wanted}) is None
         other = "false" if wanted == "true" else "true"
         assert engine.fault(of, {**GCM, "temp_file_encryption": other}) is not None
