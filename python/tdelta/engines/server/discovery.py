@@ -46,7 +46,7 @@ def connect(option: str, dsn: Dsn, passwords: Passwords, open_session: Open) -> 
     try:
         return open_session(dsn.options(password))
     except Refused as refusal:
-        passwords.forget(dsn)
+        passwords.reject(dsn)
         raise _unreached(option, dsn, refusal) from refusal
 
 

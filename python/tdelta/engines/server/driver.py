@@ -109,10 +109,10 @@ class PrivateDriver(ServerDriver):
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The scopes that it has, and the programs that backups need."""
+        """The scopes that all its versions have, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
-        for engine in self._engines:
-            yield from (partial(require_known, "scope", str(scope), engine.scopes) for scope in scopes)
+        shared = [scope for scope in self.engine.scopes if all(scope in one.scopes for one in self._engines)]
+        yield from (partial(require_known, "scope", str(scope), shared) for scope in scopes)
         yield partial(_check_versions, options)
         if self.engine.compressions:  # an engine without any does not take the factor
             asked, known = levels.get("compression", ()), self.engine.compressions

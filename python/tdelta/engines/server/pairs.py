@@ -734,6 +734,7 @@ def _examined(named: Mapping[str, Dsn], passwords: Passwords, stack: ExitStack) 
             found += [examine(option, one, connection) for one in dsn.each]
         except ExternalServerFault as fault:
             faults.append(fault)
+    passwords.forget_rejected()  # not earlier: both DSNs may name the same user, who is asked once
     if len(faults) == 1:
         raise faults[0]
     if faults:

@@ -41,6 +41,7 @@ class Passwords:
         self._variables: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._known: dict[tuple[str, str], str] = {}
+        self._rejected: set[tuple[str, str]] = set()
 
     def read(self, dsns: Iterable[tuple[str, Dsn]]) -> None:
         """Read the passwords of all DSNs that say where they are, before anything is connected to.
@@ -86,9 +87,14 @@ class Passwords:
             raise DsnFault(option, [Refusal.of("nobody-to-ask", server=dsn.where)]) from error
         return self.of(dsn)
 
-    def forget(self, dsn: Dsn) -> None:
-        """Forget a password that a server rejected: the next connection may ask again."""
-        self._known.pop(_whose(dsn), None)
+    def reject(self, dsn: Dsn) -> None:
+        """Note that a server rejected a password."""
+        self._rejected.add(_whose(dsn))
+
+    def forget_rejected(self) -> None:
+        """Forget the passwords that servers rejected: the next connections may ask again."""
+        while self._rejected:
+            self._known.pop(self._rejected.pop(), None)
 
     def _variable(self, name: str) -> str:
         if name not in self._variables:

@@ -1,10 +1,12 @@
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.refused import refused
+from tdelta.engines.server import pairs
 from tdelta.engines.server.discovery import connect
 from tdelta.engines.server.dsn import Dsn, parse_dsn
 from tdelta.engines.server.passwords import Passwords, shared_passwords
@@ -77,8 +79,27 @@ def test_a_password_that_a_server_rejects_is_asked_again_at_the_next_connection(
 
     with pytest.raises(ExternalServerFault):
         connect("--baseline", dsn(), passwords, open_session)
+    passwords.forget_rejected()
     assert connect("--baseline", dsn(), passwords, open_session) == "session"
     assert connect("--encrypted", dsn(), passwords, open_session) == "session", "nobody is asked a third time"
+
+
+def test_a_mistyped_password_of_both_servers_is_asked_once_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def prompt(text: str) -> str:
+        asked.append(text)
+        return "wrong"
+
+    def open_session(_program: str, _options: Any) -> Any:
+        raise Refused("auth", "Access denied")
+
+    monkeypatch.setattr(pairs, "_lasting", open_session)
+    passwords = Passwords({}, prompt)
+    for commands in (1, 2):
+        with ExitStack() as stack, pytest.raises(ExternalServerFault):
+            pairs._examined({"--baseline": dsn(), "--encrypted": dsn("tls=require")}, passwords, stack)
+        assert len(asked) == commands
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
