@@ -565,7 +565,8 @@ fn kind_of(sql: &str) -> Kind {
         "COMMIT" | "END" => Kind::Commit,
         "ROLLBACK" => Kind::Rollback,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Kind::Write,
-        "WITH" if words.any(|w| matches!(w, "INSERT" | "UPDATE" | "DELETE")) => Kind::Write,
+        "WITH" if words.any(|w| matches!(w, "INSERT" | "UPDATE" | "DELETE" | "MERGE")) => Kind::Write,
+        "WITH" if upper.split_whitespace().any(|w| w == "REPLACE") => Kind::Write, // not the function: REPLACE(…)
         _ => Kind::Query,
     }
 }
@@ -1002,6 +1003,16 @@ mod tests {
     fn a_comment_ahead_of_a_statement_does_not_hide_what_it_does() {
         let program = compile("t", "/* hint */ -- and more\n UPDATE t SET a = 1;").unwrap();
         assert_eq!(program.statements[0].kind, Kind::Write);
+    }
+
+    #[test]
+    fn what_a_with_stands_ahead_of_says_whether_it_writes() {
+        for write in ["INSERT INTO t", "UPDATE t SET a = 1", "DELETE FROM t", "MERGE INTO t", "REPLACE INTO t"] {
+            let program = compile("t", &format!("WITH c AS (SELECT 1)\n{write} SELECT * FROM c;")).unwrap();
+            assert_eq!(program.statements[0].kind, Kind::Write, "{write}");
+        }
+        let program = compile("t", "WITH c AS (SELECT replace(a, 'x', 'y') FROM t) SELECT * FROM c;").unwrap();
+        assert_eq!(program.statements[0].kind, Kind::Query);
     }
 
     #[test]

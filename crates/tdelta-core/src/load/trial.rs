@@ -37,7 +37,8 @@ pub struct Trial {
     /// Share of each statement's own CPU time, or on a server of its elapsed time, to spin away on top (0: none).
     #[serde(default)]
     pub planted: f64,
-    /// How often a transaction (of a script that has several, each) is tried before a retryable failure counts as an error.
+    /// How often a transaction is tried before a retryable failure counts as an error. A script may have several, each
+    /// of which is tried so often.
     #[serde(default = "ten")]
     pub max_tries: u32,
     /// Whether caches are made cold ahead of every operation, see [`Client::cool`](crate::client::Client::cool).
