@@ -1,13 +1,19 @@
 import dataclasses
 import subprocess
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from support.refused import Part, has, refused
+from tdelta.engines.mariadb.actions import Alter
 from tdelta.engines.mariadb.driver import MariaDb
 from tdelta.engines.mysql.driver import PERCONA, MySql
+from tdelta.engines.server.actions import Site
 from tdelta.engines.server.base import ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.server.driver import PrivateDriver
 from tdelta.engines.server.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, wanted_switches
 from tdelta.errors import UnknownName
 from tdelta.processes.servers.recipes import Recipe, ServerPaths
@@ -317,3 +323,33 @@ def test_mariadb_whose_background_encryption_is_not_done_is_a_fault() -> None:
 def test_a_small_pool_is_not_kept_free_for_the_most_part(pool: int, pages: int) -> None:
     assert free_pages(pool) == pages
     assert pages * PAGE_BYTES <= pool / 4
+
+
+def test_a_scope_that_some_version_lacks_is_refused_once() -> None:
+    driver = PrivateDriver(MARIADB, {"MariaDB": MARIADB, "MySQL": MYSQL})
+    refused_scopes = []
+    for check in driver.option_checks({"scope": None, "hosts": None}, {"scope": ("data", "+temp", "foo")}):
+        try:
+            check()
+        except UnknownName as fault:
+            refused_scopes += [refusal.parameters["found"] for refusal in fault.refusals]
+    assert refused_scopes == ["+temp", "foo"]
+
+
+def test_the_last_look_at_the_disk_is_not_in_the_time_of_a_conversion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(_folder: Path) -> int:
+        time.sleep(0.2)
+        return 7
+
+    class Quick(Alter):
+        def _convert(self) -> dict[str, int]:
+            return {"tablespaces": 1}
+
+    monkeypatch.setattr("tdelta.engines.mariadb.actions.allocated_bytes", look)
+    monkeypatch.setattr("tdelta.engines.mariadb.actions.kept", lambda _recipe: tmp_path)
+    outcome = Quick(cast(Site, SimpleNamespace(recipe=None))).perform()
+    assert outcome.counters == {"tablespaces": 1, "disk_more_bytes": 0}
+    assert outcome.seconds is not None
+    assert outcome.seconds < 0.1

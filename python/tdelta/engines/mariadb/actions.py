@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -102,8 +103,10 @@ class _Conversion(LeavesRows):
     def perform(self) -> Outcome:
         peak = Peak(partial(allocated_bytes, kept(self.site.recipe)), _LOOK_AT_DISK_SECONDS)
         with peak.watched():
+            began = time.monotonic()
             counted = self._convert()
-        return Outcome({**counted, "disk_more_bytes": peak.rise})
+            seconds = time.monotonic() - began  # without the last look at the disk
+        return Outcome({**counted, "disk_more_bytes": peak.rise}, seconds)
 
     def _begin(self) -> None:
         """Have the twin as it is to be before."""
