@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,16 +38,16 @@ def profile(name: str) -> Profile:
     return found
 
 
-def driver(name: str) -> Callable[[Mapping[str, Any]], Engine]:
-    """The function that finds an engine and makes it ready to be planned with, of the values of all options of a run.
-
-    It raises ``UsageError`` where the engine cannot be run as asked, ``EngineUnavailable`` where it is not installed.
+def driver(name: str, options: Mapping[str, Any]) -> Engine:
+    """Find an engine and make it ready to be planned with, of the values of all options of a run.
 
     Raises:
         UnknownName: there is no such engine.
+        UsageError: it cannot be run as asked.
+        EngineUnavailable: it is not installed.
     """
     require_known("engine", name, ENGINES)
-    found: Callable[[Mapping[str, Any]], Engine] = import_module(f"{ENGINES[name]}.driver").driver
+    found: Engine = import_module(f"{ENGINES[name]}.driver").driver(options)
     return found
 
 

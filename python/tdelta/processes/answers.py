@@ -54,9 +54,6 @@ def allowed_cpus(root: Path = Path("/")) -> float:
     return min(float(len(os.sched_getaffinity(0))), read_cgroup_cpus(root))
 
 
-GRACE_SECONDS = 60.0
-"""How long an answer may take beyond the deadline of what was asked."""
-
 SETTLE_SECONDS = 120.0
 """How long a server may take to come to rest after a load."""
 
@@ -71,7 +68,7 @@ def connect_seconds(connections: int) -> float:
 
 
 WORKER = "a worker process"
-"""A trial's own process, in words, where it stands still."""
+"""The name, in messages about a standstill, of the process that runs a trial."""
 
 _READ_SECONDS = 24 * 3600.0
 

@@ -121,7 +121,8 @@ class EngineAction:
         choices: parameters that take one of some words, the default first.
         tools: the tools that make its backups, one of which is a choice.
         tools_beside: those beside a load, if not all.
-        is_work: whether it can be a trial by itself, ``is_during``: go on beside a load.
+        is_work: whether it can be a trial by itself.
+        is_during: whether it can go on beside a load.
     """
 
     make: Callable[..., Act]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.answers import GRACE_SECONDS, checksums
+from tdelta.processes.answers import checksums
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import DatabaseJob, OwnTablesJob, RestoreJob, TrialJob
 from tdelta.processes.protocol import Checksums, Tables
-from tdelta.processes.workers import Worker
+from tdelta.processes.workers import GRACE_SECONDS, Worker
 from tdelta.records import DatabaseFacts, Event
 from tdelta.workloads.database import Database
 

@@ -16,12 +16,11 @@ from tdelta.measure.aes import OPENSSL_VARIABLE
 from tdelta.measure.children import Declined
 from tdelta.messages import Refusal
 from tdelta.processes.actions import ACTION_SECONDS, Halt
-from tdelta.processes.workers import Supervisor
+from tdelta.processes.workers import GRACE_SECONDS, Supervisor
 from tdelta.records import Usage
 
 _END_SECONDS = 20.0
 _LAST_WORDS = 1000
-_GRACE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class Programs:
     def answer(self) -> Usage:
         names = " | ".join(Path(stage[0]).name for stage in self._stages)
         try:
-            answer = self._halt.wait_for(self._child, f"the end of {names}", ACTION_SECONDS + _GRACE_SECONDS)
+            answer = self._halt.wait_for(self._child, f"the end of {names}", ACTION_SECONDS + GRACE_SECONDS)
         except Declined as error:
             raise EnvironmentFault(Refusal.of("program-missing", program=names, remedy=str(error))) from error
         if answer["ended_by"] == "deadline":

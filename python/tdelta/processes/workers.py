@@ -30,6 +30,9 @@ from tdelta.processes import signals
 PROGRAM = "tdelta.processes.worker"
 """The program of most workers; an engine whose client is Python's has one of its own."""
 
+GRACE_SECONDS = 60.0
+"""How long an answer may take beyond the deadline of what was asked."""
+
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 LOOK_SECONDS = 1.0

@@ -24,10 +24,10 @@ from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError
 from tdelta.measure.children import Declined, taken
 from tdelta.messages import Refusal
 from tdelta.processes.actions import of_recorded
-from tdelta.processes.answers import GRACE_SECONDS, SETTLE_SECONDS, connect_seconds, measurement
+from tdelta.processes.answers import SETTLE_SECONDS, connect_seconds, measurement
 from tdelta.processes.jobs import TrialJob
 from tdelta.processes.load_generator.trial import with_server
-from tdelta.processes.workers import PROGRAM, Worker, failure
+from tdelta.processes.workers import GRACE_SECONDS, PROGRAM, Worker, failure
 from tdelta.ray import merging
 from tdelta.ray.bridge import Bridge, Node, NodesRequest, machine, network
 from tdelta.ray.chunks import LEAST_SECONDS, HandOut

@@ -282,7 +282,7 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Eng
     dsns = external_dsns(request.baseline, request.encrypted, request.contrast)
     if dsns is not None:
         return ExternalDriver(dsns, servers, compares_builds=request.contrast != ENCRYPTION)
-    return driver(request.engine)(request.values)
+    return driver(request.engine, request.values)
 
 
 def plan(request: RunRequest, run_id: str, source: Source | None = None, servers: ReachedServers | None = None) -> Plan:

@@ -95,12 +95,12 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
     with refused(UnknownName, "unknown", found=Part("postgresql"), hint=Part("postgres")):
-        driver("postgresql")
+        driver("postgresql", {})
 
 
 def test_an_engine_of_users_servers_is_refused_without_them() -> None:
     with refused(UsageError, "requires", what="Oracle Database", needs=Part("--baseline and")):
-        driver("oracle")({})
+        driver("oracle", {})
 
 
 def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.
         wheel=Part("apsw-sqlite3mc"),
         install=Part("apsw-sqlite3mc"),
     ):
-        driver("sqlite")({"library": "sqlite3mc"})
+        driver("sqlite", {"library": "sqlite3mc"})
     with refused(
         EngineUnavailable,
         "library-not-installed",
@@ -120,4 +120,4 @@ def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.
         wheel=Part("sqlcipher3"),
         install=Part("sqlcipher3"),
     ):
-        driver("sqlite")({"library": "sqlcipher"})
+        driver("sqlite", {"library": "sqlcipher"})

@@ -21,6 +21,7 @@ from tdelta.processes.actions import (
     prepared,
 )
 from tdelta.processes.process_tree import usage
+from tdelta.processes.protocol import nobody_waits
 from tdelta.records import Measurement, Usage
 from tdelta.records.trials import Circumstances
 
@@ -73,7 +74,7 @@ def test_what_programs_of_an_action_used_and_what_it_left_are_part_of_its_trial(
             return {"bytes": 9}
 
     toy = Leaves()
-    measured = alone(toy, "backup", lambda: Usage(), Halt(), None)
+    measured = alone(toy, "backup", lambda: Usage(), Halt(), nobody_waits)
     assert toy.done == ["prepare", "inspect", "undo"]
     assert measured.cpu_seconds == 4.0
     assert measured.engine_counters["action_bytes"] == 9
@@ -197,7 +198,7 @@ def test_an_action_is_undone_after_a_failure_and_the_failure_is_what_is_said() -
 
     toy = Fails(Defect("no such table"))
     with pytest.raises(Defect, match="no such table"):
-        alone(toy, "restart", used_here, Halt(), None)
+        alone(toy, "restart", used_here, Halt(), nobody_waits)
     assert toy.done == ["prepare", "perform", "undo"]
 
 
@@ -207,7 +208,7 @@ def test_an_action_that_cannot_be_undone_fails_the_trial() -> None:
             raise Defect("it cannot be undone")
 
     with pytest.raises(Defect, match="cannot be undone"):
-        alone(Fails(), "restart", used_here, Halt(), None)
+        alone(Fails(), "restart", used_here, Halt(), nobody_waits)
 
 
 def test_whoever_waits_ends_when_asked_and_when_it_is_in_vain() -> None:

@@ -19,7 +19,6 @@ from tdelta.measure.aes import environment_at
 from tdelta.messages import Refusal
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import (
-    GRACE_SECONDS,
     STEP_SECONDS,
     SequentialTwins,
     checksums,
@@ -34,7 +33,7 @@ from tdelta.processes.openssl_calls import together
 from tdelta.processes.process_tree import usage
 from tdelta.processes.protocol import NOTHING, Checksums, CipherProof, Tables, Twin, nobody_waits
 from tdelta.processes.rows import generated_checksums, populate
-from tdelta.processes.workers import Worker
+from tdelta.processes.workers import GRACE_SECONDS, Worker
 from tdelta.records import Measurement
 
 if TYPE_CHECKING:

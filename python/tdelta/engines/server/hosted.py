@@ -244,7 +244,7 @@ class TwinNode(Node):
         job: AnyJob,
         mix: WorkloadSpec,
     ) -> dict[str, str]:
-        found = driver(engine)(options)
+        found = driver(engine, options)
         base = options["directory"] or default_base()
         sweep(base)
         try:

@@ -31,7 +31,7 @@ from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
 from tdelta.measure.private import private
 from tdelta.processes import actions as acting
-from tdelta.processes.answers import GRACE_SECONDS, SETTLE_SECONDS, STEP_SECONDS, raise_failed
+from tdelta.processes.answers import SETTLE_SECONDS, STEP_SECONDS, raise_failed
 from tdelta.processes.jobs import TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.command import Work
 from tdelta.processes.load_generator.connections import Connection
@@ -39,7 +39,7 @@ from tdelta.processes.load_generator.trial import CommandLoad, with_server
 from tdelta.processes.protocol import Checksums, CipherProof, Tables
 from tdelta.processes.servers.recipes import Recipe
 from tdelta.processes.servers.server import Server
-from tdelta.processes.workers import LOOK_SECONDS, Worker
+from tdelta.processes.workers import GRACE_SECONDS, LOOK_SECONDS, Worker
 from tdelta.records import Measurement
 
 _MOST_SECONDS = 60.0

@@ -27,7 +27,7 @@ from tdelta.engines.server.sessions import Session, asking
 from tdelta.errors import DatabaseFault, RestoreFault, ServerLost, TdeltaError
 from tdelta.measure.children import Declined
 from tdelta.messages import Caution, Refusal
-from tdelta.processes.answers import GRACE_SECONDS, checksums
+from tdelta.processes.answers import checksums
 from tdelta.processes.files import TwinFolder
 from tdelta.processes.jobs import PopulateJob, RestoreJob, TrialJob
 from tdelta.processes.load_generator.connections import from_users_home, inherited_environment, make_home
@@ -39,7 +39,7 @@ from tdelta.processes.servers.recipes import Recipe, ServerPaths, content, place
 from tdelta.processes.servers.server import Server
 from tdelta.processes.signals import held
 from tdelta.processes.templates import NO_FOLDER, digest_of
-from tdelta.processes.workers import Refused, Supervisor, Worker
+from tdelta.processes.workers import GRACE_SECONDS, Refused, Supervisor, Worker
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
 

@@ -17,7 +17,6 @@ from tdelta.errors import Defect, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.processes import actions as acting
 from tdelta.processes.answers import (
-    GRACE_SECONDS,
     STEP_SECONDS,
     checksums,
     client_step,
@@ -29,7 +28,7 @@ from tdelta.processes.answers import (
 from tdelta.processes.jobs import ROUTINE, ROUTINE_TRACE, STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.processes.load_generator.trial import with_server
 from tdelta.processes.protocol import Checksums, Tables, Twin, nobody_waits
-from tdelta.processes.workers import Worker
+from tdelta.processes.workers import GRACE_SECONDS, Worker
 from tdelta.ray.load_agents import AgentLoad
 from tdelta.records import Measurement
 

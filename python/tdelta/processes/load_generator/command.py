@@ -278,11 +278,12 @@ def _program_faults(words: Sequence[str], at: int, tool: Tool) -> Iterator[Refus
 def _word_faults(words: Sequence[str], protocol: str) -> Iterator[Refusal]:
     named = {match.group(2) for word in words for match in _PLACEHOLDER.finditer(word)} - {None}
     if "option_file" in named and protocol == POSTGRES:
-        why = "PostgreSQL's clients read none, and PGHOST, PGPORT, PGUSER and PGDATABASE are set"
+        why = "PostgreSQL's clients read no option file; they use PGHOST, PGPORT, PGUSER and PGDATABASE, which are set"
         yield Refusal.of("load-option", option="{option_file}", why=why)
     for name in sorted(named):
         if name not in PLACEHOLDERS:
-            listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+            usable = [known for known in PLACEHOLDERS if known != "option_file" or protocol != POSTGRES]
+            listed = ", ".join(f"{{{known}}}" for known in usable)
             hint = f" Expected one of {listed}. Double braces are literal ones."
             yield Refusal.of("unknown", kind="placeholder", found=name, hint=hint)
     for sign in sorted(_SHELL_SIGNS.intersection(words)):

@@ -21,11 +21,10 @@ from tdelta.messages import Refusal
 from tdelta.processes.load_generator.command import HOME, LOG_NAME, LoadGenerator, Work
 from tdelta.processes.load_generator.connections import Connection, inherited_environment, make_home
 from tdelta.processes.load_generator.tools import Finished
-from tdelta.processes.workers import Supervisor
+from tdelta.processes.workers import GRACE_SECONDS, Supervisor
 from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
 from tdelta.records.trials import Circumstances
 
-_GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
 
 
@@ -65,7 +64,7 @@ class CommandLoad:
         """Wait for the command's end and read its results. One that was stopped did no operations."""
         name = self._command.tool.name
         try:
-            return self._measurement(self._supervisor.answer(self._deadline_seconds + _GRACE_SECONDS), name)
+            return self._measurement(self._supervisor.answer(self._deadline_seconds + GRACE_SECONDS), name)
         except Declined as error:
             raise LoadFault(Refusal.of("load-failed", tool=name, how=f"failed: {error} ({error.kind})")) from error
         finally:

@@ -100,7 +100,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[There]]:
         return found[-1]
 
     engine = SimpleNamespace(versions=lambda: dict(VERSIONS), make_twins=make_twins)
-    monkeypatch.setattr(hosted, "driver", lambda _name: lambda _options: engine)
+    monkeypatch.setattr(hosted, "driver", lambda _name, _options: engine)
     monkeypatch.setattr(InProcess, "made", [], raising=False)
     monkeypatch.setattr(hosted, "Nodes", InProcess)
     yield found
@@ -172,16 +172,16 @@ def test_hosts_that_load_other_rows_or_have_another_server_are_refused(tmp_path:
 def test_hosts_that_lack_something_are_all_named_at_once(
     tmp_path: Path, there: list[There], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = hosted.driver("mariadb")({})
+    known = hosted.driver("mariadb", {})
     found = iter([EngineUnavailable(Refusal.of("unexpected", expected="a server's program", found="none")), known])
 
-    def made(_options: object) -> Any:
+    def made(_name: str, _options: object) -> Any:
         one = next(found)
         if isinstance(one, EngineUnavailable):
             raise one
         return one
 
-    monkeypatch.setattr(hosted, "driver", lambda _name: made)
+    monkeypatch.setattr(hosted, "driver", made)
     with pytest.raises(EnvironmentFault) as raised:
         begun(tmp_path, {"Product": "2.0"})
     lacking, other = raised.value.refusals

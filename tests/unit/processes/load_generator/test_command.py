@@ -114,6 +114,10 @@ def test_a_command_that_names_no_twin_of_mysql_comes_with_a_caution() -> None:
 def test_an_option_file_is_refused_for_postgresql_with_the_variables_that_are_set() -> None:
     with refused(LoadGeneratorError, "load-option", option="{option_file}", why=Part("PGHOST")):
         parse_load("mytool {option_file}", "postgres")
+    with refused(LoadGeneratorError, "unknown", found="sokcet") as caught:
+        parse_load("mytool {sokcet}", "postgres")
+    assert "{socket}" in str(caught.value)
+    assert "{option_file}" not in str(caught.value)
     set_there = Connection("postgres", "me", "db", socket=Path("/run/.s.PGSQL.1")).environment()
     assert {*set_there} == {"PGHOST", "PGPORT", "PGUSER", "PGDATABASE"}
 
