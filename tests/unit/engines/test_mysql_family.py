@@ -327,8 +327,9 @@ def test_a_small_pool_is_not_kept_free_for_the_most_part(pool: int, pages: int) 
 
 def test_a_scope_that_some_version_lacks_is_refused_once() -> None:
     driver = PrivateDriver(MARIADB, {"MariaDB": MARIADB, "MySQL": MYSQL})
+    options_given = {"scope": None, "hosts": None, "server_binary": None}
     refused_scopes = []
-    for check in driver.option_checks({"scope": None, "hosts": None, "server_binary": None}, {"scope": ("data", "+temp", "foo")}):
+    for check in driver.option_checks(options_given, {"scope": ("data", "+temp", "foo")}):
         try:
             check()
         except UnknownName as fault:
