@@ -2,7 +2,7 @@ import pytest
 
 from tdelta.errors import UsageError
 from tdelta.records import Measurement, Usage
-from tdelta.session import RunRequest, faults, housing
+from tdelta.session import RunRequest, check_request, housing
 from tdelta.session.housing import resource_estimate, storage_cautions, with_storage
 from tdelta.session.run_plan import Plan, plan
 
@@ -13,7 +13,7 @@ LEVELS = ("plain", "fscrypt", "gocryptfs")
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults, "require_storage", lambda _level: None)
+    monkeypatch.setattr(check_request, "require_storage", lambda _level: None)
     monkeypatch.setattr(housing, "needs_images", lambda levels: "fscrypt" in levels)
 
 

@@ -235,7 +235,7 @@ def test_a_gocryptfs_that_is_not_there_is_found_and_so_is_one_under_a_plain_twin
 def test_encrypted_twins_on_gocryptfs_say_that_they_pay_for_the_file_system_too() -> None:
     file_system, cache = map(str, GOCRYPTFS.cautions(ENCRYPTED))
     assert "FUSE" in file_system
-    assert "--cold" in cache
+    assert "work=cold" in cache
 
 
 @pytest.mark.parametrize(
