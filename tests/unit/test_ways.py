@@ -10,7 +10,7 @@ from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 
 CIPHER = "aes-128"
-MOST_OF_LEVEL = 23
+MOST_OF_LEVEL = 22
 MOST_OF_TIME = 20
 MOST_OF_FIGURE = 13
 

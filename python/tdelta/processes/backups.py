@@ -94,11 +94,11 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
 
 
 def backup_checks(
-    actions: Mapping[str, EngineAction], levels: Mapping[str, Sequence[Level]]
+    actions: Mapping[str, EngineAction], work: Sequence[Level], during: Sequence[Level]
 ) -> Iterator[Callable[[], object]]:
-    """Checks that must not raise ``UsageError`` for a run of these levels."""
+    """Checks that must not raise ``UsageError`` for a run of these levels of ``--vary work`` and ``during``."""
     tools = {name: tool for action in actions.values() for name, tool in action.tools.items()}
-    for level in (*levels.get("work", ()), *levels.get("during", ())) if tools else ():
+    for level in (*work, *during) if tools else ():
         asked = parse_action(str(level))
         name, compress = tool_of(asked.choices, tools)
         if asked.name not in ("backup", "restore") or name not in tools:

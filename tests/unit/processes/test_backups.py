@@ -134,11 +134,10 @@ def test_tools_and_compressions_are_the_engines(monkeypatch: pytest.MonkeyPatch)
     packing = {**TOOLS, "own": BackupTool("its own", compresses=True)}
     assert choices_of(packing)["compress"] == ("none", "zstd", "own")
     actions = {"backup": EngineAction(Toy, tools=packing)}
-    levels = {"work": ("warm", "restart", "backup:compress=own"), "during": ("nothing",)}
-    (check,) = backup_checks(actions, levels)
+    (check,) = backup_checks(actions, ("warm", "restart", "backup:compress=own"), ("nothing",))
     with refused(UsageError, "unsupported", by=Part("copy"), what="compress=own"):
         check()
     monkeypatch.setenv("PATH", "/nowhere")
-    (check,) = backup_checks(actions, {"work": ("backup:tool=own:compress=zstd",)})
+    (check,) = backup_checks(actions, ("backup:tool=own:compress=zstd",), ())
     with refused(UsageError, "program-missing", program="zstd", remedy=Part("zstd")):
         check()

@@ -172,7 +172,7 @@ class Embedded(Engine):
             for level in levels.get(name, (options.get(name),)) if setting.levels else ():
                 if level is not None:
                     yield partial(require_known, kind, str(level), setting.levels)
-        yield from backup_checks(self.file_actions, levels)
+        yield from backup_checks(self.file_actions, levels.get("work", ()), levels.get("during", ()))
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         return of_files(self, layout, times_calls=self.times_calls)

@@ -121,7 +121,7 @@ class PrivateDriver(ServerDriver):
         yield partial(self._check_keys, levels)
         if options.get("hosts") is None:
             yield partial(_check_cores, levels.get("cores", ()))
-        yield from backup_checks(self.engine.actions, levels)
+        yield from backup_checks(self.engine.actions, levels.get("work", ()), levels.get("during", ()))
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
         levels = dict(condition.levels)
