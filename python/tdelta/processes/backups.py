@@ -96,7 +96,7 @@ def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
 def backup_checks(
     actions: Mapping[str, EngineAction], work: Sequence[Level], during: Sequence[Level]
 ) -> Iterator[Callable[[], object]]:
-    """Checks that must not raise ``UsageError`` for a run of these levels of ``--vary work`` and ``during``."""
+    """Checks of levels of ``work`` and ``during`` that must not raise ``UsageError``."""
     tools = {name: tool for action in actions.values() for name, tool in action.tools.items()}
     for level in (*work, *during) if tools else ():
         asked = parse_action(str(level))
