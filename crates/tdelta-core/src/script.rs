@@ -1006,7 +1006,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_with_stands_ahead_of_says_whether_it_writes() {
+    fn a_with_writes_if_its_statement_does() {
         for write in ["INSERT INTO t", "UPDATE t SET a = 1", "DELETE FROM t", "MERGE INTO t", "REPLACE INTO t"] {
             let program = compile("t", &format!("WITH c AS (SELECT 1)\n{write} SELECT * FROM c;")).unwrap();
             assert_eq!(program.statements[0].kind, Kind::Write, "{write}");

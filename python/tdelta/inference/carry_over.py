@@ -1,7 +1,7 @@
-"""What an encrypted trial leaves to the trial right after it: first-order carry-over, as stage 1 finds it.
+"""First-order carry-over from an encrypted trial to the trial right after it, as stage 1 finds it.
 
-Blocks are rows of Williams designs, in which every condition follows every other equally often, so that a trial's
-predecessor can be told from the trial itself (Williams 1949; Jones and Kenward 2014, "Design and Analysis of
+Blocks are rows of Williams designs, in which every condition follows every other equally often, so that the effects
+of a trial and of its predecessor can be separated (Williams 1949; Jones and Kenward 2014, "Design and Analysis of
 Cross-Over Trials", chapter 4).
 
 The overhead is of a trial by itself. In production encrypted work follows encrypted work, so what an encrypted trial

@@ -64,7 +64,7 @@ class ProgramsHost(Supervisor):
         They end by themselves, or are asked to, or their time is over. The last one writes to ``target``; without that
         the end of what it writes is kept, as of all they say, and written to the files ``out`` and ``err``. Without
         these it is the answer's ``said``, both in one: no full disk can take it away.
-        With ``most_bytes`` no file of theirs grows beyond that, and they leave the network.
+        ``most_bytes`` limits the size of each file that they write, and they have no network.
         """
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began_ns = time.monotonic_ns()
@@ -229,7 +229,7 @@ def launch(
     """Start a program, in a process group of its own, tied to this process's life.
 
     It reads ``source``, or ``secret``, or nothing. ``leaves_root``: run as another user, for programs that refuse root.
-    ``most_bytes``: no file of its own grows beyond that, and it leaves the network.
+    ``most_bytes`` limits the size of each file that it writes, and it has no network.
     """
     process = subprocess.Popen(
         argv,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
@@ -301,9 +302,13 @@ def skew_ns(agents: Mapping[str, AgentPart]) -> int:
     return max(began) - min(began)
 
 
-def others_cpu_share(trials: Iterable[Trial], cpus: int) -> float:
+BUSY = 0.10
+"""A caution says so if other programs use a larger share of this machine's CPU time."""
+
+
+def others_cpu_share(trials: Iterable[Trial]) -> float:
     """The share of the time of all CPUs that other programs used, median over the trials; 0 if it is known of none."""
-    shares = [trial.measurement.others_cpu_share(cpus) for trial in trials]
+    shares = [trial.measurement.others_cpu_share(os.cpu_count() or 1) for trial in trials]
     return statistics.median([share for share in shares if share is not None] or [0.0])
 
 

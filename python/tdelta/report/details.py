@@ -252,7 +252,7 @@ def facts(result: RunResult) -> Iterator[str]:
     )
     if loop := open_loop_words(result):
         yield loop
-    elif not settings.options.get("load_generator"):  # which has a loop of its own
+    elif not settings.options.get("load_generator"):  # it has another loop
         yield "closed loop: as fast as the clients can"
     yield from (f"retried: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items())
     yield from (f"failed: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.errors.items())

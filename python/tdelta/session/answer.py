@@ -28,7 +28,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.records.trials import others_cpu_share
+from tdelta.records.trials import BUSY, others_cpu_share
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions
@@ -39,9 +39,6 @@ from tdelta.session.state import TrialSize
 from tdelta.session.studies import study
 from tdelta.session.values import Flag
 from tdelta.workloads.scan import cut
-
-BUSY = 0.10
-"""The share of the CPU time of all CPUs that other programs used, median over trials."""
 
 DELAYED = 0.05
 """The share of the measured time in which the database itself did."""
@@ -55,7 +52,7 @@ def pressure_cautions(trials: Sequence[Trial]) -> Iterator[Caution]:
     Pressure stall information does not show it: the threads of a server and its client wait for one another, too. Where
     the delay of the database itself is known to be other programs' doing, that is reported in place of their CPU time.
     """
-    busy, delayed = others_cpu_share(trials, os.cpu_count() or 1), others_delay_share(trials)
+    busy, delayed = others_cpu_share(trials), others_delay_share(trials)
     if delayed is not None and delayed > DELAYED:
         yield Caution.of("others-delayed-database", share=delayed)
     elif busy > BUSY and delayed is None:

@@ -526,7 +526,7 @@ mod tests {
         // Reads and draws after the COMMIT.
         "\\set a random_string(3, 9)\nBEGIN;\nINSERT INTO t VALUES (:op, :a);\nCOMMIT;\n\\set a random_string(1, 20)\n\
          \\set b random(1, 1000)\nSELECT :a, :b;\n\\set b :b + random(1, 9)\nSELECT :a, :b;",
-        // Writes outside a transaction, in a loop with a counter of its own and one of the script's.
+        // Writes outside a transaction, in a loop that also counts in a variable.
         "\\set i 0\n\\repeat 4\n\\set i :i + 1\nINSERT INTO t VALUES (:op, :i);\n\\set x random(1, 99)\nSELECT :x;\n\\endrepeat\n\
          SELECT :i, :x;",
         // Transactions in a loop, one kind of them undone.

@@ -92,7 +92,7 @@ class Embedded(Engine):
         """The values of its profile's settings on a twin: of options, and the engine's own."""
         given, own = dict(settings.given), self.own_values(settings)
         if both := given.keys() & own.keys():
-            raise Defect(f"{self.product} has a value of its own for {', '.join(both)}, which an option gives")
+            raise Defect(f"both {self.product} and an option set {', '.join(both)}")
         return {**given, **own}
 
     def statements(self, settings: Any) -> list[str]:

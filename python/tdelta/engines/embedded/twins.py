@@ -88,7 +88,7 @@ class EmbeddedTwin(Twin):
         """What it has in common with other twins.
 
         Raises:
-            InvalidTwins: a setting of its own is not in force.
+            InvalidTwins: one of its settings is not in force.
         """
         found = self.worker.ask("facts", queries=self.engine.fact_queries())
         if fault := self.engine.unapplied(self.settings, found):

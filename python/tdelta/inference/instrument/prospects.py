@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -49,7 +48,7 @@ from tdelta.records.instrument import (
     TimeCosts,
     Width,
 )
-from tdelta.records.trials import others_cpu_share
+from tdelta.records.trials import BUSY, others_cpu_share
 
 _WORTH_A_CHANGE = 0.9
 _LENGTHS = 41
@@ -241,7 +240,6 @@ def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: f
 
 SIMULATED = 200  # runs behind each curve: a chance of 80% is then known to 2.8 points (one standard error)
 _FEW_INSTANCES = 12
-_BUSY = 0.10
 _ALIKE = 0.2  # lengths that differ by less, in their logarithm, are the same length
 _TAILS = np.array([0.025, 0.975])
 _MOST_VARIANCE = 1.0
@@ -413,6 +411,6 @@ def _cautions(
         yield Caution.of("slow-noise", blocks=worst.trials, excess=worst.excess)
     if rounds[-1] < ENOUGH_ROUNDS:
         yield Caution.of("time-holds-few-rounds", rounds=rounds[-1], fewest=ENOUGH_ROUNDS)
-    busy = others_cpu_share((trial for one in strata for trial in one.run.trials), os.cpu_count() or 1)
-    if busy > _BUSY:
+    busy = others_cpu_share(trial for one in strata for trial in one.run.trials)
+    if busy > BUSY:
         yield Caution.of("others-used-cpu", share=busy)
