@@ -1,8 +1,8 @@
 """The A/A check and the B/B check: differences between identical twins.
 
-The A/A twin is compared with the baseline, the B/B twin with the encrypted twin that it copies. A check is ``ok``
-only if the 95% HDI of their ratio lies inside the range that the verdict needs, ``failed`` if it lies wholly outside
-the limit that the user set, and ``not shown`` if it is too wide to decide: the noisier a run, the less it shows.
+The A/A twin is compared with the baseline, the B/B twin with the encrypted twin that it copies. A check is
+``ok`` only if the 95% HDI of their ratio lies inside the range that the verdict needs, ``failed`` if it lies
+wholly outside the limit that the user set, and ``not shown`` if it is too wide to decide.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class RunTimes:
 
 
 def run_times(run: MeasuredRun) -> RunTimes:
-    """Split a run's wall clock. The cost of a single round cannot be separated from the set-up, and counts as it."""
+    """Split a run's wall clock. The cost of a single round is in the set-up, from which it cannot be separated."""
     conditions = run.trials_of_block
     starts = dict(sorted({(t.round, t.block): t.started_unix_seconds for t in run.trials}.items()))
     steps = [(before[0] != after[0], starts[after] - starts[before]) for before, after in itertools.pairwise(starts)]
